@@ -1,0 +1,1 @@
+"""Benchmarks of the reference store against a naive port and against packages that do similar things."""

@@ -1,0 +1,52 @@
+"""Settings of the whole test suite: Hypothesis profiles, golden files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("nightly", settings.get_profile("ci"), derandomize=False, max_examples=1000)
+settings.load_profile(os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is printed now")
+
+
+_VARIABLE = (
+    (re.compile(r"(after|within) [0-9.]+ s"), r"\1 SECONDS s"),
+    (re.compile(r"kc1\.[A-Za-z0-9_=-]+"), "kc1.WORD"),
+    (re.compile(r"[0-9]+ (rounds|programs|scenarios|operations|runs)"), r"N \1"),
+    (re.compile(r"\b0x[0-9a-f]+"), "0xADDRESS"),
+)
+
+
+def normalised(text: str) -> str:
+    """Human output without what differs from run to run: times, counts, words, addresses, trailing blanks."""
+    for pattern, replacement in _VARIABLE:
+        text = pattern.sub(replacement, text)
+    return "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden(name, text)``: compares with ``golden/name.txt`` beside the test; ``--update-golden`` rewrites it."""
+
+    def compare(name: str, text: str) -> None:
+        file = Path(request.path).parent / "golden" / f"{name}.txt"
+        text = normalised(text)
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert file.is_file(), f"{file} is missing; write it with --update-golden"
+        assert text == file.read_text(encoding="utf-8")
+
+    return compare

@@ -1,0 +1,124 @@
+"""The architecture holds: who may import whom, no cycles, no giants, and a core that needs nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kcache
+import kcache_conformance
+import kcache_model
+import kcache_stress
+
+PACKAGES = {
+    package.__name__: Path(str(package.__file__)).parent
+    for package in (kcache, kcache_model, kcache_stress, kcache_conformance)
+}
+TOP_FLOOR = ("kcache.cli", "kcache.testing", "kcache.pytest_plugin", "kcache.__main__")
+FACADE_USERS = ("kcache_conformance.pytest_suite",)
+MAY_IMPORT = {
+    "kcache": {"kcache"},
+    "kcache_model": {"kcache", "kcache_model"},
+    "kcache_stress": {"kcache", "kcache_model", "kcache_stress"},
+    "kcache_conformance": {"kcache", "kcache_model", "kcache_stress", "kcache_conformance"},
+}
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for name, folder in PACKAGES.items():
+        for file in sorted(folder.rglob("*.py")):
+            if not file.name.startswith(("test_", "conftest")):
+                parts = file.relative_to(folder).with_suffix("").parts
+                yield ".".join((name, *(part for part in parts if part != "__init__"))), file
+
+
+MODULES = dict(modules())
+
+
+def imports(module: str, *, at_import_time: bool = False) -> set[str]:
+    file = MODULES[module]
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    nodes = ast.walk(tree) if not at_import_time else iter(tree.body)
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [base])])
+            found |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base for alias in node.names}
+    return found
+
+
+def is_top_floor(module: str) -> bool:
+    return module.startswith(TOP_FLOOR)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_data_flows_one_way(module: str) -> None:
+    if is_top_floor(module):
+        return
+    allowed = MAY_IMPORT[module.partition(".")[0]]
+    for imported in imports(module):
+        package = imported.partition(".")[0]
+        assert package not in MAY_IMPORT or package in allowed, imported
+        assert not is_top_floor(imported) or module in FACADE_USERS, imported
+
+
+def test_there_are_no_import_cycles() -> None:
+    graph = {
+        module: {imported for imported in imports(module, at_import_time=True) if imported in MODULES}
+        for module in MODULES
+    }
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path, module))
+        if module not in done:
+            for imported in sorted(graph[module] - {module}):
+                # `from . import name` names the package, which is being imported already.
+                if not (MODULES[imported].name == "__init__.py" and module.startswith(imported + ".")):
+                    visit(imported, (*path, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_stay_small(module: str) -> None:
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_the_model_knows_no_threads_and_no_hypothesis() -> None:
+    for module in MODULES:
+        if module.startswith("kcache_model"):
+            assert not imports(module) & {"threading", "_thread", "hypothesis", "subprocess"}, module
+
+
+def test_the_core_needs_the_standard_library_alone() -> None:
+    script = (
+        "import sys; sys.path[:] = [path for path in sys.path if 'site-packages' not in path]\n"
+        f"sys.path.insert(0, {str(PACKAGES['kcache'].parent)!r}); import kcache\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "foreign = loaded - set(sys.stdlib_module_names) - {'kcache', '__main__', '__mp_main__'}\n"
+        "assert not {name for name in foreign if not name.startswith(('_', 'sitecustomize'))}, foreign\n"
+        "assert not any(name.startswith('kcache.cli') for name in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    for name in kcache.__all__:
+        assert hasattr(kcache, name)
+    for module, file in MODULES.items():
+        assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), module

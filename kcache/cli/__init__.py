@@ -1,0 +1,35 @@
+"""The command line. It parses, listens and prints; the work is done by the suite."""
+
+from __future__ import annotations
+
+import click
+
+import kcache
+
+from .check import check
+from .replay import replay
+from .targets import targets
+
+_EPILOG = """
+\b
+Exit codes:
+  0  nothing wrong was found, and everything ran
+  1  a violation was found
+  2  wrong usage, an unusable target, or a fault of kcache itself
+  3  inconclusive: the budget was too small to say
+"""
+
+
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(kcache.__version__, prog_name="kcache")
+def main() -> None:
+    """Hold a thread-safe, indexed object cache against the model: is it right, under every interleaving?
+
+    A TARGET is package.module:factory or path/to/file.py:factory, where factory(key_func, indexers) returns a new,
+    empty Indexer. Without one, the reference implementation is checked.
+    """
+
+
+main.add_command(check)
+main.add_command(replay)
+main.add_command(targets)

@@ -1,0 +1,84 @@
+"""``kcache check``: the main job."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kcache import Semantics
+from kcache_conformance.phases import PHASES
+from kcache_conformance.suite import SuiteOptions, run_suite
+
+from .console import ProgressListener, print_result, stdout_console
+from .exits import EXIT_CODES, clear_errors
+from .options import duration, patience_option, semantics_option, strict_errors_option, target_argument
+from .reports import write_json, write_junit
+
+
+@click.command()
+@target_argument
+@click.option(
+    "--budget",
+    callback=duration,
+    metavar="DURATION",
+    default="30s",
+    show_default=True,
+    help="Time for everything; a finding ends it early.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
+@semantics_option
+@strict_errors_option
+@click.option(
+    "--only",
+    "phases",
+    type=click.Choice(PHASES),
+    multiple=True,
+    help="Run only this phase; may be repeated. By default all run.",
+)
+@patience_option
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON to a file."
+)
+@click.option(
+    "--junit", "junit_file", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report to a file."
+)
+def check(
+    target: str,
+    budget: float,
+    seed: int,
+    semantics: str,
+    strict_errors: bool,
+    phases: tuple[str, ...],
+    patience: float,
+    json_file: Path | None,
+    junit_file: Path | None,
+) -> None:
+    """Check TARGET: smoke test, recorded client-go behaviour, state machine, stress with real threads.
+
+    Stops at the first violation and shows the smallest example of it.
+    """
+    options = SuiteOptions(
+        semantics=Semantics(semantics),
+        strict_errors=strict_errors,
+        seed=seed,
+        budget_seconds=budget,
+        patience_seconds=patience,
+        phases=phases or PHASES,
+    )
+    console = stdout_console()
+    with clear_errors():
+        for file in (json_file, junit_file):
+            if file is not None:
+                file.touch()
+        settings = f"semantics {semantics}, seed {seed}, budget {budget:g} s"
+        console.print(f"kcache check {target} ({settings})", soft_wrap=True)
+        with ProgressListener(console) as listener:
+            result = run_suite(target, options, listener)
+        print_result(console, result, target, strict_errors=strict_errors)
+        if json_file is not None:
+            write_json(json_file, target, options, result)
+        if junit_file is not None:
+            write_junit(junit_file, target, result)
+    sys.exit(EXIT_CODES[result.status])

@@ -1,0 +1,107 @@
+"""What is shown on the terminal while a run goes on and when it is over."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
+from kcache_model.verdict import Status
+from kcache_stress.report.finding_text import PHASE_TITLES, print_finding
+
+_PLAIN_WIDTH = 100
+
+_WIDTH = 100
+
+_WIDTH = max(map(len, PHASE_TITLES.values()))
+
+_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
+
+
+def stdout_console() -> Console:
+    """A console on standard output; of fixed width and without colours where that is no terminal."""
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False)
+
+
+class ProgressListener:
+    """Shows a bar on a terminal, and a line for each finished phase everywhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("starting", total=1.0, counts="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Something happened."""
+        match event:
+            case PhaseStarted():
+                self._progress.update(self._task, description=PHASE_TITLES[event.phase], completed=0.0, counts="")
+            case PhaseProgress():
+                counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
+                self._progress.update(self._task, completed=event.fraction, counts=counts)
+            case FindingMade():
+                self._progress.update(self._task, description="making the example smaller")
+            case PhaseFinished():
+                self._console.print(phase_line(event), soft_wrap=True)
+
+
+def phase_line(phase: PhaseFinished) -> Text:
+    """``  state machine   ok   300 programs, 12000 operations``."""
+    verdict, style = "ok", "green"
+    if phase.finding is not None:
+        verdict, style = "FAILED", "red"
+    elif phase.inconclusive:
+        verdict, style = "unknown", "yellow"
+    line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
+    line.append(f"{verdict:8}", style=style)
+    return line.append(_counts(phase))
+
+
+def print_result(console: Console, result: SuiteResult, target: str, *, strict_errors: bool) -> None:
+    """The findings and the verdict."""
+    if result.not_tested:
+        line = f"  not tested, because the target does not offer it: {', '.join(result.not_tested)}"
+        console.print(line, soft_wrap=True)
+    for finding in result.findings:
+        console.print()
+        print_finding(console, finding, target, strict_errors=strict_errors)
+    console.print()
+    for reason in result.reasons:
+        console.print(f"  {reason}", soft_wrap=True)
+    console.print(Text(f"{result.status.value}", style=_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
+
+
+def _counts(phase: PhaseFinished) -> str:
+    counts = phase.counts
+    if phase.phase == "smoke":
+        return ""
+    noun = {"vectors": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")
+    of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
+    text = f"{counts.get('programs', 0)}{of} {noun}, {counts.get('operations', 0)} operations"
+    if phase.phase == "stress":
+        text += f", {counts.get('overlapping', 0)} rounds with overlapping calls"
+    return text

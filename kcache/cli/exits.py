@@ -1,0 +1,37 @@
+"""Exit codes, and errors that end in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import click
+
+from kcache_conformance.suite import HarnessError
+from kcache_model.errors import FormatError
+from kcache_model.target import TargetError
+from kcache_model.verdict import Status
+
+EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
+USAGE = 2
+
+
+def fail(message: str) -> NoReturn:
+    """One clear line (or a few), and exit code 2."""
+    click.echo(f"kcache: {message}", err=True)
+    sys.exit(USAGE)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turns errors that a user can mend into one line; says so where the harness itself is at fault."""
+    try:
+        yield
+    except (TargetError, FormatError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+    except HarnessError as error:
+        fail(f"this is a fault of kcache, not of your implementation; please report it:\n{error}")

@@ -1,0 +1,84 @@
+"""Results for machines: JSON and JUnit."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+
+from kcache_conformance.events import PhaseFinished, SuiteResult
+from kcache_conformance.suite import SuiteOptions
+from kcache_model.codec import encode_finding
+from kcache_model.finding import Finding
+from kcache_model.render import printable
+from kcache_stress.report.finding_text import print_finding, replay_command
+
+RESULT_SCHEMA = "kcache/result/1"
+
+
+def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResult) -> None:
+    """The whole result; docs/formats.md describes the fields."""
+    data = {
+        "schema": RESULT_SCHEMA,
+        "target": target,
+        "status": result.status.value,
+        "seconds": round(result.seconds, 3),
+        "options": {
+            "semantics": options.semantics.value,
+            "strict_errors": options.strict_errors,
+            "seed": options.seed,
+            "budget_seconds": options.budget_seconds,
+            "phases": list(options.phases),
+        },
+        "not_tested": list(result.not_tested),
+        "reasons": list(result.reasons),
+        "phases": [_phase(phase) for phase in result.phases],
+        "findings": [
+            {**encode_finding(finding), "replay": replay_command(finding, target, strict_errors=options.strict_errors)}
+            for finding in result.findings
+        ],
+    }
+    file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def write_junit(file: Path, target: str, result: SuiteResult) -> None:
+    """One test case for each phase."""
+    suite = ElementTree.Element("testsuite", name=f"kcache check {target}", tests="0", failures="0", skipped="0")
+    failed = {finding.phase: finding for finding in result.findings}
+    names = [phase.phase for phase in result.phases]
+    names += [name for name in failed if name not in names]
+    for name in names:
+        case = ElementTree.SubElement(suite, "testcase", classname=printable(target), name=name)
+        reason = next((phase.inconclusive for phase in result.phases if phase.phase == name), "")
+        if name in failed:
+            finding = failed[name]
+            failure = ElementTree.SubElement(
+                case, "failure", type=finding.kind.value, message=printable(finding.summary)
+            )
+            failure.text = printable(_plain_text(finding, target))
+        elif reason:
+            ElementTree.SubElement(case, "skipped", message=reason)
+    suite.set("tests", str(len(names)))
+    suite.set("failures", str(len(failed)))
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    ElementTree.ElementTree(suite).write(file, encoding="unicode", xml_declaration=True)
+
+
+def _phase(phase: PhaseFinished) -> dict[str, object]:
+    return {
+        "phase": phase.phase,
+        "counts": dict(phase.counts),
+        "coverage": {operation: dict(outcomes) for operation, outcomes in phase.coverage.items()},
+        "skipped": list(phase.skipped),
+        "inconclusive": phase.inconclusive,
+    }
+
+
+def _plain_text(finding: Finding, target: str) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
+    with console.capture() as capture:
+        print_finding(console, finding, target)
+    return capture.get()

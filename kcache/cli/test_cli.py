@@ -1,0 +1,182 @@
+"""The command line as its users meet it: output, exit codes, files, replays, and input that is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from kcache_conformance.gallery import gallery
+
+EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
+
+
+def kcache(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    # -P: as the console script does, which puts its own folder on the import path and not the working one.
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "kcache", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def replay_line(output: str) -> list[str]:
+    (line,) = re.findall(r"^ *kcache (replay .*)$", output, re.MULTILINE)
+    return shlex.split(line)
+
+
+@pytest.mark.parametrize("command", [[], ["check"], ["replay"], ["targets"]])
+def test_help(command: list[str], golden: Callable[[str, str], None]) -> None:
+    done = kcache(*command, "--help")
+    assert done.returncode == 0
+    golden("help_" + ("_".join(command) or "kcache"), done.stdout)
+
+
+def test_targets_lists_the_gallery(golden: Callable[[str, str], None]) -> None:
+    done = kcache("targets")
+    assert done.returncode == 0
+    golden("targets", re.sub(r"check .*aliased", "check FOLDER/aliased", done.stdout))
+    paths = kcache("targets", "--paths").stdout.split()
+    assert len(paths) == len(EXAMPLES)
+    assert all(Path(path.rpartition(":")[0]).is_file() for path in paths)
+
+
+@pytest.mark.parametrize("name", ["empty_sets_left", "index_repeats_objects", "replace_one_by_one", "live_indexers"])
+def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> None:
+    done = kcache("check", EXAMPLES[name])
+    assert done.returncode == 1
+    assert done.stderr == ""
+    golden(f"check_{name}", done.stdout.replace(EXAMPLES[name], f"examples/targets/{name}.py:new_indexer"))
+    again = kcache(*replay_line(done.stdout))
+    assert again.returncode == 1, "the replay line must show it again"
+    assert "It still fails." in again.stdout
+    healed = kcache("replay", EXAMPLES["textbook"], replay_line(done.stdout)[2])
+    assert healed.returncode == 0
+    assert "It does not fail any more." in healed.stdout
+
+
+def test_a_concurrent_fault_with_its_timeline_and_replay() -> None:
+    done = kcache("check", EXAMPLES["replace_in_two_sections"], "--only", "stress", "--budget", "60s")
+    assert done.returncode == 1
+    assert "Calls, as they overlapped in time; those marked * cannot all be right:" in done.stdout
+    assert re.search(r"^ .*thread \d", done.stdout, re.MULTILINE)
+    again = kcache(*replay_line(done.stdout), "--budget", "60s")
+    assert again.returncode == 1
+    innocent = kcache("replay", EXAMPLES["textbook"], replay_line(done.stdout)[2], "--budget", "1s")
+    assert innocent.returncode == 3
+    assert re.search(r"It did not fail in \d+ runs; .* no proof", innocent.stdout)
+
+
+def test_the_reference_is_ok_and_says_what_was_done() -> None:
+    done = kcache("check", "--budget", "16s", "--semantics", "current", "--strict-errors")
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"recorded client-go behaviour +ok +246 scenarios, \d{5} operations", done.stdout)
+    assert re.search(r"\nok after \d+\.\d s\n$", done.stdout)
+
+
+def test_too_small_a_budget_is_inconclusive() -> None:
+    done = kcache("check", "--budget", "1ms")
+    assert done.returncode == 3
+    assert "give it a larger budget" in done.stdout
+    assert "unknown after" in done.stdout
+
+
+def test_files_for_machines(tmp_path: Path) -> None:
+    result, report = tmp_path / "result.json", tmp_path / "report.xml"
+    done = kcache("check", EXAMPLES["update_shortcut"], "--json", str(result), "--junit", str(report))
+    assert done.returncode == 1
+    data = json.loads(result.read_text(encoding="utf-8"))
+    assert data["schema"] == "kcache/result/1"
+    assert data["status"] == "violation"
+    assert data["findings"][0]["replay"].startswith("kcache replay ")
+    program = tmp_path / "program.json"
+    program.write_text(json.dumps(data["findings"][0]["program"]), encoding="utf-8")
+    assert kcache("replay", EXAMPLES["update_shortcut"], str(program)).returncode == 1
+    suite = ElementTree.parse(report).getroot()
+    assert suite.get("failures") == "1"
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert "Smallest example" in (failure.text or "")
+
+
+HOSTILE = """
+import kcache
+class Indexer(kcache.Cache):
+    def list_keys(self):
+        raise ValueError("]]></failure>\\x00\\x1b[31m <script>[bold]{markup}[/bold] \\u202e")
+def new_indexer(key_func, indexers):
+    return Indexer(key_func, kcache.new_thread_safe_store(indexers))
+"""
+
+
+def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
+    (tmp_path / "hostile.py").write_text(HOSTILE, encoding="utf-8")
+    report = tmp_path / "report.xml"
+    done = kcache("check", "hostile.py:new_indexer", "--junit", str(report), folder=tmp_path)
+    assert done.returncode == 1
+    assert "[bold]{markup}[/bold]" in done.stdout
+    assert "\x1b[31m" not in done.stdout
+    failure = ElementTree.parse(report).getroot().find("testcase/failure")
+    assert failure is not None
+    assert "<script>" in (failure.get("message") or "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "nonsense"], '"nonsense" is no target; write package.module:factory'),
+        (["check", "no.such:thing"], "there is no module no.such"),
+        (["check", "nowhere.py:thing"], "there is no file nowhere.py"),
+        (["check", "json:lodas"], "did you mean loads"),
+        (["check", "json:__name__"], "it must be a function (key_func, indexers) -> Indexer"),
+        (["check", "json:dumps"], "factory(key_func, indexers)"),
+        (["check", "--budget", "soon"], "'soon' is no duration; write for example 30s"),
+        (["check", "--budget", "0"], "out of range"),
+        (["check", "--budget", "-5s"], "no duration"),
+        (["check", "--budget", "999999h"], "out of range"),
+        (["check", "--semantics", "modern"], "'modern' is not one of 'classic', 'current'"),
+        (["check", "--seed", "-1"], "not in the range"),
+        (["check", "--only", "everything"], "is not one of"),
+        (["check", "--json", "missing/folder/file.json"], "No such file or directory: missing/folder/file.json"),
+        (["replay", "kcache:new_indexer", "kc1.broken"], "damaged"),
+        (["replay", "kcache:new_indexer", "what"], 'a program word begins with "kc1."'),
+        (["replay", "kcache:new_indexer"], "Missing argument 'PROGRAM'"),
+        (["fly"], "No such command 'fly'"),
+    ],
+)
+def test_wrong_input_gets_one_clear_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = kcache(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_an_unreadable_program_file(tmp_path: Path) -> None:
+    (tmp_path / "program.json").write_text("{", encoding="utf-8")
+    done = kcache("replay", "kcache:new_indexer", "program.json", folder=tmp_path)
+    assert done.returncode == 2
+    assert "program.json is no JSON file" in done.stderr
+
+
+def test_a_target_in_the_working_folder_and_decoys_of_the_harness(tmp_path: Path) -> None:
+    for decoy in ("model", "queue", "select", "selectors", "stress", "kcache_model"):
+        (tmp_path / f"{decoy}.py").write_text("raise SystemExit('decoy')", encoding="utf-8")
+    (tmp_path / "mine.py").write_text(
+        "import kcache\ndef make(key_func, indexers):\n    return kcache.new_indexer(key_func, indexers)\n",
+        encoding="utf-8",
+    )
+    done = kcache("check", "mine:make", "--only", "smoke", folder=tmp_path)
+    assert done.returncode == 0, done.stderr

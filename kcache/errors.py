@@ -1,0 +1,164 @@
+"""Errors that a store raises. Every one derives from :class:`KcacheError`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+_SHOWN_CHARACTERS = 500
+
+
+class KcacheError(Exception):
+    """Base class of all errors of the reference implementation."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # By default, a copy is made by another call of __init__, with the message as its only argument.
+        return _restored, (type(self), self.args, vars(self))
+
+
+class KeyFuncError(KcacheError):
+    """The key function failed for an object (client-go ``KeyError``).
+
+    Attributes:
+        obj: the object that has no key.
+        cause: what the key function raised, or a ``TypeError`` if it returned something else than a ``str``.
+    """
+
+    def __init__(self, obj: object, cause: BaseException) -> None:
+        super().__init__(f"couldn't create key for object {_shown(obj)}: {_text(cause)}")
+        self.obj = obj
+        self.cause = cause
+
+
+class IndexNotFoundError(KcacheError, LookupError):
+    """A lookup named an index that the store does not have."""
+
+    def __init__(self, index_name: str) -> None:
+        super().__init__(f"Index with name {index_name} does not exist")
+        self.index_name = index_name
+
+
+class IndexFuncError(KcacheError):
+    """An index function failed, or returned something else than a list of ``str``; nothing was written.
+
+    Attributes:
+        key: the key of the object, ``None`` where a lookup computed the values of a probe.
+        index_name: the index whose function failed.
+        cause: what the function raised, or a ``TypeError`` that says what is wrong with its result.
+    """
+
+    def __init__(self, key: str | None, index_name: str, cause: BaseException) -> None:
+        subject = "the given object" if key is None else f"key {quoted(key)}"
+        super().__init__(
+            f"unable to calculate an index entry for {subject} on index {quoted(index_name)}: {_text(cause)}"
+        )
+        self.key = key
+        self.index_name = index_name
+        self.cause = cause
+
+
+class IndexerConflictError(KcacheError):
+    """``add_indexers`` named an index that exists already; nothing was added."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(sorted(names))
+        super().__init__(f"indexer conflict: {', '.join(self.names)}; choose other names or leave them out")
+
+
+class IndexersRunningError(KcacheError):
+    """``add_indexers`` on a store that holds objects, under the *classic* semantics."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "cannot add indexers to running index; add them while the store is empty, or create it with "
+            'semantics="current"'
+        )
+
+
+class InvalidIndexerError(KcacheError, TypeError):
+    """Something that cannot be called was given as an index function; nothing was added."""
+
+    def __init__(self, index_name: str, function: object) -> None:
+        super().__init__(f"the index function of {quoted(index_name)} is a {type(function).__name__}; give a function")
+        self.index_name = index_name
+
+
+class InvalidObjectError(KcacheError, TypeError):
+    """The object cannot be stored: ``None`` stands for absence."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"cannot store None under key {quoted(key)}; use delete to remove an object")
+        self.key = key
+
+
+class NoMetadataError(KcacheError, TypeError):
+    """The object is no manifest, has no ``.metadata`` and is no metadata itself (client-go ``errNotObject``)."""
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__("object has no meta: object does not implement the Object interfaces" + detail)
+
+
+class KeyFormatError(KcacheError, ValueError):
+    """A key is not of the form ``name`` or ``namespace/name``."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"unexpected key format: {quoted(key)}")
+        self.key = key
+
+
+class SelectorError(KcacheError, ValueError):
+    """A label selector cannot be parsed."""
+
+
+class ResourceVersionError(KcacheError, ValueError):
+    """A resource version is not a decimal number without leading zeros."""
+
+
+class TransformError(KcacheError):
+    """The store's transformer failed for an object; nothing was written."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"transforming: {_text(cause)}")
+        self.cause = cause
+
+
+class TransactionError(KcacheError):
+    """Some entries of a transaction failed; the others were applied (client-go ``TransactionError``).
+
+    Attributes:
+        total_transactions: how many entries were given.
+        successful_indices: positions of the entries that were applied, ascending.
+        errors: one error for each entry that was not, in order.
+    """
+
+    def __init__(self, total: int, successful_indices: Sequence[int], errors: Sequence[KcacheError]) -> None:
+        self.total_transactions = total
+        self.successful_indices = tuple(successful_indices)
+        self.errors = tuple(errors)
+        listed = " ".join(str(error) for error in self.errors)
+        super().__init__(f"failed to execute ({len(self.errors)}/{total}) transactions failed due to: [{listed}]")
+
+
+def quoted(text: str) -> str:
+    """``text`` in double quotes, with escapes, as Go's ``%q`` prints it."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _shown(obj: object) -> str:
+    """``str(obj)``, kept short."""
+    text = _text(obj)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+
+
+def _text(obj: object) -> str:
+    """``str(obj)``; an object whose ``__str__`` fails must not hide the real error."""
+    try:
+        return str(obj)
+    except Exception:
+        return object.__repr__(obj)
+
+
+def _restored(kind: type[KcacheError], args: tuple[object, ...], attributes: dict[str, object]) -> KcacheError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(attributes)
+    return error

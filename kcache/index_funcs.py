@@ -1,0 +1,31 @@
+"""Index functions that most users need."""
+
+from __future__ import annotations
+
+from .metadata import labels_of, metadata_of, text_field
+
+NAMESPACE_INDEX = "namespace"
+"""The name under which listers look for the namespace index (client-go ``NamespaceIndex``)."""
+
+
+def meta_namespace_index_func(obj: object) -> list[str]:
+    """Indexes by namespace; cluster-scoped objects stand under the empty string.
+
+    Source: client-go ``MetaNamespaceIndexFunc``.
+
+    Raises:
+        NoMetadataError: ``obj`` has no metadata.
+    """
+    return [text_field(metadata_of(obj), "namespace", "namespace")]
+
+
+def label_index_func(obj: object) -> list[str]:
+    """Indexes by label: the values are ``key`` and ``key=value`` for each label.
+
+    Raises:
+        NoMetadataError: ``obj`` has no metadata.
+    """
+    values = []
+    for key, value in labels_of(metadata_of(obj)).items():
+        values += [key, f"{key}={value}"]
+    return values

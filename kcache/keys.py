@@ -1,0 +1,70 @@
+"""Keys of objects: ``namespace/name``, or ``name`` for a cluster-scoped object (client-go ``store.go``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .errors import KeyFormatError
+from .metadata import metadata_of, text_field
+
+
+class ExplicitKey(str):
+    """A key that stands for the object it names, in ``get`` and ``delete`` (client-go ``ExplicitKey``).
+
+    A plain ``str`` is not taken for a key: that would hide mistakes.
+    """
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class DeletedFinalStateUnknown:
+    """A tombstone: the object was deleted while nobody watched; ``obj`` is its last known state.
+
+    Source: client-go ``DeletedFinalStateUnknown``.
+    """
+
+    key: str
+    obj: object
+
+
+def meta_namespace_key_func(obj: object) -> str:
+    """The default key function (client-go ``MetaNamespaceKeyFunc``).
+
+    A cluster-scoped object called ``a/b`` and the object ``b`` in namespace ``a`` have the same key; Kubernetes
+    allows no ``/`` in names.
+
+    Raises:
+        NoMetadataError: ``obj`` has no metadata.
+    """
+    if isinstance(obj, ExplicitKey):
+        return str(obj)
+    metadata = metadata_of(obj)
+    name = text_field(metadata, "name", "name")
+    namespace = text_field(metadata, "namespace", "namespace")
+    return f"{namespace}/{name}" if namespace else name
+
+
+def deletion_handling_meta_namespace_key_func(obj: object) -> str:
+    """As :func:`meta_namespace_key_func`, but a tombstone has the key that it carries.
+
+    Raises:
+        NoMetadataError: ``obj`` has no metadata.
+    """
+    if isinstance(obj, DeletedFinalStateUnknown):
+        return obj.key
+    return meta_namespace_key_func(obj)
+
+
+def split_meta_namespace_key(key: str) -> tuple[str, str]:
+    """``(namespace, name)`` of a key; the namespace of a cluster-scoped object is empty.
+
+    Raises:
+        KeyFormatError: the key has more than two parts.
+    """
+    parts = key.split("/")
+    if len(parts) == 1:
+        return "", parts[0]
+    if len(parts) == 2:
+        return parts[0], parts[1]
+    raise KeyFormatError(key)

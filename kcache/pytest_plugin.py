@@ -1,0 +1,68 @@
+"""The pytest plugin: ``pytest --kcache-target package.module:factory`` runs the conformance suite.
+
+The harness is imported only when the option is given or the fixture is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kcache.testing import Factory
+
+_SUITE = "kcache_conformance.pytest_suite"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("kcache", "conformance of thread-safe, indexed caches")
+    group.addoption(
+        "--kcache-target",
+        metavar="TARGET",
+        help="run the kcache conformance suite on package.module:factory or path/to/file.py:factory",
+    )
+    group.addoption(
+        "--kcache-budget",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="half of it for the state machine, half for stress (default 30)",
+    )
+    group.addoption("--kcache-seed", type=int, default=0, help="of everything random (default 0)")
+    group.addoption(
+        "--kcache-semantics",
+        choices=["classic", "current"],
+        default="classic",
+        help="client-go generation (default classic)",
+    )
+    group.addoption("--kcache-strict-errors", action="store_true", help="ask for kcache's error types")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Adds the suite to what is collected, if a target is named."""
+    found = importlib.util.find_spec(_SUITE) if config.getoption("--kcache-target") else None
+    if found is not None and found.origin is not None:
+        suite = str(Path(found.origin))
+        only_defaults = config.args_source is not pytest.Config.ArgsSource.ARGS
+        given = [] if only_defaults else config.args
+        if suite not in given:
+            config.args[:] = [*given, suite]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Names the target."""
+    target = config.getoption("--kcache-target")
+    return f"kcache target: {target}, seed {config.getoption('--kcache-seed')}" if target else None
+
+
+@pytest.fixture(scope="session")
+def kcache_target(request: pytest.FixtureRequest) -> str | Factory:
+    """The implementation under test: what ``--kcache-target`` names. Override it to return your own factory."""
+    target: str | None = request.config.getoption("--kcache-target")
+    if target is None:
+        pytest.fail("name an implementation with --kcache-target, or override the fixture kcache_target")
+    return target

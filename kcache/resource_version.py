@@ -1,0 +1,30 @@
+"""Order of resource versions: opaque decimal strings of any length."""
+
+from __future__ import annotations
+
+from .errors import ResourceVersionError, quoted
+
+
+def compare_resource_versions(left: str, right: str) -> int:
+    """-1, 0 or 1 as ``left`` is older than, the same as, or newer than ``right``; O(length).
+
+    Nothing is converted to a number, so that the length is not limited.
+    Source: apimachinery ``resourceversion.CompareResourceVersion``.
+
+    Raises:
+        ResourceVersionError: one of them is not ``0`` or ASCII digits without a leading zero.
+    """
+    _require_valid(left)
+    _require_valid(right)
+    left_rank, right_rank = (len(left), left), (len(right), right)
+    return (left_rank > right_rank) - (left_rank < right_rank)
+
+
+def _require_valid(version: str) -> None:
+    well_formed = isinstance(version, str) and version.isascii() and version.isdecimal()
+    if not well_formed or (version[0] == "0" and version != "0"):
+        shown = quoted(version) if isinstance(version, str) else f"a {type(version).__name__}"
+        raise ResourceVersionError(
+            f"resource version {shown} is not a decimal number without leading zeros; "
+            "pass it on unchanged from the server"
+        )

@@ -1,0 +1,102 @@
+"""The pytest plugin, in a project of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOOD = "import kcache\n\n\ndef new_indexer(key_func, indexers):\n    return kcache.new_indexer(key_func, indexers)\n"
+BAD = (
+    "import kcache\n\n\nclass Indexer(kcache.Cache):\n    def index_keys(self, name, value):\n        return []\n\n\n"
+    "def new_indexer(key_func, indexers):\n    return Indexer(key_func, kcache.new_thread_safe_store(indexers))\n"
+)
+
+
+def run_pytest(folder: Path, *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-W", "error", *arguments],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_target_on_the_command_line(project: Path) -> None:
+    code, output = run_pytest(project, "--kcache-target", "good:new_indexer", "--kcache-budget", "8")
+    assert code == 0, output
+    assert "4 passed" in output
+    assert "kcache target: good:new_indexer, seed 0" in output
+
+
+def test_a_violation_fails_the_phase_and_shows_the_example(project: Path) -> None:
+    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "--kcache-budget", "8")
+    assert code == 1
+    assert "Smallest example:" in output
+    assert "kcache replay bad.py:new_indexer kc1." in output
+
+
+def test_workers_share_the_phases(project: Path) -> None:
+    code, output = run_pytest(project, "--kcache-target", "good:new_indexer", "--kcache-budget", "8", "-n", "2")
+    assert code == 0, output
+    assert "4 passed" in output
+
+
+def test_a_fixture_of_the_project_names_the_target(project: Path) -> None:
+    (project / "conftest.py").write_text(
+        "import pytest\nimport good\n\n\n@pytest.fixture(scope='session')\n"
+        "def kcache_target():\n    return good.new_indexer\n",
+        encoding="utf-8",
+    )
+    (project / "test_mine.py").write_text("from kcache_conformance.pytest_suite import *\n", encoding="utf-8")
+    code, output = run_pytest(project, "--kcache-budget", "8")
+    assert code == 0, output
+    assert "4 passed" in output
+
+
+def test_run_conformance_in_a_test_of_the_project(project: Path) -> None:
+    (project / "test_mine.py").write_text(
+        "from bad import new_indexer\nfrom kcache.testing import run_conformance\n\n\n"
+        "def test_conformance():\n    run_conformance(new_indexer, seconds=8)\n",
+        encoding="utf-8",
+    )
+    code, output = run_pytest(project)
+    assert code == 1
+    assert "ConformanceError" in output
+    assert "kcache replay bad:new_indexer kc1." in output
+
+
+def test_without_a_target_the_plugin_stays_out_of_the_way(project: Path) -> None:
+    (project / "test_mine.py").write_text(
+        "import sys\n\n\ndef test_nothing_was_imported():\n    assert 'kcache_conformance' not in sys.modules\n",
+        encoding="utf-8",
+    )
+    code, output = run_pytest(project)
+    assert code == 0, output
+    assert "1 passed" in output
+    (project / "test_mine.py").write_text("def test_mine(kcache_target):\n    pass\n", encoding="utf-8")
+    code, output = run_pytest(project)
+    assert code == 1
+    assert "name an implementation with --kcache-target" in output
+
+
+def test_a_target_that_cannot_be_loaded_is_an_error_not_a_pass(project: Path) -> None:
+    code, output = run_pytest(project, "--kcache-target", "nowhere:factory")
+    assert code == 1
+    assert "there is no module nowhere" in output

@@ -1,0 +1,157 @@
+"""The harness as a library: hold your own Indexer against the model from your own tests.
+
+from kcache.testing import run_conformance
+from mypackage import new_indexer          # new_indexer(key_func, indexers) -> Indexer
+
+def test_conformance():
+run_conformance(new_indexer, seconds=20)
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import sys
+from collections.abc import Iterable
+from importlib.machinery import PathFinder
+
+from rich.console import Console
+
+from kcache import Semantics
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.phases import PHASES
+from kcache_conformance.suite import HarnessError, SuiteOptions, run_suite
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import Call, History
+from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.program import Program
+from kcache_model.target import Factory, Target, TargetError, make_target
+from kcache_model.verdict import Status, Verdict
+from kcache_stress.report.finding_text import print_finding
+
+__all__ = [
+    "PHASES",
+    "Call",
+    "ConformanceError",
+    "Factory",
+    "Finding",
+    "FindingKind",
+    "HarnessError",
+    "History",
+    "InconclusiveError",
+    "Program",
+    "SearchBudget",
+    "Status",
+    "SuiteResult",
+    "Target",
+    "TargetError",
+    "Verdict",
+    "check_linearizable",
+    "run_conformance",
+]
+
+
+class ConformanceError(AssertionError):
+    """The implementation violates the specification; the message shows how.
+
+    Attributes:
+        result: everything that the run found.
+    """
+
+    def __init__(self, message: str, result: SuiteResult) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class InconclusiveError(AssertionError):
+    """The budget was too small to say anything; this must not pass for success."""
+
+
+def run_conformance(
+    target: str | Factory,
+    *,
+    semantics: Semantics | str = Semantics.CLASSIC,
+    strict_errors: bool = False,
+    seed: int = 0,
+    seconds: float = 30.0,
+    patience_seconds: float = 3.0,
+    phases: Iterable[str] = PHASES,
+    unsupported: Iterable[str] | None = None,
+) -> SuiteResult:
+    """Check an implementation; returns only if nothing is wrong.
+
+    A factory that a child process can import runs there, so that it may hang or crash. Any other one (a lambda, a
+    local function) runs in a thread of this process.
+
+    Args:
+        target: ``"package.module:factory"``, ``"path/to/file.py:factory"``, or the factory itself.
+        semantics: ``"classic"`` or ``"current"``.
+        strict_errors: ask for kcache's error types, not just for an error where one is due.
+        seed: of everything random.
+        seconds: for all phases together.
+        patience_seconds: how long one call may take before it counts as hung.
+        phases: which of :data:`PHASES` to run.
+        unsupported: operations that the implementation does not offer; by default what the factory declares in its
+            attribute ``kcache_unsupported``.
+
+    Raises:
+        ConformanceError: a violation was found.
+        InconclusiveError: some phase could not do its work within the budget.
+        TargetError: the target cannot be used; the message says what to do.
+        HarnessError: kcache itself failed.
+    """
+    __tracebackhide__ = True  # pytest shows the message, not this function
+    options = SuiteOptions(
+        semantics=Semantics(semantics),
+        strict_errors=strict_errors,
+        seed=seed,
+        budget_seconds=seconds,
+        patience_seconds=patience_seconds,
+        phases=tuple(phases),
+    )
+    unknown = set(options.phases) - set(PHASES)
+    if unknown:
+        raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(PHASES)}")
+    chosen, name = _resolve(target, unsupported)
+    result = run_suite(chosen, options)
+    if result.findings:
+        raise ConformanceError(_text(result.findings[0], name, strict_errors), result)
+    if result.status is not Status.OK:
+        raise InconclusiveError("\n".join(result.reasons))
+    return result
+
+
+def _resolve(target: str | Factory, unsupported: Iterable[str] | None) -> tuple[str | Target, str]:
+    if isinstance(target, str):
+        if unsupported is not None:
+            raise ValueError("declare what is unsupported on the factory: factory.kcache_unsupported = [...]")
+        return target, target
+    made = make_target(target, unsupported=unsupported)
+    spec = _importable_spec(target) if unsupported is None else None
+    return spec or made, spec or made.name
+
+
+def _importable_spec(factory: Factory) -> str | None:
+    """How a child process can import the factory; ``None`` if it cannot."""
+    module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", "<")
+    if module is None or "<" in name or not _names(sys.modules.get(module), name, factory):
+        return None
+    if module != "__main__" and PathFinder.find_spec(module.partition(".")[0]) is not None:
+        return f"{module}:{name}"
+    file = inspect.getsourcefile(sys.modules[module])
+    alone = not getattr(sys.modules[module], "__package__", "")
+    return f"{file}:{name}" if alone and module != "__main__" and file is not None and file.endswith(".py") else None
+
+
+def _names(module: object, qualname: str, factory: object) -> bool:
+    found = module
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found is factory
+
+
+def _text(finding: Finding, target: str, strict_errors: bool) -> str:
+    console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
+    with console.capture() as capture:
+        print_finding(console, finding, target, strict_errors=strict_errors)
+    return "\n" + "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -1,0 +1,326 @@
+"""The reference store: a dict of objects with secondary indices (client-go ``threadSafeMap``).
+
+How readers get by without a lock:
+
+* A lookup copies one bucket. Copying a built-in dict with ``str`` keys is one atomic step, with and without the GIL.
+* Every write holds the lock and counts ``_writes`` up before it changes anything. A lookup that finds the lock free
+  and, after copying, the same count has seen no write half done; otherwise it is repeated under the lock.
+* ``get`` reads one key of the dict of objects. Any write, a transaction too, changes one key in one step. While a
+  transaction changes several, ``_in_transaction`` sends those to the lock who begin to read meanwhile. (Who began
+  before and sees a key as it was can be ordered before the transaction.)
+
+Index functions and all checks run before the lock is taken, so that a failing write leaves the store as it was. The
+store remembers where it put each key and never asks an index function about an old object again, so an object that was
+changed in place, or a function that is not deterministic, leaves no stale entry behind.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar, overload
+
+from . import index_buckets
+from .errors import (
+    IndexerConflictError,
+    IndexersRunningError,
+    IndexFuncError,
+    IndexNotFoundError,
+    InvalidObjectError,
+    KcacheError,
+    TransactionError,
+)
+from .index_buckets import Buckets
+from .index_values import Functions, Placement, checked_indexers, checked_values, values_by_index
+from .interfaces import Indexers, Semantics
+from .metadata import written_resource_version
+from .transaction import ThreadSafeStoreTransaction, TransactionType
+
+T = TypeVar("T")
+D = TypeVar("D")
+R = TypeVar("R")
+
+
+class ThreadSafeMap(Generic[T]):
+    """A thread-safe map from keys to objects, with indices (client-go ``NewThreadSafeStore``).
+
+    In the complexities below n is the number of objects, m the number of results, v the number of index values of an
+    object. Index functions must not call the store from :meth:`add_indexers`; anywhere else they may.
+
+    Args:
+        indexers: index name -> index function; copied.
+        semantics: decides about :meth:`add_indexers` on a store that holds objects.
+
+    Raises:
+        InvalidIndexerError: an index function cannot be called.
+    """
+
+    def __init__(self, indexers: Indexers[T] | None = None, semantics: Semantics = Semantics.CLASSIC) -> None:
+        self._lock = threading.Lock()
+        self._semantics = semantics
+        self._writes = 0
+        self._in_transaction = False
+        self._items: dict[str, T] = {}
+        self._placements: dict[str, Placement] = {}
+        self._functions: Functions[T] = tuple(checked_indexers(indexers).items())
+        self._indices: dict[str, Buckets[T]] = {name: {} for name, _ in self._functions}
+        self._tables = tuple(self._indices.values())  # what each write goes through, in the order of _functions
+        self._resource_version = ""
+
+    @overload
+    def get(self, key: str, /) -> T | None: ...
+    @overload
+    def get(self, key: str, default: D, /) -> T | D: ...
+    def get(self, key: str, default: D | None = None, /) -> T | D | None:
+        """The object stored under ``key``, or ``default``; O(1)."""
+        if self._in_transaction:
+            with self._lock:
+                return self._items.get(key, default)
+        return self._items.get(key, default)
+
+    def list(self) -> builtins.list[T]:
+        """All objects, in no particular order, as a new list; O(n)."""
+        return self._consistent(lambda: list(self._items.values()))
+
+    def list_keys(self) -> builtins.list[str]:
+        """All keys, in no particular order, as a new list; O(n)."""
+        return self._consistent(lambda: list(self._items))
+
+    def by_index(self, index_name: str, index_value: str, /) -> builtins.list[T]:
+        """The objects under ``index_value``, in no particular order; O(m).
+
+        Raises:
+            IndexNotFoundError: there is no such index.
+        """
+        found = self._consistent(lambda: index_buckets.objects_under(self._indices, index_name, index_value))
+        if found is None:
+            raise IndexNotFoundError(index_name)
+        return found
+
+    def index_keys(self, index_name: str, index_value: str, /) -> builtins.list[str]:
+        """The keys under ``index_value``, sorted; O(m log m).
+
+        Raises:
+            IndexNotFoundError: there is no such index.
+        """
+        found = self._consistent(lambda: index_buckets.keys_under(self._indices, index_name, index_value))
+        if found is None:
+            raise IndexNotFoundError(index_name)
+        found.sort()
+        return found
+
+    def index(self, index_name: str, obj: T, /) -> builtins.list[T]:
+        """The objects that share an index value with ``obj``, each once; O(m v). ``obj`` need not be stored.
+
+        Raises:
+            IndexNotFoundError: there is no such index.
+            IndexFuncError: the index function returned something else than a list of ``str``.
+            Exception: whatever the index function raises for ``obj``, as it is.
+        """
+        func = dict(self._functions).get(index_name)
+        if func is None:
+            raise IndexNotFoundError(index_name)
+        returned = func(obj)
+        try:
+            values = checked_values(returned)
+        except TypeError as error:
+            raise IndexFuncError(None, index_name, error) from error
+        found = self._consistent(lambda: index_buckets.objects_under_any(self._indices, index_name, values))
+        if found is None:
+            raise IndexNotFoundError(index_name)
+        return found
+
+    def list_index_func_values(self, index_name: str, /) -> builtins.list[str]:
+        """The values of the index that have at least one object now; ``[]`` for an unknown index. O(values)."""
+        return self._consistent(lambda: index_buckets.values_in_use(self._indices, index_name))
+
+    def get_indexers(self) -> Indexers[T]:
+        """A copy of the index functions by name."""
+        return dict(self._functions)
+
+    def last_sync_resource_version(self) -> str:
+        """The resource version of the last object written, replacement or bookmark, as it was given."""
+        with self._lock:
+            return self._resource_version
+
+    def add(self, key: str, obj: T, /) -> None:
+        """Insert or replace the object under ``key``; O(v).
+
+        Raises:
+            InvalidObjectError: ``obj`` is ``None``.
+            IndexFuncError: an index function failed for ``obj``; the store is unchanged.
+        """
+        if obj is None:
+            raise InvalidObjectError(key)
+        version = written_resource_version(obj)
+        while True:
+            functions = self._functions
+            values = values_by_index(functions, key, obj)
+            with self._lock:
+                if functions is self._functions:
+                    self._writes += 1
+                    self._put(key, obj, values)
+                    if version is not None:
+                        self._resource_version = version
+                    return
+
+    update = add
+
+    def delete(self, key: str, /) -> None:
+        """Remove the object under ``key``; a missing key is no error. O(v)."""
+        with self._lock:
+            self._writes += 1
+            self._drop(key)
+
+    def delete_with_object(self, key: str, obj: T | None, /) -> None:
+        """As :meth:`delete`, and note the resource version of ``obj``, the state in which it was deleted."""
+        version = written_resource_version(obj)
+        with self._lock:
+            self._writes += 1
+            self._drop(key)
+            if version is not None:
+                self._resource_version = version
+
+    def replace(self, items: Mapping[str, T], resource_version: str = "", /) -> None:
+        """Make ``items`` the whole content, atomically; O(n v), but writers wait only for an exchange of dicts.
+
+        Raises:
+            InvalidObjectError: one of the objects is ``None``; the store is unchanged.
+            IndexFuncError: an index function failed for one of them; the store is unchanged.
+        """
+        new_items = dict(items)
+        while True:
+            functions = self._functions
+            indices: dict[str, Buckets[T]] = {name: {} for name, _ in functions}
+            tables = tuple(indices.values())
+            placements: dict[str, Placement] = {}
+            for key, obj in new_items.items():
+                if obj is None:
+                    raise InvalidObjectError(key)
+                values = placements[key] = values_by_index(functions, key, obj)
+                index_buckets.insert(tables, values, key, obj)
+            with self._lock:
+                if functions is self._functions:
+                    self._writes += 1
+                    # Freeing a large old content takes a while: keep it until the lock is released.
+                    retired = self._items, self._placements, self._indices, self._tables
+                    self._items, self._placements = new_items, placements
+                    self._indices, self._tables = indices, tables
+                    self._resource_version = resource_version
+                    break
+        del retired
+
+    def transaction(self, *transactions: ThreadSafeStoreTransaction[T]) -> None:
+        """Apply the writes in order; readers see all of them or none.
+
+        An entry that cannot be applied (no object, an index function fails) is left out.
+
+        Raises:
+            TransactionError: entries were left out; the others were applied.
+        """
+        while True:
+            functions = self._functions
+            prepared: builtins.list[tuple[ThreadSafeStoreTransaction[T], Placement | None]] = []
+            successful, errors = [], []
+            for position, entry in enumerate(transactions):
+                try:
+                    prepared.append((entry, self._prepare(functions, entry)))
+                    successful.append(position)
+                except KcacheError as error:
+                    errors.append(error)
+            with self._lock:
+                if functions is self._functions:
+                    self._apply(prepared)
+                    break
+        if errors:
+            raise TransactionError(len(transactions), successful, errors)
+
+    def bookmark(self, resource_version: str, /) -> None:
+        """Note that the source of the objects has reached ``resource_version``."""
+        with self._lock:
+            self._resource_version = resource_version
+
+    def resync(self) -> None:
+        """Does nothing: a map has nobody to tell."""
+
+    def add_indexers(self, new_indexers: Indexers[T], /) -> None:
+        """Add index functions, all of them or none; O(n v) where objects are stored already.
+
+        Raises:
+            IndexersRunningError: the store holds objects and its semantics are classic.
+            IndexerConflictError: an index of that name exists.
+            InvalidIndexerError: an index function cannot be called.
+            IndexFuncError: a function failed for a stored object.
+        """
+        added = checked_indexers(new_indexers)
+        with self._lock:
+            if self._items and self._semantics is Semantics.CLASSIC:
+                raise IndexersRunningError
+            conflicts = added.keys() & self._indices.keys()
+            if conflicts:
+                raise IndexerConflictError(conflicts)
+            functions = tuple(added.items())
+            indices: dict[str, Buckets[T]] = {name: {} for name in added}
+            tables = tuple(indices.values())
+            placements = {}
+            for key, obj in self._items.items():
+                values = values_by_index(functions, key, obj)
+                index_buckets.insert(tables, values, key, obj)
+                placements[key] = self._placements[key] + values
+            self._writes += 1
+            self._placements = placements
+            self._indices = self._indices | indices
+            self._tables += tables
+            self._functions += functions
+
+    def _consistent(self, look: Callable[[], R]) -> R:
+        """What ``look`` finds at one moment between two writes."""
+        writes = self._writes
+        if not self._lock.locked():
+            found = look()
+            if self._writes == writes:
+                return found
+        with self._lock:
+            return look()
+
+    def _put(self, key: str, obj: T, values: Placement) -> None:
+        self._items[key] = obj
+        old = self._placements.get(key)
+        if old != values:
+            if old is not None:
+                index_buckets.remove(self._tables, old, key)
+            self._placements[key] = values
+        index_buckets.insert(self._tables, values, key, obj)
+
+    def _drop(self, key: str) -> None:
+        values = self._placements.pop(key, None)
+        if values is not None:
+            del self._items[key]
+            index_buckets.remove(self._tables, values, key)
+
+    @staticmethod
+    def _prepare(functions: Functions[T], entry: ThreadSafeStoreTransaction[T]) -> Placement | None:
+        """The index values that the entry's object will have; ``None`` for a delete."""
+        if TransactionType(entry.type) is TransactionType.DELETE:
+            return None
+        if entry.obj is None:
+            raise InvalidObjectError(entry.key)
+        return values_by_index(functions, entry.key, entry.obj)
+
+    def _apply(self, prepared: builtins.list[tuple[ThreadSafeStoreTransaction[T], Placement | None]]) -> None:
+        self._in_transaction = True
+        try:
+            self._writes += 1
+            # The last write of each key is all that anybody may ever see of it.
+            for key, (entry, values) in {entry.key: (entry, values) for entry, values in prepared}.items():
+                if values is None or entry.obj is None:
+                    self._drop(key)
+                else:
+                    self._put(key, entry.obj, values)
+            if prepared:
+                version = written_resource_version(prepared[-1][0].obj)
+                if version is not None:
+                    self._resource_version = version
+        finally:
+            self._in_transaction = False

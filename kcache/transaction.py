@@ -1,0 +1,34 @@
+"""Entries of a transaction (client-go ``Transaction``, ``ThreadSafeStoreTransaction``)."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class TransactionType(enum.Enum):
+    """What one entry of a transaction does."""
+
+    ADD = "Add"
+    UPDATE = "Update"
+    DELETE = "Delete"
+
+
+@dataclass(frozen=True)
+class Transaction(Generic[T]):
+    """One write of a transaction on a :class:`~kcache.Store`."""
+
+    type: TransactionType
+    obj: T
+
+
+@dataclass(frozen=True)
+class ThreadSafeStoreTransaction(Generic[T]):
+    """One write of a transaction on a :class:`~kcache.ThreadSafeStore`; ``obj`` may be ``None`` in a delete."""
+
+    type: TransactionType
+    key: str
+    obj: T | None

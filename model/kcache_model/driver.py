@@ -1,0 +1,252 @@
+"""Carries out operations on a real Indexer and reports what they gave, as plain data.
+
+The driver is a rude caller on purpose: it clears every list and mapping that it gave to or got from the Indexer, so
+that an implementation which keeps or hands out its own is found out by what follows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import kcache
+from kcache import Indexer, Transaction, TransactionType
+
+from .items import Item, Semantics
+from .objects import IndexUnavailableError, KeyUnavailableError, Thing, index_func, key_func, materialise
+from .operations import Operation, OperationName, WriteKind
+from .outcomes import ErrorKind, Outcome, Value, error_text, raised, returned
+from .target import DEFAULT, IDENTITY, Target
+
+_ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
+    (kcache.KeyFuncError, ErrorKind.KEY_FUNC),
+    (KeyUnavailableError, ErrorKind.KEY_FUNC),
+    (kcache.IndexFuncError, ErrorKind.INDEX_FUNC),
+    (IndexUnavailableError, ErrorKind.INDEX_FUNC),
+    (kcache.IndexNotFoundError, ErrorKind.INDEX_NOT_FOUND),
+    (kcache.IndexerConflictError, ErrorKind.INDEXER_CONFLICT),
+    (kcache.IndexersRunningError, ErrorKind.INDEXERS_RUNNING),
+    (kcache.TransactionError, ErrorKind.TRANSACTION),
+)
+
+_MOST_RESULTS = 10_000
+_LONGEST_TEXT = 1_000
+"""Programs are small: what is larger than this is wrong, and no report should carry it."""
+
+_TRANSACTION_TYPES = {
+    WriteKind.ADD: TransactionType.ADD,
+    WriteKind.UPDATE: TransactionType.UPDATE,
+    WriteKind.DELETE: TransactionType.DELETE,
+}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call that is ready to be made: nothing but the call itself happens between two looks at the clock."""
+
+    operation: Operation
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+
+
+class Driver:
+    """One Indexer of a target, and the objects that were given to it.
+
+    Args:
+        target: the implementation; its factory is called at once, and what it raises passes through.
+        indexes: the names of the indices to create it with.
+        semantics: which generation of client-go decides.
+        make_index_func: index name -> index function, for callers that want more to happen in one.
+        make_key_func: the key function.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        indexes: Sequence[str],
+        semantics: Semantics,
+        *,
+        make_index_func: Callable[[str], Callable[[Thing], Any]] = index_func,
+        make_key_func: Callable[[Thing], str] = key_func,
+    ) -> None:
+        self._target = target
+        self._make_index_func = make_index_func
+        self._things: dict[str, Thing] = {}
+        self.indexes = tuple(indexes)
+        indexers = {name: make_index_func(name) for name in indexes}
+        self.indexer: Indexer[Any] = target.create(make_key_func, indexers, semantics)
+        indexers.clear()
+
+    def run(self, operation: Operation) -> Outcome:
+        """Make the call and wait for its outcome."""
+        if operation.name is OperationName.MUTATE:
+            self._mutate(operation)
+            return returned()
+        prepared = self.prepare(operation)
+        try:
+            result = prepared.function(*prepared.arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return self.outcome_of_error(error)
+        return self.outcome(prepared, result)
+
+    def prepare(self, operation: Operation) -> Prepared:
+        """Look up the method and make the objects for a call."""
+        try:
+            method = getattr(self.indexer, operation.name.value)
+        except Exception as error:
+            method = _raiser(error)
+        return Prepared(operation, method, self._arguments(operation))
+
+    def outcome(self, prepared: Prepared, result: object) -> Outcome:
+        """The outcome of a call that returned ``result``; what was passed or returned is cleared afterwards."""
+        name = prepared.operation.name
+        value = self._value(name, result)
+        if name in (OperationName.REPLACE, OperationName.ADD_INDEXERS):
+            _spoil(prepared.arguments[0])
+        _spoil(result)
+        return returned(value)
+
+    def outcome_of_error(self, error: BaseException) -> Outcome:
+        """The outcome of a call that raised."""
+        for kind, meaning in _ERRORS:
+            if isinstance(error, kind):
+                return raised(meaning, error_text(error).partition(": ")[2])
+        return raised(ErrorKind.OTHER, error_text(error))
+
+    def identify(self, obj: Any) -> object:
+        """What tells objects apart: themselves, or their stamps where the target returns copies."""
+        return getattr(obj, "stamp", None) if IDENTITY in self._target.unsupported else id(obj)
+
+    def close(self) -> None:
+        """Call the Indexer's ``close``, if it has one, so that it can stop its threads."""
+        close = getattr(self.indexer, "close", None)
+        if callable(close):
+            with contextlib.suppress(Exception, SystemExit):
+                close()
+
+    def thing(self, item: Item) -> Thing:
+        """The one object that stands for this version of the item."""
+        thing = self._things.get(item.stamp)
+        if thing is None:
+            thing = self._things[item.stamp] = materialise(item)
+        return thing
+
+    def _arguments(self, operation: Operation) -> tuple[object, ...]:
+        match operation.name:
+            case OperationName.ADD | OperationName.UPDATE | OperationName.DELETE:
+                return (self._given(operation),)
+            case OperationName.GET:
+                return (self._given(operation),)
+            case OperationName.GET_BY_KEY:
+                return (operation.key,)
+            case OperationName.REPLACE:
+                return ([self.thing(item) for item in operation.items], operation.resource_version)
+            case OperationName.TRANSACTION:
+                return tuple(
+                    Transaction(_TRANSACTION_TYPES[kind], self.thing(item)) for kind, item in operation.entries
+                )
+            case OperationName.INDEX:
+                return (operation.index, self._given(operation))
+            case OperationName.INDEX_KEYS | OperationName.BY_INDEX:
+                return (operation.index, operation.value)
+            case OperationName.LIST_INDEX_FUNC_VALUES:
+                return (operation.index,)
+            case OperationName.ADD_INDEXERS:
+                return ({name: self._make_index_func(name) for name in operation.names},)
+            case OperationName.BOOKMARK:
+                return (operation.resource_version,)
+            case _:
+                return ()
+
+    def _given(self, operation: Operation) -> Thing:
+        assert operation.item is not None, f"{operation.name} needs an item"
+        return self.thing(operation.item)
+
+    def _value(self, name: OperationName, result: object) -> Value:
+        match name:
+            case OperationName.GET | OperationName.GET_BY_KEY:
+                return None if result is None else self._stamp(result)
+            case OperationName.LIST | OperationName.BY_INDEX | OperationName.INDEX:
+                return _listed(result, lambda found: tuple(sorted(self._stamp(obj) for obj in found)))
+            case OperationName.LIST_KEYS | OperationName.LIST_INDEX_FUNC_VALUES:
+                return _listed(result, lambda found: tuple(sorted(map(_text, found))))
+            case OperationName.GET_INDEXERS:
+                names = list(result) if isinstance(result, Mapping) else result
+                return _listed(names, lambda found: tuple(sorted(map(_text, found))))
+            case OperationName.INDEX_KEYS:
+                return _listed(result, lambda found: tuple(map(_text, found)))
+            case OperationName.LAST_SYNC_RESOURCE_VERSION:
+                return _text(result)
+            case _:
+                return None if result is None else f"<returned {_text(result)}>"
+
+    def _stamp(self, obj: object) -> str:
+        if obj is None:
+            return "null"
+        stamp = getattr(obj, "stamp", None)
+        if not isinstance(stamp, str):
+            return f"<foreign object {_text(obj)}>"
+        if self._things.get(stamp) is not obj and IDENTITY not in self._target.unsupported:
+            return f"<a copy of {stamp}>"
+        return stamp
+
+    def _mutate(self, operation: Operation) -> None:
+        stored = self.indexer.get_by_key(operation.key or "")
+        if isinstance(stored, Thing):
+            stored.values = operation.values or {}
+
+
+def missing_operations(indexer: object) -> list[OperationName]:
+    """The operations for which the object has no method."""
+    return [
+        name
+        for name in OperationName
+        if name is not OperationName.MUTATE and not callable(getattr(indexer, name.value, None))
+    ]
+
+
+def takes_default(driver: Driver, target: Target) -> bool:
+    """Whether ``get_by_key`` and ``get`` return the default that they are given for a missing key."""
+    if DEFAULT in target.unsupported or not target.supports(OperationName.GET_BY_KEY):
+        return True
+    default = object()
+    if driver.indexer.get_by_key("no such key", default) is not default:
+        return False
+    missing = materialise(Item("no such key", "missing"))
+    return not target.supports(OperationName.GET) or driver.indexer.get(missing, default) is default
+
+
+def _listed(result: object, convert: Callable[[Iterable[Any]], tuple[str, ...]]) -> Value:
+    # A view or a generator is not a result of its own: it may change when the store does.
+    if not isinstance(result, (list, tuple)):
+        return f"<returned {_text(result)}>"
+    if len(result) > _MOST_RESULTS:
+        return f"<returned a list of {len(result)} elements>"
+    return convert(result)
+
+
+def _raiser(error: BaseException) -> Callable[..., object]:
+    def fail(*_: object) -> object:
+        raise error
+
+    return fail
+
+
+def _spoil(container: object) -> None:
+    if isinstance(container, (list, dict, set)):
+        with contextlib.suppress(Exception):  # a frozen list is as good as a new one
+            container.clear()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        text = str.__str__(value)
+        return text if len(text) <= _LONGEST_TEXT else f"{text[:100]}...<{len(text)} characters>"
+    try:
+        return f"<{type(value).__name__} {value!r:.80}>"
+    except Exception:
+        return f"<{type(value).__name__}>"

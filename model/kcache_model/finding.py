@@ -1,0 +1,62 @@
+"""Something wrong with an implementation, as plain data."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from .history import Call
+from .outcomes import Outcome
+from .program import Program
+
+
+class FindingKind(enum.StrEnum):
+    """The kinds of violations: a closed set."""
+
+    NONLINEARIZABLE = "nonlinearizable"
+    """No order of the calls, one after another, explains their results."""
+    DIVERGENCE = "divergence"
+    """A sequential program gave another result than the model."""
+    INVARIANT = "invariant"
+    """What the lookups show does not fit together."""
+    EXCEPTION = "exception"
+    """A call raised although the model returns a value."""
+    DEADLOCK = "deadlock"
+    LIVELOCK = "livelock"
+    NONDETERMINISM = "nondeterminism"
+    HANG = "hang"
+    """A call did not return in time."""
+    CRASH = "crash"
+    """The process of the implementation ended."""
+    LEAK = "leak"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violation.
+
+    Attributes:
+        kind: what sort of violation.
+        phase: which part of the suite found it.
+        summary: one sentence that says what is wrong.
+        program: a program that shows it, as small as could be found.
+        step: position of the wrong call in a sequential program.
+        expected: what the model gives there.
+        observed: what the implementation gave.
+        calls: for a concurrent program, the calls that were observed, as far as they matter.
+        core: positions in ``calls`` of those that no order explains.
+        detail: further lines: stacks, the text of an exception.
+        scenario: id of the recorded scenario, if it was one.
+    """
+
+    kind: FindingKind
+    phase: str
+    summary: str
+    program: Program | None = None
+    step: int | None = None
+    expected: Outcome | None = None
+    observed: Outcome | None = None
+    calls: tuple[Call, ...] = ()
+    core: tuple[int, ...] = ()
+    detail: str = ""
+    scenario: str | None = None

@@ -1,0 +1,53 @@
+"""Histories: what was observed, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .items import Semantics
+from .operations import Operation
+from .outcomes import Outcome
+
+PREFIX_THREAD = -1
+"""The thread number of calls made before the threads started."""
+
+FINAL_THREAD = -2
+"""The thread number of calls made after the threads ended."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One operation of one thread, from its invocation to its response.
+
+    Attributes:
+        thread: which thread made it; ``PREFIX_THREAD`` and ``FINAL_THREAD`` are special.
+        operation: what was called.
+        invoked: when it began. Any integer clock that all threads share.
+        returned: when it ended; ``None`` for a pending call, which may or may not have taken effect.
+        outcome: what it gave; ``None`` for a pending call.
+    """
+
+    thread: int
+    operation: Operation
+    invoked: int
+    returned: int | None
+    outcome: Outcome | None
+
+    def precedes(self, other: Call) -> bool:
+        """Whether it ended before ``other`` began; at the same tick, they count as concurrent."""
+        return self.returned is not None and self.returned < other.invoked
+
+
+@dataclass(frozen=True)
+class History:
+    """All calls of one run, ordered by invocation.
+
+    Attributes:
+        indexes: the names of the indices that the Indexer was created with.
+        calls: the calls.
+        semantics: which generation of client-go decides.
+    """
+
+    indexes: tuple[str, ...]
+    calls: tuple[Call, ...]
+    semantics: Semantics = Semantics.CLASSIC

@@ -1,0 +1,131 @@
+"""What must hold of any Indexer between two writes, checked through its public methods alone.
+
+An implementation may also offer ``kcache_snapshot() -> {"items": {key: object}, "indices": {index: {value: keys}}}``,
+its inner state; the same rules are then checked on that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from kcache import Indexer
+
+IndexValues = Callable[[Any, str], Iterable[str] | None]
+"""(object, index name) -> the values that the object was indexed under; ``None`` if that is not known."""
+
+Identify = Callable[[Any], object]
+"""Tells objects apart: ``id``, or something else for an implementation that returns copies."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What an Indexer shows of itself.
+
+    Attributes:
+        items: key -> object.
+        listed: the objects that ``list`` returned.
+        indices: index name -> index value -> the keys under it, in the order given.
+        objects: index name -> index value -> the objects under it.
+    """
+
+    items: Mapping[str, Any]
+    listed: tuple[Any, ...]
+    indices: Mapping[str, Mapping[str, tuple[str, ...]]]
+    objects: Mapping[str, Mapping[str, tuple[Any, ...]]]
+
+
+def broken_rules(
+    indexer: Indexer[Any], indexes: Iterable[str], values_of: IndexValues, identify: Identify = id
+) -> list[str]:
+    """One sentence for each rule that does not hold of the Indexer now. What its methods raise passes through."""
+    broken = violations(observe(indexer, indexes), values_of, identify)
+    snapshot = getattr(indexer, "kcache_snapshot", None)
+    if callable(snapshot):
+        broken += snapshot_violations(cast("Mapping[str, Any]", snapshot()), values_of)
+    return broken
+
+
+def observe(indexer: Indexer[Any], indexes: Iterable[str]) -> View:
+    """Read everything, through the public methods. What they raise passes through."""
+    keys = list(indexer.list_keys())
+    indices: dict[str, dict[str, tuple[str, ...]]] = {}
+    objects: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for index in indexes:
+        values = list(indexer.list_index_func_values(index))
+        indices[index] = {value: tuple(indexer.index_keys(index, value)) for value in values}
+        objects[index] = {value: tuple(indexer.by_index(index, value)) for value in values}
+    return View({key: indexer.get_by_key(key) for key in keys}, tuple(indexer.list()), indices, objects)
+
+
+def violations(view: View, values_of: IndexValues, identify: Identify = id) -> list[str]:
+    """One sentence for each broken rule; empty if all hold."""
+    return [
+        *_content(view, identify),
+        *_empty_values(view),
+        *_entries(view, values_of, identify),
+        *_missing(view, values_of),
+        *_order(view),
+    ]
+
+
+def snapshot_violations(snapshot: Mapping[str, Any], values_of: IndexValues) -> list[str]:
+    """The same, for the inner state that ``kcache_snapshot`` returned."""
+    items = dict(snapshot["items"])
+    indices = {
+        index: {value: tuple(sorted(keys)) for value, keys in values.items()}
+        for index, values in snapshot["indices"].items()
+    }
+    objects = {
+        index: {value: tuple(items[key] for key in keys if key in items) for value, keys in values.items()}
+        for index, values in indices.items()
+    }
+    view = View(items, tuple(items.values()), indices, objects)
+    return [f"inside: {violation}" for violation in violations(view, values_of)]
+
+
+def _content(view: View, identify: Identify) -> Iterable[str]:
+    absent = [key for key, obj in view.items.items() if obj is None]
+    if absent:
+        yield f"list_keys names {absent[0]!r}, but get_by_key finds nothing there"
+    elif Counter(map(identify, view.listed)) != Counter(map(identify, view.items.values())):
+        yield f"list returns {len(view.listed)} objects, not those under the {len(view.items)} keys of list_keys"
+
+
+def _empty_values(view: View) -> Iterable[str]:
+    for index, values in view.indices.items():
+        for value, keys in values.items():
+            if not keys:
+                yield f"index {index!r} lists the value {value!r}, which has no keys: an empty set was left behind"
+
+
+def _entries(view: View, values_of: IndexValues, identify: Identify) -> Iterable[str]:
+    for index, values in view.indices.items():
+        for value, keys in values.items():
+            for key in keys:
+                if key not in view.items:
+                    yield f"index {index!r} has key {key!r} under {value!r}, but nothing is stored under that key"
+                    continue
+                expected = values_of(view.items[key], index)
+                if expected is not None and value not in expected:
+                    yield f"index {index!r} has key {key!r} under {value!r}, no value of the object stored there"
+            found = Counter(map(identify, view.objects[index][value]))
+            if found != Counter(identify(view.items[key]) for key in keys if key in view.items):
+                yield f"by_index and index_keys disagree about the value {value!r} of index {index!r}"
+
+
+def _missing(view: View, values_of: IndexValues) -> Iterable[str]:
+    for index, values in view.indices.items():
+        for key, obj in view.items.items():
+            for value in () if obj is None else values_of(obj, index) or ():
+                if key not in values.get(value, ()):
+                    yield f"the object stored under {key!r} is missing under its value {value!r} of index {index!r}"
+
+
+def _order(view: View) -> Iterable[str]:
+    for index, values in view.indices.items():
+        for value, keys in values.items():
+            if list(keys) != sorted(set(keys)):
+                yield f"index_keys gives {list(keys)} for value {value!r} of index {index!r}: not sorted and distinct"

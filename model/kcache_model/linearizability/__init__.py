@@ -1,0 +1,9 @@
+"""Linearizability: could the calls have happened one after another, each at a moment while it was open?
+
+M. Herlihy, J. Wing: Linearizability, a correctness condition for concurrent objects (1990).
+"""
+
+from .check import check_linearizable
+from .search import SearchBudget
+
+__all__ = ["SearchBudget", "check_linearizable"]

@@ -1,0 +1,234 @@
+"""What a program asks of an Indexer, as plain data."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import replace as replace_fields
+
+from .items import Item, Values
+
+
+class OperationName(enum.StrEnum):
+    """The calls of an Indexer; ``MUTATE`` is the user's own act of changing a stored object in place."""
+
+    ADD = "add"
+    UPDATE = "update"
+    DELETE = "delete"
+    REPLACE = "replace"
+    TRANSACTION = "transaction"
+    GET = "get"
+    GET_BY_KEY = "get_by_key"
+    LIST = "list"
+    LIST_KEYS = "list_keys"
+    INDEX = "index"
+    INDEX_KEYS = "index_keys"
+    BY_INDEX = "by_index"
+    LIST_INDEX_FUNC_VALUES = "list_index_func_values"
+    GET_INDEXERS = "get_indexers"
+    ADD_INDEXERS = "add_indexers"
+    RESYNC = "resync"
+    BOOKMARK = "bookmark"
+    LAST_SYNC_RESOURCE_VERSION = "last_sync_resource_version"
+    MUTATE = "mutate"
+
+
+WRITES = frozenset(
+    {
+        OperationName.ADD,
+        OperationName.UPDATE,
+        OperationName.DELETE,
+        OperationName.REPLACE,
+        OperationName.TRANSACTION,
+        OperationName.ADD_INDEXERS,
+        OperationName.BOOKMARK,
+        OperationName.MUTATE,
+    }
+)
+"""The operations that may change the state."""
+
+INDEX_OPERATIONS = frozenset(
+    {
+        OperationName.INDEX,
+        OperationName.INDEX_KEYS,
+        OperationName.BY_INDEX,
+        OperationName.LIST_INDEX_FUNC_VALUES,
+        OperationName.GET_INDEXERS,
+        OperationName.ADD_INDEXERS,
+    }
+)
+"""The operations that a plain Store does not have."""
+
+OPTIONAL_OPERATIONS = frozenset(
+    {
+        OperationName.RESYNC,
+        OperationName.TRANSACTION,
+        OperationName.BOOKMARK,
+        OperationName.LAST_SYNC_RESOURCE_VERSION,
+        OperationName.GET_INDEXERS,
+        OperationName.ADD_INDEXERS,
+    }
+)
+"""The operations that an Indexer may lack without a declaration; the report says that they were not tested."""
+
+
+class WriteKind(enum.StrEnum):
+    """What one entry of a transaction does."""
+
+    ADD = "add"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One call. Which of the fields are used depends on the name; see the functions of this module.
+
+    Attributes:
+        name: the call.
+        item: the object given to ``add``, ``update``, ``delete``, ``get`` and ``index``.
+        items: the objects given to ``replace``.
+        entries: the writes of a ``transaction``.
+        key: the key given to ``get_by_key`` and ``mutate``.
+        index: the index name given to a lookup.
+        value: the index value given to a lookup.
+        names: the names of the indices that ``add_indexers`` adds.
+        resource_version: given to ``replace`` and ``bookmark``.
+        values: what ``mutate`` gives the stored object.
+    """
+
+    name: OperationName
+    item: Item | None = None
+    items: tuple[Item, ...] = ()
+    entries: tuple[tuple[WriteKind, Item], ...] = ()
+    key: str | None = None
+    index: str | None = None
+    value: str | None = None
+    names: tuple[str, ...] = ()
+    resource_version: str = ""
+    values: Values | None = None
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it may change the state."""
+        return self.name in WRITES
+
+    @property
+    def given(self) -> tuple[Item, ...]:
+        """All items among the arguments."""
+        first = () if self.item is None else (self.item,)
+        return (*first, *self.items, *(item for _, item in self.entries))
+
+    def with_items(self, change: Callable[[Item], Item]) -> Operation:
+        """The same operation with ``change`` applied to each item."""
+        return replace_fields(
+            self,
+            item=None if self.item is None else change(self.item),
+            items=tuple(map(change, self.items)),
+            entries=tuple((kind, change(item)) for kind, item in self.entries),
+        )
+
+    @property
+    def written(self) -> tuple[Item, ...]:
+        """The items that become the content of the store if the call succeeds."""
+        if self.name in (OperationName.ADD, OperationName.UPDATE) and self.item is not None:
+            return (self.item,)
+        if self.name is OperationName.TRANSACTION:
+            return tuple(item for kind, item in self.entries if kind is not WriteKind.DELETE)
+        return self.items
+
+
+def add(item: Item) -> Operation:
+    """``indexer.add(item)``."""
+    return Operation(OperationName.ADD, item=item)
+
+
+def update(item: Item) -> Operation:
+    """``indexer.update(item)``."""
+    return Operation(OperationName.UPDATE, item=item)
+
+
+def delete(item: Item) -> Operation:
+    """``indexer.delete(item)``."""
+    return Operation(OperationName.DELETE, item=item)
+
+
+def replace(items: tuple[Item, ...], resource_version: str = "") -> Operation:
+    """``indexer.replace(items, resource_version)``."""
+    return Operation(OperationName.REPLACE, items=items, resource_version=resource_version)
+
+
+def transaction(*entries: tuple[WriteKind, Item]) -> Operation:
+    """``indexer.transaction(*entries)``."""
+    return Operation(OperationName.TRANSACTION, entries=entries)
+
+
+def get(item: Item) -> Operation:
+    """``indexer.get(item)``."""
+    return Operation(OperationName.GET, item=item)
+
+
+def get_by_key(key: str) -> Operation:
+    """``indexer.get_by_key(key)``."""
+    return Operation(OperationName.GET_BY_KEY, key=key)
+
+
+def list_objects() -> Operation:
+    """``indexer.list()``."""
+    return Operation(OperationName.LIST)
+
+
+def list_keys() -> Operation:
+    """``indexer.list_keys()``."""
+    return Operation(OperationName.LIST_KEYS)
+
+
+def index(name: str, item: Item) -> Operation:
+    """``indexer.index(name, item)``."""
+    return Operation(OperationName.INDEX, index=name, item=item)
+
+
+def index_keys(name: str, value: str) -> Operation:
+    """``indexer.index_keys(name, value)``."""
+    return Operation(OperationName.INDEX_KEYS, index=name, value=value)
+
+
+def by_index(name: str, value: str) -> Operation:
+    """``indexer.by_index(name, value)``."""
+    return Operation(OperationName.BY_INDEX, index=name, value=value)
+
+
+def list_index_func_values(name: str) -> Operation:
+    """``indexer.list_index_func_values(name)``."""
+    return Operation(OperationName.LIST_INDEX_FUNC_VALUES, index=name)
+
+
+def get_indexers() -> Operation:
+    """``indexer.get_indexers()``."""
+    return Operation(OperationName.GET_INDEXERS)
+
+
+def add_indexers(*names: str) -> Operation:
+    """``indexer.add_indexers({name: function, ...})``."""
+    return Operation(OperationName.ADD_INDEXERS, names=names)
+
+
+def resync() -> Operation:
+    """``indexer.resync()``."""
+    return Operation(OperationName.RESYNC)
+
+
+def bookmark(resource_version: str) -> Operation:
+    """``indexer.bookmark(resource_version)``."""
+    return Operation(OperationName.BOOKMARK, resource_version=resource_version)
+
+
+def last_sync_resource_version() -> Operation:
+    """``indexer.last_sync_resource_version()``."""
+    return Operation(OperationName.LAST_SYNC_RESOURCE_VERSION)
+
+
+def mutate(key: str, values: Values) -> Operation:
+    """Changes the object stored under ``key`` in place, behind the store's back; nothing if there is none."""
+    return Operation(OperationName.MUTATE, key=key, values=values)

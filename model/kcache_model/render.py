@@ -1,0 +1,111 @@
+"""Operations, outcomes and calls as short text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from .history import Call
+from .items import Item, Style, Values
+from .operations import Operation, OperationName
+from .outcomes import ErrorKind, Outcome
+
+
+def item_text(item: Item) -> str:
+    """``a/x@v3{node: n1}``: key, stamp and index values, as far as there are any."""
+    key = "<no key>" if item.key is None else _name(item.key)
+    return f"{key}@{item.stamp}{_values_text(item.values)}{_extras(item)}"
+
+
+def operation_text(operation: Operation) -> str:
+    """The call as Python would write it, with objects as :func:`item_text`."""
+    return f"{operation.name.value}({', '.join(_arguments(operation))})"
+
+
+def outcome_text(outcome: Outcome | None) -> str:
+    """What a call gave: a stamp, ``[v1, v2]``, ``None``, or the error."""
+    if outcome is None:
+        return "(no answer)"
+    if outcome.error is not None:
+        message = printable(outcome.message)
+        if outcome.error is ErrorKind.OTHER and message:
+            return message
+        return f"{outcome.error.value} error" + (f" ({message})" if message else "")
+    if isinstance(outcome.value, tuple):
+        return f"[{', '.join(_name(value) for value in outcome.value)}]"
+    return "None" if outcome.value is None else _name(outcome.value)
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters escaped: what an implementation says must not steer a terminal."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def call_text(call: Call) -> str:
+    """The call without its outcome; objects without what is of no interest among other calls."""
+    return operation_text(call.operation.with_items(_plain))
+
+
+def brief_text(operation: Operation) -> str:
+    """As :func:`operation_text`, with objects as ``a@v3``: for sentences."""
+    return operation_text(operation.with_items(_bare))
+
+
+def _bare(item: Item) -> Item:
+    return Item(item.key, item.stamp)
+
+
+def _plain(item: Item) -> Item:
+    """Without its style, and without indices where it has no values."""
+    values = {index: found for index, found in item.values.items() if found != ()}
+    return replace(item, style=Style.PLAIN, values=values)
+
+
+def _arguments(operation: Operation) -> list[str]:
+    if operation.name is OperationName.REPLACE:
+        return [f"[{', '.join(item_text(item) for item in operation.items)}]", *_version(operation)]
+    if operation.name is OperationName.TRANSACTION:
+        return [f"{kind.value} {item_text(item)}" for kind, item in operation.entries]
+    if operation.name is OperationName.ADD_INDEXERS:
+        return [_name(name) for name in operation.names]
+    if operation.name is OperationName.MUTATE:
+        return [_name(operation.key or ""), _values_text(operation.values or {}) or "{}"]
+    texts = [_name(text) for text in (operation.key, operation.index, operation.value) if text is not None]
+    if operation.item is not None:
+        texts.append(item_text(operation.item))
+    return [*texts, *_version(operation)]
+
+
+def _version(operation: Operation) -> list[str]:
+    return [f"rv={_name(operation.resource_version)}"] if operation.resource_version else []
+
+
+def _values_text(values: Values) -> str:
+    if not values:
+        return ""
+    return "{" + ", ".join(f"{_name(index)}: {_index_text(found)}" for index, found in sorted(values.items())) + "}"
+
+
+def _index_text(found: tuple[str, ...] | None) -> str:
+    if found is None:
+        return "<fails>"
+    return "+".join(_name(value) for value in found) if found else "-"
+
+
+def _extras(item: Item) -> str:
+    extras: Mapping[str, str | None] = {
+        "rv": item.resource_version,
+        "style": None if item.style is Style.PLAIN else item.style.value,
+    }
+    return "".join(f" {name}={_name(value)}" for name, value in extras.items() if value is not None)
+
+
+def _name(text: str) -> str:
+    """``text`` itself if it reads well, else quoted and with escapes; long texts are cut."""
+    if len(text) > 40:
+        text = text[:37] + "..."
+    plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace("=", "")
+    return text if plain.isascii() and plain.isalnum() else repr(text)

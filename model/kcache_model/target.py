@@ -1,0 +1,124 @@
+"""The implementation under test: a factory, and what it says of itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from kcache import Indexer, Semantics
+
+from .operations import INDEX_OPERATIONS, OperationName
+from .outcomes import error_text
+
+Factory: TypeAlias = Callable[..., Indexer[Any]]
+"""``factory(key_func, indexers) -> Indexer``. If it takes a keyword ``semantics``, it is told ``"classic"`` or
+``"current"``."""
+
+IDENTITY = "identity"
+"""Declared as unsupported by an implementation that returns copies of the stored objects."""
+
+DEFAULT = "default"
+"""Declared as unsupported by an implementation whose ``get`` and ``get_by_key`` take no default."""
+
+FAILING_FUNCTIONS = "failing_functions"
+"""Declared as unsupported by an implementation that says nothing about index functions that fail."""
+
+INDEXES = "indexes"
+"""Declared as unsupported by a plain Store; short for every operation on indices."""
+
+_CONTENT = (OperationName.LIST, OperationName.LIST_KEYS, OperationName.GET_BY_KEY)
+_LOOKUPS = (OperationName.LIST_INDEX_FUNC_VALUES, OperationName.INDEX_KEYS, OperationName.BY_INDEX)
+
+_FEATURES = frozenset({IDENTITY, DEFAULT, FAILING_FUNCTIONS, INDEXES})
+
+
+class TargetError(Exception):
+    """The implementation cannot be used as a target; the message says what to do about it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A factory with its name and its declarations.
+
+    Attributes:
+        name: how reports call it.
+        factory: makes a new, empty Indexer.
+        unsupported: operations and features that it does not offer; they are not tested.
+    """
+
+    name: str
+    factory: Factory
+    unsupported: frozenset[str] = field(default_factory=frozenset)
+
+    def supports(self, operation: OperationName) -> bool:
+        """Whether the operation is to be tested."""
+        return operation.value not in self.unsupported
+
+    def observable(self, indexes: Iterable[str]) -> tuple[str, ...] | None:
+        """The indices that can be read back whole; ``None`` if not even the objects can be."""
+        if not all(self.supports(name) for name in _CONTENT):
+            return None
+        return tuple(indexes) if all(self.supports(name) for name in _LOOKUPS) else ()
+
+    def create(self, key_func: Callable[[Any], str], indexers: Any, semantics: Semantics) -> Indexer[Any]:
+        """A new Indexer.
+
+        Raises:
+            TargetError: the factory raised.
+        """
+        try:
+            if _takes_semantics(self.factory):
+                return self.factory(key_func, indexers, semantics=semantics.value)
+            return self.factory(key_func, indexers)
+        except (Exception, SystemExit) as error:
+            raise TargetError(
+                f"{self.name}(key_func, indexers) raised {error_text(error)}; it must return a new, empty Indexer"
+            ) from error
+
+
+def make_target(factory: Factory, name: str | None = None, unsupported: Iterable[str] | None = None) -> Target:
+    """A target from a factory; declarations come from ``unsupported`` or the factory's ``kcache_unsupported``.
+
+    Raises:
+        TargetError: the factory cannot be called with a key function and indexers, or a declaration is unknown.
+    """
+    if not callable(factory):
+        raise TargetError(
+            f"the target is a {type(factory).__name__}; it must be a function (key_func, indexers) -> Indexer"
+        )
+    _require_signature(factory)
+    declared = getattr(factory, "kcache_unsupported", ()) if unsupported is None else unsupported
+    if isinstance(declared, str):
+        raise TargetError(f'kcache_unsupported must be a list of names, not the text "{declared}"')
+    names = set(declared)
+    unknown = names - _FEATURES - {operation.value for operation in OperationName}
+    if unknown:
+        known = ", ".join(sorted(_FEATURES | {operation.value for operation in OperationName}))
+        raise TargetError(f"kcache_unsupported names {', '.join(sorted(map(str, unknown)))}; known are: {known}")
+    if INDEXES in names:
+        names |= {operation.value for operation in INDEX_OPERATIONS}
+    if IDENTITY in names or OperationName.GET_BY_KEY.value in names:
+        names.add(OperationName.MUTATE.value)  # nobody outside can get at the stored object
+    return Target(name or str(getattr(factory, "__qualname__", repr(factory))), factory, frozenset(names))
+
+
+def _require_signature(factory: Factory) -> None:
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        raise TargetError(
+            f"the factory takes {signature}; it is called as factory(key_func, indexers) and must return an Indexer"
+        ) from None
+
+
+def _takes_semantics(factory: Factory) -> bool:
+    try:
+        return "semantics" in inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        return False

@@ -1,0 +1,37 @@
+"""How a runner tells the world what the implementation is being asked, before it is asked.
+
+Whoever watches can lay a hang or a crash at the door of a program.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from .operations import Operation
+from .program import Program
+
+
+class Watch(Protocol):
+    """Told by a runner; must be quick."""
+
+    def begin(self, program: Program) -> None:
+        """``program`` is about to run on a new Indexer."""
+
+    def step(self, operation: Operation) -> None:
+        """``operation`` is about to be done, as the next one of the program's prefix."""
+
+    def rest(self) -> None:
+        """The implementation is not being called at present."""
+
+
+class Unwatched:
+    """Nobody watches."""
+
+    def begin(self, program: Program) -> None:
+        """Do nothing."""
+
+    def step(self, operation: Operation) -> None:
+        """Do nothing."""
+
+    def rest(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,63 @@
+"""Minimisation keeps what fails and drops what does not matter."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcache_conformance.strategies import operations
+from kcache_model import operations as op
+from kcache_model.items import Item, Style
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.operations import Operation, OperationName
+from kcache_model.program import Program
+
+
+@given(st.lists(operations(), max_size=12), st.sets(st.integers(0, 11), min_size=1, max_size=3))
+def test_finds_the_operations_that_matter(some: list[Operation], needed: set[int]) -> None:
+    marked = [op.bookmark(f"needed {n}") if n in needed else operation for n, operation in enumerate(some)]
+    program = Program(("node",), tuple(marked))
+    wanted = {operation for operation in marked if operation.resource_version.startswith("needed")}
+
+    def fails(candidate: Program) -> bool:
+        return wanted <= {operation for operation in candidate.prefix if operation.name is OperationName.BOOKMARK}
+
+    smallest = minimise(program, fails)
+    assert fails(smallest)
+    assert set(smallest.prefix) == wanted
+    assert smallest.indexes == ()
+
+
+def test_simplifies_items() -> None:
+    item = Item("key", "v17", {"node": ("n1", "n2"), "tags": None}, "5", Style.FALSY)
+    program = Program(("node", "tags"), (op.replace((item, Item("other", "v18")), "9"),))
+
+    def fails(candidate: Program) -> bool:
+        return any("node" in item.values for operation in candidate.prefix for item in operation.items)
+
+    (operation,) = minimise(program, fails).prefix
+    assert operation == op.replace((Item("a", "v1", {"node": ()}),))
+
+
+def test_drops_threads_that_do_nothing() -> None:
+    program = Program((), (), ((op.list_keys(),), (op.list_objects(), op.resync()), (op.list_keys(),)))
+
+    def fails(candidate: Program) -> bool:
+        return any(operation.name is OperationName.RESYNC for operation in candidate.operations())
+
+    assert minimise(program, fails).threads == ((op.resync(),),)
+
+
+def test_stops_at_its_budget_with_what_it_has() -> None:
+    calls = 0
+
+    def fails(candidate: Program) -> bool:
+        nonlocal calls
+        calls += 1
+        return True
+
+    program = Program((), tuple(op.get_by_key(str(n)) for n in range(50)))
+    smallest = minimise(program, fails, MinimiseBudget(attempts=3))
+    assert calls == 3
+    assert len(smallest) < 50
+    assert minimise(program, fails, MinimiseBudget(seconds=0.0)) == program

@@ -1,0 +1,93 @@
+"""What happens in a run, told to whoever listens: a terminal, a report, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kcache_model.finding import Finding
+from kcache_model.verdict import Status
+
+
+@dataclass(frozen=True)
+class TargetLoaded:
+    """The implementation answers; ``not_tested`` lists the operations and features that it does not support."""
+
+    not_tested: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PhaseStarted:
+    """A phase begins; it may search for ``seconds``."""
+
+    phase: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PhaseProgress:
+    """How far a phase is, from 0 to 1, and what it has counted."""
+
+    phase: str
+    fraction: float
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class FindingMade:
+    """Something is wrong; the finding may still be made smaller."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class PhaseFinished:
+    """A phase is over.
+
+    Attributes:
+        phase: its name.
+        counts: what it counted.
+        coverage: operation -> outcome -> how often.
+        skipped: operations left out because the implementation does not support them.
+        inconclusive: why its silence is not the whole answer; empty if it is.
+        finding: what it found.
+    """
+
+    phase: str
+    counts: Mapping[str, int]
+    coverage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+    inconclusive: str = ""
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """The outcome of a run.
+
+    Attributes:
+        status: OK, VIOLATION, or UNKNOWN if some phase could not do its work.
+        findings: what is wrong, one for each phase that found something.
+        phases: the phases that ran to their end.
+        not_tested: operations and features that the implementation does not support.
+        reasons: why the status is UNKNOWN.
+        seconds: how long it took.
+    """
+
+    status: Status
+    findings: tuple[Finding, ...]
+    phases: tuple[PhaseFinished, ...]
+    not_tested: tuple[str, ...]
+    reasons: tuple[str, ...]
+    seconds: float
+
+
+Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | PhaseFinished
+
+
+class Listener(Protocol):
+    """Told of events as they happen."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Something happened."""

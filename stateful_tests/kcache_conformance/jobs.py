@@ -1,0 +1,209 @@
+"""Phases and programs as jobs: in a child process, or in a thread of this one."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
+from kcache_model.finding import Finding
+from kcache_model.items import Semantics
+from kcache_model.operations import INDEX_OPERATIONS
+from kcache_model.program import Program
+from kcache_model.target import INDEXES, Target, TargetError
+from kcache_model.watch import Watch
+from kcache_stress.isolation import JobEnd, run_job
+from kcache_stress.isolation.journal import MemoryJournal
+from kcache_stress.isolation.watchdog import Watchdog
+from kcache_stress.isolation.worker import Outlet
+from kcache_stress.loading import load_target
+from kcache_stress.stress import StressOptions, StressReport, repeat
+
+from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
+from .phases import PhaseContext, PhaseOutcome, run_phase
+from .sequential import run_program
+from .smoke import probe
+from .turns import Turn, turns
+
+Arguments = Mapping[str, Any]
+"""``semantics``, ``strict_errors``, ``seed``, ``budget_seconds``, ``patience_seconds``, ``phases``."""
+
+_STARTUP_SECONDS = 30.0
+
+
+def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
+    """Run phases in a child process."""
+    return run_job(
+        f"{__name__}:_phases_job",
+        {"spec": spec, "arguments": dict(arguments)},
+        on_event=lambda data: listener(_decode_event(data)),
+        deadline_seconds=_STARTUP_SECONDS + 2 * arguments["budget_seconds"],
+        patience_seconds=arguments["patience_seconds"],
+    )
+
+
+def run_phases_in_thread(target: Target, arguments: Arguments, listener: Listener) -> JobEnd:
+    """Run phases in a thread of this process; a thread that hangs stays behind."""
+    ends: queue.Queue[JobEnd] = queue.Queue()
+    journal = MemoryJournal()
+
+    def work() -> None:
+        watch = Watchdog(
+            journal,
+            arguments["patience_seconds"],
+            lambda stacks: ends.put(JobEnd("hang", stacks, journal.program)),
+        )
+        try:
+            _run_phases(target, arguments, watch, listener)
+            ends.put(JobEnd("done"))
+        except TargetError as error:
+            ends.put(JobEnd("target_error", str(error)))
+        except BaseException:
+            ends.put(JobEnd("harness_error", traceback.format_exc()))
+
+    threading.Thread(target=work, name="kcache phases", daemon=True).start()
+    return ends.get()
+
+
+def run_program_in_child(
+    spec: str,
+    program: Program,
+    *,
+    seconds: float = 5.0,
+    patience_seconds: float = 3.0,
+    strict_errors: bool = False,
+    on_finding: Callable[[Finding], None] = lambda _: None,
+    on_round: Callable[[int], None] = lambda _: None,
+) -> JobEnd:
+    """Run one program in a child process: once if it is sequential, else again and again for ``seconds``.
+
+    Args:
+        spec: the name of the target.
+        program: what to run.
+        seconds: how long to try a concurrent program.
+        patience_seconds: how long one call may take.
+        strict_errors: ask for kcache's error types.
+        on_finding: told what is wrong.
+        on_round: told how often a concurrent program has run.
+    """
+
+    def on_event(data: dict[str, Any]) -> None:
+        if data["event"] == "finding":
+            on_finding(decode_finding(data["finding"]))
+        elif data["event"] == "rounds":
+            on_round(data["rounds"])
+
+    return run_job(
+        f"{__name__}:_program_job",
+        {
+            "spec": spec,
+            "program": encode_program(program),
+            "seconds": seconds,
+            "patience_seconds": patience_seconds,
+            "strict_errors": strict_errors,
+        },
+        on_event=on_event,
+        deadline_seconds=_STARTUP_SECONDS + 2 * seconds,
+        patience_seconds=patience_seconds,
+    )
+
+
+def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
+    _run_phases(load_target(spec), arguments, outlet.watch, lambda event: outlet.send(_encode_event(event)))
+
+
+def _program_job(
+    outlet: Outlet, spec: str, program: dict[str, Any], seconds: float, patience_seconds: float, strict_errors: bool
+) -> None:
+    decoded = decode_program(program)
+    target = probe(load_target(spec), decoded.semantics)
+    if decoded.is_sequential:
+        finding = run_program(target, decoded, strict_errors=strict_errors, watch=outlet.watch)
+    else:
+        options = StressOptions(seconds=seconds, strict_errors=strict_errors, patience_seconds=patience_seconds)
+
+        def on_round(report: StressReport) -> None:
+            if report.rounds % 50 == 0:
+                outlet.send({"event": "rounds", "rounds": report.rounds})
+
+        report = repeat(target, decoded, options, outlet.watch, on_round)
+        outlet.send({"event": "rounds", "rounds": report.rounds})
+        finding = report.finding
+    if finding is not None:
+        outlet.send({"event": "finding", "finding": encode_finding(finding)})
+
+
+def _run_phases(target: Target, arguments: Arguments, watch: Watch, listener: Listener) -> None:
+    semantics = Semantics(arguments["semantics"])
+    target = probe(target, semantics)
+    listener(TargetLoaded(_not_tested(target)))
+    outcomes: dict[str, PhaseOutcome] = {}
+    for turn in turns(arguments["phases"], arguments["budget_seconds"]):
+        listener(PhaseStarted(turn.phase, turn.seconds))
+        outcome = run_phase(turn.phase, _context(target, semantics, arguments, turn, watch, listener))
+        if turn.phase in outcomes:
+            outcome = outcomes[turn.phase].merged(outcome)
+        outcomes[turn.phase] = outcome
+        if turn.is_last or outcome.finding is not None:
+            listener(_finished(turn.phase, outcome))
+        if outcome.finding is not None:
+            return
+
+
+def _not_tested(target: Target) -> tuple[str, ...]:
+    """What the target does not support; ``indexes`` stands for all the operations on indices."""
+    names = set(target.unsupported)
+    if INDEXES in names:
+        names -= {operation.value for operation in INDEX_OPERATIONS}
+    return tuple(sorted(names))
+
+
+def _context(
+    target: Target,
+    semantics: Semantics,
+    arguments: Arguments,
+    turn: Turn,
+    watch: Watch,
+    listener: Listener,
+) -> PhaseContext:
+    return PhaseContext(
+        target=target,
+        semantics=semantics,
+        strict_errors=arguments["strict_errors"],
+        seed=2 * arguments["seed"] + turn.is_last,
+        seconds=turn.seconds,
+        patience_seconds=arguments["patience_seconds"],
+        watch=watch,
+        on_progress=lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),
+        on_finding=lambda finding: listener(FindingMade(finding)),
+    )
+
+
+def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
+    coverage: dict[str, dict[str, int]] = {}
+    for (operation, result), count in sorted(outcome.coverage.items()):
+        coverage.setdefault(operation, {})[result] = count
+    return PhaseFinished(phase, dict(outcome.counts), coverage, outcome.skipped, outcome.inconclusive, outcome.finding)
+
+
+_EVENTS: Mapping[str, type[Event]] = {
+    kind.__name__: kind for kind in (TargetLoaded, PhaseStarted, PhaseProgress, FindingMade, PhaseFinished)
+}
+
+
+def _encode_event(event: Event) -> dict[str, Any]:
+    data = dict(vars(event))
+    if data.get("finding") is not None:
+        data["finding"] = encode_finding(data["finding"])
+    return {"event": type(event).__name__, **data}
+
+
+def _decode_event(data: dict[str, Any]) -> Event:
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    kind = _EVENTS[fields.pop("event")]
+    if fields.get("finding") is not None:
+        fields["finding"] = decode_finding(fields["finding"])
+    return kind(**fields)

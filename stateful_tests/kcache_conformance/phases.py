@@ -1,0 +1,208 @@
+"""The phases of a run, each on its own: smoke test, recorded vectors, state machine, stress.
+
+A phase stops at its first finding, makes the program of the finding as small as it can, and says what it did.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kcache_model.finding import Finding
+from kcache_model.items import Semantics
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.program import Program
+from kcache_model.target import Target
+from kcache_model.watch import Unwatched, Watch
+from kcache_stress.stress import StressOptions, StressReport, stress
+
+from .recorded.corpus import needs_transformer, recordings, scenarios
+from .recorded.replay import replay
+from .sequential import Coverage, run_program
+from .smoke import smoke
+from .state_machine import make_state_machine, run_examples
+
+PHASES = ("smoke", "vectors", "machine", "stress")
+"""The phases in the order in which they run."""
+
+_BATCH_EXAMPLES = 25
+_MINIMISE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class PhaseContext:
+    """What a phase works with.
+
+    Attributes:
+        target: the implementation.
+        semantics: which generation of client-go decides.
+        strict_errors: ask for kcache's error types.
+        seed: of everything random.
+        seconds: how long the phase may search.
+        patience_seconds: how long one call may take.
+        watch: told of everything that the implementation is asked.
+        on_progress: told how far the phase is, 0 to 1, and of its counts.
+        on_finding: told of a finding before it is made smaller, which may take a while or end the process.
+    """
+
+    target: Target
+    semantics: Semantics
+    strict_errors: bool = False
+    seed: int = 0
+    seconds: float = 10.0
+    patience_seconds: float = 3.0
+    watch: Watch = field(default_factory=Unwatched)
+    on_progress: Callable[[float, Mapping[str, int]], None] = lambda _fraction, _counts: None
+    on_finding: Callable[[Finding], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class PhaseOutcome:
+    """What a phase did.
+
+    Attributes:
+        counts: what was counted: ``programs``, ``operations``, ``rounds``, ``undecided`` ...
+        finding: what is wrong, if anything.
+        coverage: (operation, outcome) -> how often.
+        skipped: operations left out because the implementation does not support them.
+    """
+
+    counts: Mapping[str, int]
+    finding: Finding | None = None
+    coverage: Coverage = field(default_factory=Counter)
+    skipped: tuple[str, ...] = ()
+
+    def merged(self, later: PhaseOutcome) -> PhaseOutcome:
+        """Both turns of a phase as one."""
+        return PhaseOutcome(
+            dict(Counter(self.counts) + Counter(later.counts)),
+            self.finding or later.finding,
+            self.coverage + later.coverage,
+            tuple(sorted({*self.skipped, *later.skipped})),
+        )
+
+    @property
+    def inconclusive(self) -> str:
+        """Why it is not the whole answer although nothing was found; empty if it is."""
+        if self.finding is None and not self.counts.get("programs"):
+            return "no time was left for a single program; give it a larger budget"
+        if self.finding is None and self.counts.get("undecided"):
+            return f"{self.counts['undecided']} rounds were too hard to judge; give it a larger budget"
+        if self.finding is None and self.counts["programs"] < self.counts.get("of", 0):
+            return f"only {self.counts['programs']} of {self.counts['of']} scenarios fitted; give it a larger budget"
+        return ""
+
+
+def run_phase(name: str, context: PhaseContext) -> PhaseOutcome:
+    """Run one of :data:`PHASES`. What the factory of the target raises passes through."""
+    return _RUNNERS[name](context)
+
+
+def _smoke(context: PhaseContext) -> PhaseOutcome:
+    finding = smoke(context.target, context.semantics, strict_errors=context.strict_errors, watch=context.watch)
+    return PhaseOutcome({"programs": 1}, _smallest(context, "smoke", finding))
+
+
+def _vectors(context: PhaseContext) -> PhaseOutcome:
+    deadline = time.monotonic() + context.seconds
+    total = sum(not needs_transformer(recording) for recording in recordings())
+    counts = Counter(programs=0, operations=0, of=total)
+    coverage: Coverage = Counter()
+    skipped: Counter[str] = Counter()
+    finding = None
+    for scenario in scenarios(context.semantics):
+        if time.monotonic() > deadline:
+            break
+        report = replay(context.target, scenario, strict_errors=context.strict_errors, watch=context.watch)
+        counts.update(programs=1, operations=report.steps)
+        coverage.update(report.coverage)
+        skipped.update(report.skipped)
+        context.on_progress(counts["programs"] / total, counts)
+        if report.finding is not None:
+            finding = _smallest(context, "vectors", report.finding)
+            break
+    return PhaseOutcome(counts, finding, coverage, tuple(sorted(skipped)))
+
+
+def _machine(context: PhaseContext) -> PhaseOutcome:
+    began = time.monotonic()
+    coverage: Coverage = Counter()
+    counts = Counter(programs=0, operations=0)
+    machine = make_state_machine(
+        context.target,
+        context.semantics,
+        strict_errors=context.strict_errors,
+        watch=context.watch,
+        coverage=coverage,
+    )
+    batch = 0
+    finding = None
+    while finding is None and (elapsed := time.monotonic() - began) < context.seconds:
+        context.on_progress(elapsed / context.seconds, counts)
+        found = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
+        batch += 1
+        counts.update(programs=_BATCH_EXAMPLES)
+        counts["operations"] = coverage.total()
+        finding = _smallest(context, "machine", found)
+    return PhaseOutcome(counts, finding, coverage)
+
+
+def _stress(context: PhaseContext) -> PhaseOutcome:
+    began = time.monotonic()
+    options = StressOptions(
+        seconds=context.seconds,
+        seed=context.seed,
+        strict_errors=context.strict_errors,
+        patience_seconds=context.patience_seconds,
+    )
+
+    def on_round(report: StressReport) -> None:
+        if report.rounds % 20 == 0:
+            context.on_progress(min(1.0, (time.monotonic() - began) / context.seconds), _stress_counts(report))
+
+    report = stress(context.target, context.semantics, options, context.watch, on_round)
+    return PhaseOutcome(_stress_counts(report), report.finding, report.coverage)
+
+
+def _stress_counts(report: StressReport) -> Mapping[str, int]:
+    return {
+        "programs": report.rounds,
+        "operations": report.coverage.total(),
+        "overlapping": report.overlapping,
+        "undecided": report.undecided,
+    }
+
+
+_RUNNERS: Mapping[str, Callable[[PhaseContext], PhaseOutcome]] = {
+    "smoke": _smoke,
+    "vectors": _vectors,
+    "machine": _machine,
+    "stress": _stress,
+}
+
+
+def _smallest(context: PhaseContext, phase: str, finding: Finding | None) -> Finding | None:
+    """The finding of the smallest program that still shows a finding of the same kind."""
+    if finding is None:
+        return None
+    finding = replace(finding, phase=phase)
+    if finding.program is None:
+        return finding
+    context.on_finding(finding)
+    first = run_program(context.target, finding.program, strict_errors=context.strict_errors, watch=context.watch)
+    if first is None:
+        return finding
+    best = first
+
+    def fails(program: Program) -> bool:
+        nonlocal best
+        found = run_program(context.target, program, strict_errors=context.strict_errors, watch=context.watch)
+        if found is None or found.kind is not first.kind:
+            return False
+        best = found
+        return True
+
+    minimise(finding.program, fails, MinimiseBudget(seconds=_MINIMISE_SECONDS))
+    return replace(best, phase=phase, scenario=finding.scenario)

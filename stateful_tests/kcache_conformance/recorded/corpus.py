@@ -1,0 +1,96 @@
+"""Loads the recordings, and the list of deliberate deviations."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+from kcache_model.items import Semantics
+
+from .objects import Json
+from .scenario import Scenario, translate
+
+FILES = (
+    "edge-crud.jsonl",
+    "edge-lookup.jsonl",
+    "edge-indexfunc.jsonl",
+    "edge-indexers.jsonl",
+    "edge-keys.jsonl",
+    "edge-mutation.jsonl",
+    "edge-writes.jsonl",
+    "edge-threadsafe.jsonl",
+    "edge-listers.jsonl",
+    "random-tags.jsonl",
+    "random-mutate.jsonl",
+    "random-basic.jsonl",
+    "random-listers.jsonl",
+)
+"""The recordings of stores, the most telling ones first."""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A rule by which kcache differs from client-go on purpose.
+
+    Attributes:
+        rule: its name.
+        reason: why kcache's way is better.
+        steps: scenario id -> semantics -> numbers of the steps whose outcome differs.
+    """
+
+    rule: str
+    reason: str
+    steps: Mapping[str, Mapping[str, tuple[int, ...]]]
+
+
+def recordings(files: tuple[str, ...] = FILES) -> Iterator[Json]:
+    """The recordings as they stand in the files."""
+    for file in files:
+        yield from _lines(file)
+
+
+@functools.cache
+def legacy_outcomes() -> Mapping[str, Mapping[int, Json]]:
+    """Scenario id -> step -> the outcome in the classic generation, where it differs."""
+    return {line["id"]: {diff["step"]: diff for diff in line["diffs"]} for line in _lines("legacy.jsonl")}
+
+
+def scenarios(semantics: Semantics, files: tuple[str, ...] = FILES) -> Iterator[Scenario]:
+    """All scenarios that an Indexer made by a factory can run, translated."""
+    for recording in recordings(files):
+        if not needs_transformer(recording):
+            yield translate(recording, legacy_outcomes().get(recording["id"], {}), semantics)
+
+
+def needs_transformer(recording: Json) -> bool:
+    """Whether the store of a recording has a transformer, which a factory is not asked for."""
+    return any("transformer" in (step.get("args") or {}) for step in recording["steps"])
+
+
+@functools.cache
+def deviations() -> tuple[Deviation, ...]:
+    """The deliberate deviations."""
+    data = json.loads(_text("deviations.json"))
+    return tuple(
+        Deviation(
+            entry["rule"],
+            entry["reason"],
+            {
+                scenario: {semantics: tuple(numbers) for semantics, numbers in by_semantics.items()}
+                for scenario, by_semantics in entry["steps"].items()
+            },
+        )
+        for entry in data
+    )
+
+
+@functools.cache
+def _lines(file: str) -> tuple[Json, ...]:
+    return tuple(json.loads(line) for line in _text(file).splitlines())
+
+
+def _text(file: str) -> str:
+    return resources.files("kcache_conformance.recorded").joinpath("data", file).read_text(encoding="utf-8")

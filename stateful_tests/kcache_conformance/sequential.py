@@ -1,0 +1,143 @@
+"""Runs a sequential program on an implementation, beside the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from kcache_model.driver import Driver
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexer_model import IndexerModel
+from kcache_model.invariants import broken_rules
+from kcache_model.items import Semantics
+from kcache_model.operations import Operation
+from kcache_model.outcomes import Outcome, error_text
+from kcache_model.program import Program
+from kcache_model.render import operation_text, outcome_text
+from kcache_model.target import INDEXES, Target
+from kcache_model.watch import Unwatched, Watch
+
+Coverage = Counter[tuple[str, str]]
+"""(operation, ``"ok"`` or the kind of error) -> how often it happened."""
+
+
+class SequentialRun:
+    """One Indexer and one model that do the same.
+
+    Args:
+        target: the implementation.
+        indexes: the indices to create it with.
+        semantics: which generation of client-go decides.
+        strict_errors: ask for kcache's error types.
+        watch: told of each step before it is done.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        indexes: Iterable[str],
+        semantics: Semantics = Semantics.CLASSIC,
+        *,
+        strict_errors: bool = False,
+        watch: Watch | None = None,
+    ) -> None:
+        self._target = target
+        self._strict_errors = strict_errors
+        self._watch = watch or Unwatched()
+        self._indexes = () if INDEXES in target.unsupported else tuple(indexes)
+        self._semantics = semantics
+        self._operations: list[Operation] = []
+        self._model = IndexerModel(semantics)
+        self._state = self._model.initial(self._indexes)
+        self.coverage: Coverage = Counter()
+        self._watch.begin(self.program)
+        self._driver = Driver(target, self._indexes, semantics)
+
+    @property
+    def program(self) -> Program:
+        """What was done so far."""
+        return Program(self._indexes, tuple(self._operations), semantics=self._semantics)
+
+    def step(self, operation: Operation) -> Finding | None:
+        """Do ``operation`` on both sides; returns what is wrong, or ``None``. Unsupported operations are left out."""
+        if not self._target.supports(operation.name):
+            return None
+        self._operations.append(operation)
+        self._watch.step(operation)
+        try:
+            return self._compare(operation)
+        finally:
+            self._watch.rest()
+
+    def close(self) -> None:
+        """Let the Indexer stop its threads."""
+        self._driver.close()
+
+    def _compare(self, operation: Operation) -> Finding | None:
+        self._state, expected = self._model.apply(self._state, operation)
+        observed = self._driver.run(operation)
+        self.coverage[operation.name.value, "ok" if observed.error is None else observed.error.value] += 1
+        if not observed.agrees_with(expected, strict_errors=self._strict_errors):
+            return self._disagreement(operation, expected, observed)
+        return self._broken_invariant()
+
+    def _disagreement(self, operation: Operation, expected: Outcome, observed: Outcome) -> Finding:
+        raises = observed.error is not None and expected.error is None
+        verb = "raised" if observed.error is not None else "returned"
+        due = f"an error ({expected.error.value})" if expected.error is not None else outcome_text(expected)
+        return Finding(
+            kind=FindingKind.EXCEPTION if raises else FindingKind.DIVERGENCE,
+            phase="",
+            summary=f"{operation_text(operation)} {verb} {outcome_text(observed)}; the model gives {due}",
+            program=self.program,
+            step=len(self._operations) - 1,
+            expected=expected,
+            observed=observed,
+        )
+
+    def _broken_invariant(self) -> Finding | None:
+        try:
+            broken = self._violations()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            summary = f"reading everything back after it raised {error_text(error)}"
+            return Finding(FindingKind.EXCEPTION, "", summary, self.program, step=len(self._operations) - 1)
+        if not broken:
+            return None
+        return Finding(
+            FindingKind.INVARIANT,
+            "",
+            broken[0],
+            self.program,
+            step=len(self._operations) - 1,
+            detail="\n".join(broken[1:]),
+        )
+
+    def _violations(self) -> list[str]:
+        indexes = self._target.observable(sorted(self._state.indexes))
+        if indexes is None:
+            return []
+        return broken_rules(self._driver.indexer, indexes, self._indexed_values, self._driver.identify)
+
+    def _indexed_values(self, obj: Any, index: str) -> tuple[str, ...] | None:
+        stored = self._state.stored.get(getattr(obj, "key", None) or "")
+        if stored is None or stored.item.stamp != getattr(obj, "stamp", None):
+            return None
+        return stored.indexed.get(index, ())
+
+
+def run_program(
+    target: Target, program: Program, *, strict_errors: bool = False, watch: Watch | None = None
+) -> Finding | None:
+    """Run a program step by step, the threads one after another; returns the first thing that is wrong, or ``None``."""
+    run = SequentialRun(target, program.indexes, program.semantics, strict_errors=strict_errors, watch=watch)
+    try:
+        for operation in program.operations():
+            finding = run.step(operation)
+            if finding is not None:
+                return finding
+        return None
+    finally:
+        run.close()

@@ -1,0 +1,90 @@
+"""The smoke test: is this an Indexer at all? Runs first, so that a wrong set-up does not look like a hundred bugs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kcache_model import operations as op
+from kcache_model.driver import Driver, missing_operations, takes_default
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import OPTIONAL_OPERATIONS, Operation
+from kcache_model.program import Program
+from kcache_model.target import INDEXES, Target, TargetError
+from kcache_model.watch import Unwatched, Watch
+
+from .sequential import run_program
+
+_A = Item("a", "v1", {"node": ("n1",)})
+_B = Item("b", "v2", {"node": ("n1",)})
+_MOVED = Item("a", "v3", {"node": ("n2",)})
+
+_PROGRAM: tuple[Operation, ...] = (
+    op.list_objects(),
+    op.add(_A),
+    op.get(_A),
+    op.get_by_key("b"),
+    op.update(_B),
+    op.by_index("node", "n1"),
+    op.update(_MOVED),
+    op.index_keys("node", "n1"),
+    op.index("node", _MOVED),
+    op.list_index_func_values("node"),
+    op.list_keys(),
+    op.delete(_B),
+    op.replace((_A, _B)),
+    op.list_objects(),
+    op.resync(),
+    op.get_indexers(),
+    op.replace(()),
+)
+
+
+def probe(target: Target, semantics: Semantics) -> Target:
+    """The target, with the optional operations that it does not have declared as unsupported.
+
+    Raises:
+        TargetError: the factory fails, or the Indexer lacks a method that it does not declare as unsupported.
+    """
+    indexes = () if INDEXES in target.unsupported else ("node",)
+    driver = Driver(target, indexes, semantics)
+    missing = [name for name in missing_operations(driver.indexer) if target.supports(name)]
+    driver.close()
+    required = [name.value for name in missing if name not in OPTIONAL_OPERATIONS]
+    if required:
+        raise TargetError(
+            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}; implement "
+            f"what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
+            + (' (a plain Store: ["indexes"])' if "by_index" in required else "")
+        )
+    return replace(target, unsupported=target.unsupported | {name.value for name in missing})
+
+
+def smoke(
+    target: Target, semantics: Semantics, *, strict_errors: bool = False, watch: Watch | None = None
+) -> Finding | None:
+    """Every operation once; returns the first thing that is wrong."""
+    watch = watch or Unwatched()
+    program = Program(("node",), _PROGRAM, semantics=semantics)
+    finding = run_program(target, program, strict_errors=strict_errors, watch=watch)
+    return finding or _default(target, semantics, watch)
+
+
+def _default(target: Target, semantics: Semantics, watch: Watch) -> Finding | None:
+    program = Program(semantics=semantics)
+    watch.begin(program)
+    driver = Driver(target, (), semantics)
+    try:
+        problem = "returned something else" if not takes_default(driver, target) else None
+    except Exception as error:
+        problem = f"raised {type(error).__name__}: {error}"
+    watch.rest()
+    driver.close()
+    if problem is None:
+        return None
+    return Finding(
+        FindingKind.DIVERGENCE,
+        "smoke",
+        f"get_by_key(missing_key, default) or get(missing, default) {problem}; it must return default "
+        '(an implementation without defaults declares "default" in kcache_unsupported)',
+    )

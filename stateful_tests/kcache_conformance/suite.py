@@ -1,0 +1,131 @@
+"""The suite: all phases within one budget, the implementation in a process or thread of its own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.items import Semantics
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.program import Program
+from kcache_model.render import operation_text
+from kcache_model.target import Target, TargetError
+from kcache_model.verdict import Status
+from kcache_stress.isolation import JobEnd
+
+from .events import Event, FindingMade, Listener, PhaseFinished, PhaseStarted, SuiteResult, TargetLoaded
+from .jobs import run_phases_in_child, run_phases_in_thread, run_program_in_child
+from .phases import PHASES
+
+
+@dataclass(frozen=True)
+class SuiteOptions:
+    """What to run and how long.
+
+    Attributes:
+        semantics: which generation of client-go decides.
+        strict_errors: ask for kcache's error types.
+        seed: of everything random.
+        budget_seconds: for all phases together. A finding ends the run early.
+        patience_seconds: how long one call of the implementation may take.
+        phases: which phases to run, of :data:`~.phases.PHASES`.
+    """
+
+    semantics: Semantics = Semantics.CLASSIC
+    strict_errors: bool = False
+    seed: int = 0
+    budget_seconds: float = 30.0
+    patience_seconds: float = 3.0
+    phases: tuple[str, ...] = PHASES
+
+
+class HarnessError(Exception):
+    """The harness itself failed; this says nothing about the implementation."""
+
+
+_MINIMISE = MinimiseBudget(seconds=10.0, attempts=40)
+_MINIMISE_PATIENCE_SECONDS = 0.5
+
+
+def run_suite(target: str | Target, options: SuiteOptions, listener: Listener = lambda _: None) -> SuiteResult:
+    """Run the phases one after another until the first finding.
+
+    Args:
+        target: the name of a factory that a child process can load, or a target that must run in this process. Only a
+            child can be ended if it spins without giving up the interpreter, or survived if it crashes.
+        options: what to run.
+        listener: told what happens.
+
+    Raises:
+        TargetError: the target cannot be loaded or is no Indexer.
+        HarnessError: the harness failed.
+    """
+    began = time.monotonic()
+    log = _Log(listener)
+    arguments = {**asdict(options), "semantics": options.semantics.value}
+    runner = run_phases_in_child if isinstance(target, str) else run_phases_in_thread
+    end = runner(target, arguments, log)  # type: ignore[arg-type]
+    finding = log.finding
+    match end.how:
+        case "target_error":
+            raise TargetError(end.message)
+        case "harness_error":
+            raise HarnessError(end.message)
+        case "hang" | "crash" if finding is None:
+            finding = _stopped(target, options, end, log.phase)
+    return log.result(options, finding, time.monotonic() - began)
+
+
+def _stopped(target: str | Target, options: SuiteOptions, end: JobEnd, phase: str) -> Finding:
+    """The finding for a call that never returned, or that ended the process, with as small a program as possible."""
+    program = end.program or Program(semantics=options.semantics)
+    if isinstance(target, str) and program.is_sequential and len(program) > 1:
+
+        def fails(candidate: Program) -> bool:
+            ended = run_program_in_child(
+                target, candidate, patience_seconds=_MINIMISE_PATIENCE_SECONDS, strict_errors=options.strict_errors
+            )
+            return ended.how == end.how
+
+        program = minimise(program, fails, _MINIMISE)
+    steps = list(program.operations())
+    last = operation_text(steps[-1]) if steps and program.is_sequential else "a call"
+    if end.how == "hang":
+        summary = f"{last} did not return within {options.patience_seconds:g} s"
+        return Finding(FindingKind.HANG, phase, summary, program, detail=end.message)
+    return Finding(FindingKind.CRASH, phase, f"{last} ended the process", program, detail=end.message)
+
+
+class _Log:
+    """Passes events on and keeps what the result needs."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._phases: list[PhaseFinished] = []
+        self._not_tested: tuple[str, ...] = ()
+        self.phase = "smoke"
+        self.finding: Finding | None = None
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case TargetLoaded():
+                self._not_tested = event.not_tested
+            case PhaseStarted():
+                self.phase = event.phase
+            case FindingMade():
+                self.finding = event.finding
+            case PhaseFinished():
+                self._phases.append(event)
+                self.finding = event.finding or self.finding
+        self._listener(event)
+
+    def result(self, options: SuiteOptions, finding: Finding | None, seconds: float) -> SuiteResult:
+        finished = {phase.phase for phase in self._phases}
+        reasons = [f"{phase.phase}: {phase.inconclusive}" for phase in self._phases if phase.inconclusive]
+        reasons += [f"{phase}: it did not run to its end" for phase in options.phases if phase not in finished]
+        if finding is not None:
+            finding = replace(finding, phase=finding.phase or self.phase)
+            return SuiteResult(Status.VIOLATION, (finding,), tuple(self._phases), self._not_tested, (), seconds)
+        status = Status.UNKNOWN if reasons else Status.OK
+        return SuiteResult(status, (), tuple(self._phases), self._not_tested, tuple(reasons), seconds)

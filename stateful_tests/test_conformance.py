@@ -1,0 +1,284 @@
+"""``run_conformance`` and the machinery below it: declarations, hangs, budgets, coverage."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import kcache
+from kcache.testing import ConformanceError, InconclusiveError, Status, TargetError, run_conformance
+from kcache_conformance.phases import PHASES
+from kcache_conformance.sequential import Coverage, run_program
+from kcache_conformance.state_machine import make_state_machine, run_examples
+from kcache_conformance.turns import turns
+from kcache_model import operations as op
+from kcache_model.finding import FindingKind
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import OperationName
+from kcache_model.outcomes import ErrorKind
+from kcache_model.program import Program
+from kcache_model.target import make_target
+
+QUICK = ("smoke", "machine")
+
+
+def wrapped(**methods: Any) -> Any:
+    """A factory of caches with other methods; a local one, so it must run in this process."""
+    broken = type("Broken", (kcache.Cache,), methods)
+    return lambda key_func, indexers: broken(key_func, kcache.new_thread_safe_store(indexers))
+
+
+def test_the_reference_passes() -> None:
+    for semantics in Semantics:
+        result = run_conformance(kcache.new_indexer, semantics=semantics, strict_errors=True, seconds=16)
+        assert result.status is Status.OK
+        assert [phase.phase for phase in result.phases] == list(PHASES)
+        assert result.not_tested == ()
+
+
+def test_a_local_factory_is_checked_in_this_process() -> None:
+    result = run_conformance(lambda key_func, indexers: kcache.new_indexer(key_func, indexers), phases=QUICK, seconds=1)
+    assert result.status is Status.OK
+
+
+def test_a_violation_is_an_assertion_error_that_tells_all() -> None:
+    with pytest.raises(ConformanceError) as caught:
+        run_conformance(wrapped(list_keys=lambda self: [key.upper() for key in self._storage.list_keys()]))
+    text = str(caught.value)
+    assert "Smallest example:" in text
+    assert "add(a@v1" in text
+    assert "kcache replay" not in text, "a local factory cannot be named on a command line"
+    assert caught.value.result.status is Status.VIOLATION
+
+
+@pytest.mark.parametrize("method", ["delete", "list", "by_index"])
+def test_a_hang_in_this_process_is_reported(method: str) -> None:
+    def hang(self: Any, *args: Any) -> Any:
+        threading.Event().wait()
+
+    with pytest.raises(ConformanceError) as caught:
+        run_conformance(wrapped(**{method: hang}), patience_seconds=0.5)
+    (finding,) = caught.value.result.findings
+    assert finding.kind is FindingKind.HANG
+    assert "in hang" in finding.detail
+
+
+def test_missing_methods_must_be_declared() -> None:
+    class Half:
+        def add(self, obj: Any) -> None: ...
+
+    with pytest.raises(TargetError) as caught:
+        run_conformance(lambda key_func, indexers: Half())
+    assert "has no update, delete, replace" in str(caught.value)
+    assert "kcache_unsupported" in str(caught.value)
+
+
+class PlainStore:
+    """A store without indices, without resync, and with copies for answers."""
+
+    def __init__(self, key_func: Any, indexers: Any) -> None:
+        assert not indexers
+        self._store = kcache.new_store(key_func)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("add", "update", "delete", "get", "get_by_key", "list", "list_keys", "replace"):
+            return getattr(self._store, name)
+        raise AttributeError(name)
+
+
+PlainStore.kcache_unsupported = ["indexes"]  # type: ignore[attr-defined]
+
+
+def test_a_plain_store_is_tested_on_what_it_has() -> None:
+    result = run_conformance(PlainStore, seconds=16)
+    assert result.status is Status.OK
+    assert {"indexes", "resync", "transaction"} <= set(result.not_tested)
+    (vectors,) = (phase for phase in result.phases if phase.phase == "vectors")
+    assert vectors.counts["operations"] > 5000
+    assert "index_keys" not in vectors.coverage
+
+
+def test_get_must_take_a_default_unless_declared() -> None:
+    def get_by_key(self: Any, key: str) -> Any:
+        return self._storage.get(key)
+
+    factory = wrapped(get_by_key=get_by_key)
+    with pytest.raises(ConformanceError, match="must return default"):
+        run_conformance(factory, phases=("smoke",))
+    run_conformance(factory, phases=("smoke",), unsupported=["default"])
+
+
+def test_an_implementation_that_fails_now_and_then_is_caught() -> None:
+    calls = itertools.count()
+
+    def list_keys(self: Any) -> Any:
+        keys = self._storage.list_keys()
+        # Wrong for every state of the store, the empty one too.
+        return [*keys, "ghost"] if next(calls) == 400 else keys
+
+    with pytest.raises(ConformanceError) as caught:
+        run_conformance(wrapped(list_keys=list_keys), phases=("machine",), seconds=30)
+    (finding,) = caught.value.result.findings
+    assert finding.kind is FindingKind.NONDETERMINISM
+    assert "not every time" in finding.summary
+
+
+def test_a_factory_that_fails_later_is_named() -> None:
+    made = itertools.count()
+
+    def factory(key_func: Any, indexers: Any) -> Any:
+        if next(made) == 20:
+            raise RuntimeError("too many")
+        return kcache.new_indexer(key_func, indexers)
+
+    with pytest.raises(TargetError, match="too many"):
+        run_conformance(factory, phases=QUICK, seconds=10)
+
+
+def test_a_factory_that_fails_is_no_violation() -> None:
+    def broken(key_func: Any, indexers: Any) -> Any:
+        raise RuntimeError("no database")
+
+    with pytest.raises(TargetError, match="no database"):
+        run_conformance(broken)
+
+
+def test_no_time_is_inconclusive() -> None:
+    with pytest.raises(InconclusiveError, match="give it a larger budget"):
+        run_conformance(kcache.new_indexer, seconds=1e-6)
+
+
+def test_wrong_arguments_say_what_is_right() -> None:
+    with pytest.raises(ValueError, match="known are: smoke"):
+        run_conformance(kcache.new_indexer, phases=("smok",))
+    with pytest.raises(ValueError, match="nosuch"):
+        run_conformance(kcache.new_indexer, semantics="nosuch")
+
+
+def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
+    coverage: Coverage = Counter()
+    target = make_target(kcache.new_indexer)
+    for semantics in Semantics:
+        machine = make_state_machine(target, semantics, strict_errors=True, coverage=coverage)
+        assert run_examples(machine, 150, 3) is None
+    assert {operation for operation, _ in coverage} == {name.value for name in OperationName}
+    reached = {error for _, error in coverage}
+    assert reached == {"ok", *(kind.value for kind in ErrorKind if kind is not ErrorKind.OTHER)}
+    for operation in ("add", "update", "delete", "replace", "index", "by_index"):
+        assert coverage[operation, "ok"] > 50, operation
+
+
+def test_the_same_seed_runs_the_same_programs() -> None:
+    def programs(seed: int) -> list[Program]:
+        seen: list[Program] = []
+
+        class Watch:
+            def begin(self, program: Program) -> None: ...
+            def step(self, operation: Any) -> None:
+                seen.append(Program((), (operation,)))
+
+            def rest(self) -> None: ...
+
+        machine = make_state_machine(make_target(kcache.new_indexer), Semantics.CLASSIC, watch=Watch())
+        run_examples(machine, 10, seed)
+        return seen
+
+    assert programs(1) == programs(1)
+    assert programs(1) != programs(2)
+
+
+def test_a_sequential_program_shows_the_first_wrong_step() -> None:
+    target = make_target(wrapped(index_keys=lambda self, name, value: []))
+    program = Program(("node",), (op.list_keys(), op.add(Item("a", "v1", {"node": ("n1",)})), op.list_keys()))
+    finding = run_program(target, program)
+    assert finding is not None
+    assert finding.step == 1
+    assert finding.kind is FindingKind.INVARIANT
+
+
+def test_a_white_box_snapshot_is_checked_too() -> None:
+    class Leaky(kcache.Cache[Any]):
+        def kcache_snapshot(self) -> dict[str, Any]:
+            items = {obj.key: obj for obj in self.list()}
+            indices = {name: {"left over": set()} for name in self.get_indexers()}
+            return {"items": items, "indices": indices}
+
+    def factory(key_func: Any, indexers: Any) -> Any:
+        return Leaky(key_func, kcache.new_thread_safe_store(indexers))
+
+    finding = run_program(make_target(factory), Program(("node",), (op.list_keys(),)))
+    assert finding is not None
+    assert "inside: " in finding.summary
+
+
+def test_the_budget_is_shared_among_the_chosen_phases() -> None:
+    for phases in (PHASES, ("stress",), ("vectors",), QUICK):
+        clock = itertools.count(0.0, 0.125)
+        planned = list(turns(phases, 10.0, clock.__next__))
+        assert [turn.phase for turn in planned if turn.is_last] == list(phases)
+        assert all(0.0 <= turn.seconds <= 10.0 for turn in planned)
+        assert max(turn.seconds for turn in planned) > 4.0
+
+
+def test_a_finding_ends_the_run_early() -> None:
+    began = time.monotonic()
+    with pytest.raises(ConformanceError):
+        run_conformance(wrapped(delete=lambda self, obj: None), seconds=300)
+    assert time.monotonic() - began < 100
+
+
+def test_an_implementation_that_returns_copies_passes_if_it_says_so() -> None:
+    def copies(objs: list[Any]) -> list[Any]:
+        return [copy.copy(obj) for obj in objs]
+
+    factory = wrapped(
+        get=lambda self, obj, default=None: copy.copy(self._storage.get(self._key_of(obj), default)),
+        get_by_key=lambda self, key, default=None: copy.copy(self._storage.get(key, default)),
+        list=lambda self: copies(self._storage.list()),
+        by_index=lambda self, name, value: copies(self._storage.by_index(name, value)),
+        index=lambda self, name, obj: copies(self._storage.index(name, obj)),
+    )
+    declared = ["identity", "default"]  # the default is copied too
+    run_conformance(factory, phases=("smoke", "vectors"), seconds=60, unsupported=declared)
+    run_conformance(factory, phases=("machine", "stress"), seconds=4, unsupported=declared)
+    with pytest.raises(ConformanceError):
+        run_conformance(factory, phases=("smoke",))
+
+
+@pytest.mark.parametrize("name", ["list", "list_keys", "get_by_key", "by_index", "list_index_func_values"])
+def test_what_is_declared_as_missing_is_never_called(name: str) -> None:
+    def forbidden(self: Any, *args: Any) -> Any:
+        raise AssertionError("called although it is declared as unsupported")
+
+    run_conformance(wrapped(**{name: forbidden}), phases=QUICK, seconds=1.5, unsupported=[name])
+
+
+def test_a_close_that_fails_and_results_that_cannot_be_cleared_harm_nobody() -> None:
+    class Frozen(list[Any]):
+        def clear(self) -> None:
+            raise TypeError("frozen")
+
+    def close(self: Any) -> None:
+        raise OSError("already closed")
+
+    run_conformance(
+        wrapped(close=close, list=lambda self: Frozen(self._storage.list())), phases=("smoke", "machine"), seconds=1.5
+    )
+
+
+def test_an_exception_whose_text_fails_is_still_a_finding() -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    def list_keys(self: Any) -> Any:
+        raise Unspeakable
+
+    with pytest.raises(ConformanceError, match="its message cannot be read"):
+        run_conformance(wrapped(list_keys=list_keys), phases=("smoke",))

@@ -1,0 +1,195 @@
+"""The parent: starts a child, listens to it, and ends it if it stops answering."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import kcache
+import kcache_model
+from kcache_model.program import Program
+
+from .journal import read_journal
+
+Event = dict[str, Any]
+
+_GRACE_SECONDS = 30.0
+"""How long a child may stay silent beyond its deadline, or after its last event, before it is taken for frozen."""
+
+_POLL_SECONDS = 0.2
+_STDERR_CHARACTERS = 2000
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """How a child ended.
+
+    Attributes:
+        how: ``"done"``, ``"hang"``, ``"crash"``, ``"target_error"`` or ``"harness_error"``.
+        message: the stacks, the end of its error output, or the error.
+        program: what the implementation was being asked when it hung or crashed.
+    """
+
+    how: str
+    message: str = ""
+    program: Program | None = None
+
+
+def run_job(
+    function: str,
+    arguments: Mapping[str, Any],
+    *,
+    on_event: Callable[[Event], None],
+    deadline_seconds: float,
+    patience_seconds: float,
+) -> JobEnd:
+    """Run a function in a child process and pass its events on. Never waits much longer than the deadline.
+
+    Args:
+        function: ``"module:name"``; see :mod:`.worker`.
+        arguments: its arguments, plain JSON.
+        on_event: told of each event that is not the end.
+        deadline_seconds: when the function should have ended; it is given some grace beyond.
+        patience_seconds: how long one call of the implementation may take.
+    """
+    with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
+        journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
+        stacks.touch()
+        job = {
+            "function": function,
+            "arguments": dict(arguments),
+            "journal": str(journal),
+            "stacks": str(stacks),
+            "patience": patience_seconds,
+        }
+        with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
+            child = _start(errors, folder)
+            try:
+                end = _listen(child, job, on_event, deadline_seconds + _GRACE_SECONDS)
+                if end is None:
+                    end = _frozen(child, stacks)
+            finally:
+                _kill(child)
+            if end.how in ("crash", "harness_error") and not end.message:
+                end = JobEnd(end.how, _crash_text(child.returncode, stacks, errors))
+        if end.how in ("hang", "crash"):
+            return JobEnd(end.how, end.message, read_journal(journal))
+        return end
+
+
+def _start(errors: IO[str], folder: str) -> subprocess.Popen[str]:
+    # -P keeps the working directory off the import path while the harness is loaded: a queue.py that lies there must
+    # not take the place of the standard library's.
+    command = [sys.executable, "-P", "-m", f"{__package__}.worker"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_import_path()), "HYPOTHESIS_STORAGE_DIRECTORY": folder}
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        encoding="utf-8",
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def _import_path() -> list[str]:
+    """Where this process finds the harness, then the rest of its import path but for the working directory."""
+    packages = (kcache, kcache_model, sys.modules[__name__.partition(".")[0]])
+    roots = [str(Path(package.__file__ or "").resolve().parents[1]) for package in packages]
+    return list(dict.fromkeys([*roots, *(path for path in sys.path if path and path != os.getcwd())]))
+
+
+def _listen(
+    child: subprocess.Popen[str], job: Event, on_event: Callable[[Event], None], most_seconds: float
+) -> JobEnd | None:
+    """Pass events on until the child ends; ``None`` if it froze."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(json.dumps(job))
+        child.stdin.close()
+    lines: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_read, args=(child.stdout, lines), daemon=True).start()
+    elapsed = silence = 0.0
+    before = time.monotonic()
+    ready = False
+    while True:
+        try:
+            line = lines.get(timeout=_POLL_SECONDS)
+        except queue.Empty:
+            line = ""
+        # A pause of the whole machine, or of both processes, is no silence of the child.
+        now = time.monotonic()
+        step, before = min(now - before, 2 * _POLL_SECONDS), now
+        elapsed += step
+        if line == "":
+            silence += step
+            if elapsed > most_seconds or silence > _GRACE_SECONDS:
+                return None
+            continue
+        silence = 0.0
+        if line is None:
+            child.wait()
+            return JobEnd("crash" if ready else "harness_error")
+        event = json.loads(line)
+        match event["event"]:
+            case "ready":
+                ready = True
+                continue
+            case "alive":
+                continue
+            case "done":
+                return JobEnd("done")
+            case "hang":
+                return JobEnd("hang", event["stacks"])
+            case "target_error" | "harness_error" as how:
+                return JobEnd(how, event["message"])
+        on_event(event)
+
+
+def _read(stream: IO[str], lines: queue.Queue[str | None]) -> None:
+    with contextlib.suppress(ValueError), stream:
+        for line in stream:
+            lines.put(line)
+    lines.put(None)
+
+
+def _frozen(child: subprocess.Popen[str], stacks: Path) -> JobEnd:
+    """The child does not even run its own watchdog: ask the C level for the stacks."""
+    if hasattr(signal, "SIGUSR1"):
+        with contextlib.suppress(ProcessLookupError):
+            child.send_signal(signal.SIGUSR1)
+        time.sleep(0.5)
+    return JobEnd("hang", "the whole process is frozen\n" + stacks.read_text(encoding="utf-8"))
+
+
+def _kill(child: subprocess.Popen[str]) -> None:
+    """End the child and whatever it has started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    elif child.poll() is None:
+        child.kill()
+    child.wait()
+
+
+def _crash_text(code: int | None, stacks: Path, errors: IO[str]) -> str:
+    how = f"exit status {code}"
+    if code is not None and code < 0:
+        how = f"signal {-code} ({signal.Signals(-code).name})"
+    errors.seek(0)
+    text = errors.read()[-_STDERR_CHARACTERS:]
+    return f"the process ended with {how}\n{stacks.read_text(encoding='utf-8')}{text}".rstrip()

@@ -1,0 +1,84 @@
+"""Notices, inside the child, that a call of the implementation does not return."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+
+from kcache_model.operations import Operation
+from kcache_model.program import Program
+
+from ..beats import beat
+from ..stacks import stacks
+from .journal import Journal
+
+_BEAT_SECONDS = 0.1
+_BEATS_BETWEEN_SIGNS = 20
+
+
+class Watchdog:
+    """A :class:`~kcache_model.watch.Watch` with a thread that counts its own beats.
+
+    Patience is counted in beats of that thread (:mod:`kcache_stress.beats`), not in wall-clock time: on a machine too
+    busy to run the process, few beats pass and nothing is accused.
+
+    Args:
+        journal: where the program under way is noted.
+        patience_seconds: how long one call may take. Twice as long where threads run: their crew watches them more
+            closely and can say more about them, so it speaks first.
+        on_hang: told, in the watchdog's thread, where the threads of the process are.
+        on_beat: told now and then that the process is alive.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        patience_seconds: float,
+        on_hang: Callable[[str], None],
+        on_beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._journal = journal
+        self._beats = max(1, round(patience_seconds / _BEAT_SECONDS))
+        self._patience = self._beats
+        self._on_hang = on_hang
+        self._on_beat = on_beat
+        self._steps = 0
+        self._busy = False
+        self._watched = threading.get_ident()
+        self._process = os.getpid()
+        threading.Thread(target=self._watch, name="kcache watchdog", daemon=True).start()
+
+    def begin(self, program: Program) -> None:
+        """A program is about to run."""
+        self._journal.begin(program)
+        self._patience = self._beats if program.is_sequential else 2 * self._beats
+        self._steps += 1
+        self._busy = True
+
+    def step(self, operation: Operation) -> None:
+        """An operation is about to be done."""
+        self._journal.step(operation)
+        self._steps += 1
+        self._busy = True
+
+    def rest(self) -> None:
+        """The implementation is not being called."""
+        if os.getpid() != self._process:
+            os._exit(0)  # the implementation forked: its copy of this process must not go on with our work
+        self._busy = False
+
+    def _watch(self) -> None:
+        last, still = -1, 0
+        for number in itertools.count():
+            beat(_BEAT_SECONDS)
+            if number % _BEATS_BETWEEN_SIGNS == 0:
+                self._on_beat()
+            if not self._busy or self._steps != last:
+                last, still = self._steps, 0
+                continue
+            still += 1
+            if still >= self._patience:
+                self._on_hang(stacks([self._watched]))
+                return

@@ -1,0 +1,79 @@
+"""The child: reads a job from its standard input, does it, and reports events as JSON lines.
+
+The job is ``{"function": "module:name", "arguments": {...}, "journal": path, "stacks": path, "patience": seconds}``.
+The function is called with an :class:`Outlet` and the arguments. Events go to the original standard output; whatever
+the implementation prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+from kcache_model.target import TargetError
+from kcache_model.watch import Watch
+
+from .journal import FileJournal
+from .watchdog import Watchdog
+
+
+class Outlet:
+    """What a job is given to report with.
+
+    Attributes:
+        watch: to be told of what the implementation is asked.
+    """
+
+    def __init__(self, descriptor: int, journal: Path, patience_seconds: float) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self.watch: Watch = Watchdog(FileJournal(journal), patience_seconds, self._hang, self._alive)
+
+    def send(self, event: dict[str, Any]) -> None:
+        """Send one event to the parent."""
+        with self._lock:
+            data = (json.dumps(event) + "\n").encode()
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+
+    def _alive(self) -> None:
+        self.send({"event": "alive"})
+
+    def _hang(self, stacks: str) -> None:
+        self.send({"event": "hang", "stacks": stacks})
+        os._exit(0)
+
+
+def main() -> None:
+    """Do the job that stands on standard input, and end the process whatever threads are left."""
+    job = json.loads(sys.stdin.read())
+    descriptor = os.dup(1)
+    os.dup2(2, 1)
+    with open(job["stacks"], "w", encoding="utf-8") as stacks:
+        faulthandler.enable(stacks)
+        if hasattr(faulthandler, "register"):
+            faulthandler.register(signal.SIGUSR1, stacks, all_threads=True)
+        outlet = Outlet(descriptor, Path(job["journal"]), job["patience"])
+        outlet.send({"event": "ready"})
+        try:
+            module, _, name = job["function"].partition(":")
+            getattr(importlib.import_module(module), name)(outlet, **job["arguments"])
+            outlet.send({"event": "done"})
+        except TargetError as error:
+            outlet.send({"event": "target_error", "message": str(error)})
+        except BaseException:
+            outlet.send({"event": "harness_error", "message": traceback.format_exc()})
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""From a target's name to its factory."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from kcache_model.target import Target, TargetError, make_target
+
+REFERENCE = "kcache:new_indexer"
+"""The reference implementation."""
+
+
+def load_target(spec: str) -> Target:
+    """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``.
+
+    The working directory, or the folder of the file, is put on the import path, as Python does for a script.
+
+    Raises:
+        TargetError: there is no such thing, or it cannot be a target; the message says what to do.
+    """
+    location, separator, name = spec.rpartition(":")
+    if not separator or not location or not name:
+        raise TargetError(f'"{spec}" is no target; write package.module:factory or path/to/file.py:factory')
+    module = _load_file(Path(location)) if location.endswith(".py") else _load_module(location)
+    found: object = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise TargetError(f"{location} has no {name}{_suggestion(part, found)}") from None
+    return make_target(found, spec)  # type: ignore[arg-type]
+
+
+def _load_module(name: str) -> ModuleType:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise TargetError(
+                f"there is no module {name}; run kcache from the folder that holds it, install it, or name a file: "
+                "path/to/file.py:factory"
+            ) from None
+        raise _import_failed(name) from error
+    except (Exception, SystemExit) as error:
+        raise _import_failed(name) from error
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise TargetError(f"there is no file {path}")
+    sys.path.insert(0, str(path.resolve().parent))
+    name = f"kcache_target_{path.stem}"  # a target called queue.py must not take the place of the real queue
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{path} cannot be loaded as a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise _import_failed(str(path)) from error
+    return module
+
+
+def _import_failed(name: str) -> TargetError:
+    text = traceback.format_exc(limit=-1).strip()
+    return TargetError(f"importing {name} failed; make it importable first:\n{text}")
+
+
+def _suggestion(name: str, module: object) -> str:
+    names = [known for known in dir(module) if callable(getattr(module, known, None)) and not known.startswith("_")]
+    close = difflib.get_close_matches(name, names, n=3)
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return f"; it has {', '.join(names[:8])}" if names else ""

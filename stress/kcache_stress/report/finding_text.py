@@ -1,0 +1,100 @@
+"""A finding as text for a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from kcache_model.blob import encode_blob
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.items import Semantics
+from kcache_model.program import Program
+from kcache_model.render import operation_text, outcome_text, printable
+
+from .timeline import timeline
+
+_DETAIL_LINES = 40
+
+_EXPLANATIONS = {
+    FindingKind.NONLINEARIZABLE: "No order of the calls, one after another, gives these results.",
+    FindingKind.DIVERGENCE: "A single thread already gets a wrong answer.",
+    FindingKind.INVARIANT: "What the lookups show does not fit together.",
+    FindingKind.EXCEPTION: "A call raised where the model returns a value.",
+    FindingKind.HANG: "A call did not return.",
+    FindingKind.NONDETERMINISM: "The same calls, one after another, give other results from run to run.",
+    FindingKind.CRASH: "The process of the implementation ended.",
+}
+
+
+PHASE_TITLES = {
+    "smoke": "smoke test",
+    "vectors": "recorded client-go behaviour",
+    "machine": "state machine",
+    "stress": "stress with real threads",
+}
+"""What people read for the name of a phase."""
+
+
+def print_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
+    """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again."""
+    with console.capture() as capture:
+        console.print(Group(*_parts(finding)))
+    console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
+    command = replay_command(finding, target, strict_errors=strict_errors)
+    if command is not None:
+        sequential = finding.program is None or finding.program.is_sequential
+        again = "Run it again:" if sequential else "Run the whole round again, many times:"
+        console.print()
+        console.print(Text(f"  {again}", style="bold"))
+        # One line however long: it is there to be copied.
+        console.print(Text(f"    {command}"), soft_wrap=True)
+
+
+def replay_command(finding: Finding, target: str, *, strict_errors: bool = False) -> str | None:
+    """The command that runs the finding's program again; ``None`` if there is none: no program, or a local factory."""
+    if finding.program is None or "<" in target:
+        return None
+    options = " --strict-errors" if strict_errors else ""
+    return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
+
+
+def _parts(finding: Finding) -> Iterator[RenderableType]:
+    phase = PHASE_TITLES.get(finding.phase, finding.phase)
+    yield Text(f"{finding.kind.value.upper()} (found by: {phase})", style="bold red")
+    yield Text(_EXPLANATIONS.get(finding.kind, ""))
+    yield Text()
+    yield _indented(Text(printable(finding.summary)))
+    program = finding.program
+    if program is not None and program.is_sequential:
+        yield _heading("Smallest example:")
+        yield _indented(Text("\n".join(_sequential_lines(finding, program))))
+    elif finding.calls:
+        marked = "; those marked * cannot all be right" if finding.core else ""
+        yield _heading(f"Calls, as they overlapped in time{marked}:")
+        yield _indented(timeline(finding.calls, finding.core))
+    if finding.detail:
+        yield _heading("Details:")
+        yield _indented(Text("\n".join(printable(finding.detail).splitlines()[:_DETAIL_LINES])))
+
+
+def _sequential_lines(finding: Finding, program: Program) -> Iterator[str]:
+    indexes = "{" + ", ".join(f"{name!r}: ..." for name in program.indexes) + "}"
+    semantics = "" if program.semantics is Semantics.CLASSIC else f", semantics={program.semantics.value!r}"
+    yield f"indexer = factory(key_func, {indexes}{semantics})"
+    for position, operation in enumerate(program.operations()):
+        line = f"{position + 1}. {operation_text(operation)}"
+        if position == finding.step and finding.observed is not None and finding.observed != finding.expected:
+            line += f" -> {outcome_text(finding.observed)}   expected: {outcome_text(finding.expected)}"
+        yield line
+
+
+def _heading(text: str) -> RenderableType:
+    return Padding(Text(text, style="bold"), (1, 0, 0, 2), expand=False)
+
+
+def _indented(content: RenderableType) -> RenderableType:
+    return Padding(content, (0, 0, 0, 4), expand=False)

@@ -1,0 +1,58 @@
+"""Concurrent calls as a table: a column for each thread, time from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.render import call_text, outcome_text
+
+
+def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:
+    """Two rows for each call: its invocation, and its response. Calls overlap where their bars stand side by side.
+
+    Calls before and after the threads ran stand in columns of their own. Those whose positions are in ``core`` are
+    marked.
+    """
+    marked = {id(calls[position]) for position in core}
+    threads = sorted({call.thread for call in calls}, key=_column_order)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for thread in threads:
+        table.add_column(_title(thread), overflow="fold")
+    open_calls: set[int] = set()
+    for call, begins in _events(calls):
+        if begins:
+            open_calls.add(call.thread)
+        mark = " *" if id(call) in marked else ""
+        row = [_cell(thread, call, mark, begins=begins, is_open=thread in open_calls) for thread in threads]
+        if not begins:
+            open_calls.discard(call.thread)
+        table.add_row(*row)
+    return table
+
+
+def _events(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
+    """(call, whether it begins) in order of time; at the same tick beginnings come first, so that calls overlap."""
+    events = [(call.invoked, 0, call, True) for call in calls]
+    events += [(call.returned, 1, call, False) for call in calls if call.returned is not None]
+    return [(call, begins) for _, _, call, begins in sorted(events, key=lambda event: event[:2])]
+
+
+def _cell(thread: int, call: Call, mark: str, *, begins: bool, is_open: bool) -> Text:
+    if thread != call.thread:
+        return Text("\u2502" if is_open else "")
+    if begins:
+        return Text(f"\u250c {call_text(call)}" + ("  never returned" if call.returned is None else ""))
+    return Text(f"\u2514 {outcome_text(call.outcome)}{mark}")
+
+
+def _title(thread: int) -> str:
+    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")
+
+
+def _column_order(thread: int) -> tuple[int, int]:
+    return {PREFIX_THREAD: 0, FINAL_THREAD: 2}.get(thread, 1), thread

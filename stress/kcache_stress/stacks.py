@@ -1,0 +1,52 @@
+"""Where the threads of this process are, with the harness's own frames left out."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Collection
+from pathlib import Path
+from types import FrameType
+
+import kcache_model
+
+_HARNESS = tuple(
+    str(folder)
+    for folder in (
+        Path(__file__).resolve().parent,
+        Path(kcache_model.__file__).resolve().parent,
+        Path(__file__).resolve().parents[1] / "kcache_conformance",
+        Path(__file__).resolve().parents[2] / "stateful_tests" / "kcache_conformance",
+    )
+)
+"""The folders of the harness, both as installed and as in a checkout."""
+
+_PLUMBING = (threading.__file__, "<frozen")
+_DEEPEST_FRAMES = 8
+
+
+def is_harness(filename: str) -> bool:
+    """Whether code of the file belongs to the harness."""
+    return filename.startswith(_HARNESS)
+
+
+def stacks(first: Collection[int | None] = ()) -> str:
+    """One paragraph for each thread that is in somebody else's code, those with an ident in ``first`` first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    frames = sorted(sys._current_frames().items(), key=lambda entry: (entry[0] not in first, entry[0]))
+    parts = []
+    for ident, frame in frames:
+        lines = _lines(frame)
+        if ident != threading.get_ident() and lines:
+            parts.append(f"{names.get(ident, f'thread {ident}')}:\n" + "\n".join(lines))
+    return "\n".join(parts)
+
+
+def _lines(frame: FrameType) -> list[str]:
+    lines: list[str] = []
+    for entry in traceback.extract_stack(frame):
+        if is_harness(entry.filename) or (entry.filename.startswith(_PLUMBING) and not lines):
+            continue
+        lines += traceback.format_list([entry])[0].rstrip().splitlines()
+    return lines[-2 * _DEEPEST_FRAMES :]

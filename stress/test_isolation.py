@@ -1,0 +1,160 @@
+"""Children that hang, spin, crash, leave or lie, and parents that always get an answer."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcache_conformance.jobs import run_program_in_child
+from kcache_model import operations as op
+from kcache_model.finding import Finding
+from kcache_model.items import Item
+from kcache_model.program import Program
+from kcache_stress.isolation import JobEnd, run_job, supervisor
+from kcache_stress.isolation.journal import FileJournal, MemoryJournal, read_journal
+
+A = Item("a", "v1")
+PROGRAM = Program(("node",), (op.list_keys(), op.add(A)))
+
+FACTORY = """
+import ctypes, os, re, sys, threading, time
+import kcache
+
+class Indexer(kcache.Cache):
+    def add(self, obj):
+        {body}
+
+def new_indexer(key_func, indexers):
+    return Indexer(key_func, kcache.new_thread_safe_store(indexers))
+"""
+
+
+def run(tmp_path: Path, body: str, program: Program = PROGRAM) -> tuple[JobEnd, list[Finding]]:
+    file = tmp_path / "implementation.py"
+    file.write_text(FACTORY.format(body=body), encoding="utf-8")
+    findings: list[Finding] = []
+    end = run_program_in_child(f"{file}:new_indexer", program, patience_seconds=0.5, on_finding=findings.append)
+    return end, findings
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["lock = threading.Lock(); lock.acquire(); lock.acquire()", "while True: pass", "threading.Event().wait()"],
+)
+def test_a_call_that_never_returns_is_a_hang(tmp_path: Path, body: str) -> None:
+    end, _ = run(tmp_path, body)
+    assert end.how == "hang"
+    assert end.program == PROGRAM
+    assert "in add" in end.message
+    assert "kcache_stress" not in end.message, "the harness's own frames are of no interest"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [("os.abort()", "SIGABRT"), ("ctypes.string_at(0)", "SIGSEGV"), ("os._exit(7)", "exit status 7")],
+)
+def test_a_call_that_ends_the_process_is_a_crash(tmp_path: Path, body: str, message: str) -> None:
+    end, _ = run(tmp_path, body)
+    assert end.how == "crash"
+    assert end.program == PROGRAM
+    assert message in end.message
+
+
+def test_sys_exit_is_an_exception_like_any_other(tmp_path: Path) -> None:
+    end, (finding,) = run(tmp_path, "sys.exit(0)")
+    assert end.how == "done"
+    assert "SystemExit" in finding.summary
+
+
+def test_output_of_the_implementation_disturbs_nobody(tmp_path: Path) -> None:
+    end, findings = run(tmp_path, 'print(\'{{"event": "done"}}\', flush=True); super().add(obj)')
+    assert (end.how, findings) == ("done", [])
+
+
+def test_daemon_and_other_threads_do_not_keep_the_child_alive(tmp_path: Path) -> None:
+    began = time.monotonic()
+    end, findings = run(tmp_path, "threading.Thread(target=time.sleep, args=(60,)).start(); super().add(obj)")
+    assert (end.how, findings) == ("done", [])
+    assert time.monotonic() - began < 30
+
+
+def test_an_implementation_that_forks_does_not_multiply_the_harness(tmp_path: Path) -> None:
+    body = f"open({str(tmp_path / 'forks')!r}, 'a').write('x'); os.fork(); super().add(obj)"
+    program = Program((), (op.add(A),) * 5)
+    end, findings = run(tmp_path, body, program)
+    assert (end.how, findings) == ("done", [])
+    time.sleep(0.5)
+    assert (tmp_path / "forks").read_text(encoding="utf-8") == "x" * 5
+
+
+def test_a_frozen_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A regular expression that never ends holds the interpreter: not even the child's own watchdog runs."""
+    monkeypatch.setattr(supervisor, "_GRACE_SECONDS", 3.0)
+    end, _ = run(tmp_path, 're.match("(a+)+$", "a" * 60 + "b")')
+    assert end.how == "hang"
+    assert "frozen" in end.message
+    assert "in add" in end.message
+    assert end.program == PROGRAM
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("nonsense", "write package.module:factory"),
+        ("no.such.module:factory", "there is no module no.such.module"),
+        ("missing.py:factory", "there is no file missing.py"),
+        ("json:lodas", "json has no lodas; did you mean loads"),
+        ("json:__name__", "it must be a function"),
+        ("json:loads.nothing", "json has no loads.nothing"),
+    ],
+)
+def test_targets_that_cannot_be_loaded(spec: str, message: str) -> None:
+    end = run_program_in_child(spec, PROGRAM)
+    assert end.how == "target_error"
+    assert message in end.message
+
+
+def test_a_module_that_fails_to_import_shows_why(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import json\nraise RuntimeError('half way')\n", encoding="utf-8")
+    end = run_program_in_child(f"{tmp_path / 'broken.py'}:factory", PROGRAM)
+    assert end.how == "target_error"
+    assert "half way" in end.message
+    assert "broken.py" in end.message
+
+
+def test_a_fault_of_the_harness_is_told_apart() -> None:
+    end = run_job("no_such_module:job", {}, on_event=lambda _: None, deadline_seconds=5.0, patience_seconds=1.0)
+    assert end.how == "harness_error"
+    assert "no_such_module" in end.message
+
+
+def test_an_implementation_that_closes_the_channel_cannot_pass_for_good(tmp_path: Path) -> None:
+    end, _ = run(tmp_path, "os.closerange(3, 50); super().add(obj)")
+    assert end.how in ("crash", "harness_error")
+
+
+def test_journals(tmp_path: Path) -> None:
+    file, memory = FileJournal(tmp_path / "journal"), MemoryJournal()
+    for journal in (file, memory):
+        journal.begin(Program((), (op.list_keys(),)))
+        journal.step(op.list_objects())
+        journal.begin(Program(("node",)))
+        for operation in PROGRAM.prefix:
+            journal.step(operation)
+    assert read_journal(tmp_path / "journal") == PROGRAM
+    assert memory.program == PROGRAM
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": "other"}', "\n\n"])
+def test_an_unreadable_journal_names_no_program(tmp_path: Path, text: str) -> None:
+    (tmp_path / "journal").write_text(text, encoding="utf-8")
+    assert read_journal(tmp_path / "journal") is None
+    assert read_journal(tmp_path / "missing") is None
+
+
+def test_the_import_path_of_a_child_begins_with_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
+    path: list[Any] = supervisor._import_path()
+    assert str(Path(supervisor.__file__).resolve().parents[2]) in path[:3]

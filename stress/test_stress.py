@@ -1,0 +1,165 @@
+"""The parts of a stress run: crew, noise, recorder, workload, judge."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import kcache
+from kcache_model import operations as op
+from kcache_model.finding import FindingKind
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, OperationName
+from kcache_model.program import Program
+from kcache_model.target import Target, make_target
+from kcache_stress.crew import Crew
+from kcache_stress.noise import Noise
+from kcache_stress.recorder import record
+from kcache_stress.stress import StressOptions, repeat, stress
+from kcache_stress.workload import Shape, random_program
+
+REFERENCE = make_target(kcache.new_indexer, "reference")
+A, B = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)})
+
+
+def target_of(indexer_class: type[kcache.Cache[Any]]) -> Target:
+    return make_target(lambda key_func, indexers: indexer_class(key_func, kcache.new_thread_safe_store(indexers)))
+
+
+def test_a_crew_runs_its_tasks_at_the_same_time_again_and_again() -> None:
+    crew = Crew(3)
+    for _ in range(20):
+        barrier = threading.Barrier(3, timeout=10)
+        assert crew.run([lambda barrier=barrier: barrier.wait()] * 3, lambda: 0, patience_seconds=10), "not together"
+    crew.close()
+
+
+def test_a_crew_gives_up_when_nothing_moves_but_not_while_something_does() -> None:
+    crew, gate, progress = Crew(2), threading.Event(), 0
+
+    def slow() -> None:
+        nonlocal progress
+        for _ in range(10):
+            time.sleep(0.06)
+            progress += 1
+
+    assert crew.run([slow], lambda: progress, patience_seconds=0.3)
+    assert not crew.run([lambda: None, gate.wait], lambda: 0, patience_seconds=0.3)
+    assert "gate.wait" not in crew.stacks()
+    gate.set()
+
+
+def test_a_recording_holds_every_call_in_order() -> None:
+    program = Program(
+        ("node",), (op.add(A),), ((op.update(A), op.by_index("node", "n1")), (op.add(B), op.get_by_key("missing")))
+    )
+    recording = record(REFERENCE, program, Crew(2), None, 5.0)
+    assert recording.hung == ""
+    assert recording.broken == ()
+    calls = recording.history.calls
+    assert [call.operation for call in calls if call.thread == PREFIX_THREAD] == [op.add(A)]
+    for number, thread in enumerate(program.threads):
+        assert tuple(call.operation for call in calls if call.thread == number) == thread
+    assert any(call.thread == FINAL_THREAD for call in calls)
+    assert all(call.returned is not None and call.invoked <= call.returned for call in calls)
+    assert list(calls) == sorted(calls, key=lambda call: call.invoked)
+
+
+def test_a_hang_is_recorded_with_the_call_that_is_pending() -> None:
+    class Hanging(kcache.Cache[Any]):
+        def list(self) -> Any:
+            threading.Event().wait()
+
+    program = Program((), (), ((op.list_objects(), op.list_keys()), (op.list_keys(),)))
+    report = repeat(target_of(Hanging), program, StressOptions(seconds=5, patience_seconds=0.3))
+    assert report.finding is not None
+    assert report.finding.kind is FindingKind.HANG
+    assert "list never returned" in report.finding.summary
+    assert "in list" in report.finding.detail
+    pending = [call.operation.name for call in report.finding.calls if call.returned is None]
+    assert pending == [OperationName.LIST]
+
+
+def test_noise_reaches_the_implementation_and_its_threads_only() -> None:
+    seen: set[str] = set()
+
+    class Spying(Noise):
+        def _step(self, frame: Any, event: str, arg: Any) -> Any:
+            seen.add(frame.f_code.co_filename)
+            return super()._step(frame, event, arg)
+
+    class Own(kcache.Cache[Any]):
+        def list_keys(self) -> Any:
+            thread = threading.Thread(target=lambda: [None for _ in range(3)])
+            thread.start()
+            thread.join()
+            return super().list_keys()
+
+    program = Program((), (), ((op.list_keys(),), (op.list_keys(),)))
+    before = sys.gettrace(), threading.gettrace()
+    record(target_of(Own), program, Crew(2), Spying(1, 0.5), 5.0)
+    assert (sys.gettrace(), threading.gettrace()) == before
+    assert __file__ in seen
+    assert any(name.endswith("thread_safe_store.py") for name in seen)
+    assert not any("kcache_stress" in name or "kcache_model" in name for name in seen)
+    assert threading.__file__ not in seen
+
+
+def test_programs_follow_from_the_seed_and_meet_every_operation() -> None:
+    programs = [random_program(seed, REFERENCE, Semantics.CURRENT) for seed in range(400)]
+    assert programs == [random_program(seed, REFERENCE, Semantics.CURRENT) for seed in range(400)]
+    names = {operation.name for program in programs for operation in program.operations()}
+    untouched = {OperationName.MUTATE, OperationName.RESYNC, OperationName.BOOKMARK}
+    assert names == set(OperationName) - untouched - {OperationName.LAST_SYNC_RESOURCE_VERSION}
+    shape = Shape()
+    assert all(len(program.threads) in range(shape.threads[0], shape.threads[1] + 1) for program in programs)
+
+
+def test_programs_leave_out_what_is_not_supported() -> None:
+    unsupported = {name.value for name in INDEX_OPERATIONS | OPTIONAL_OPERATIONS} | {"indexes", "failing_functions"}
+    target = Target("t", kcache.new_indexer, frozenset(unsupported))
+    for seed in range(200):
+        program = random_program(seed, target, Semantics.CLASSIC)
+        assert program.indexes == ()
+        for operation in program.operations():
+            assert target.supports(operation.name)
+            assert all(None not in item.values.values() for item in operation.written)
+
+
+def test_lost_updates_are_found_and_explained() -> None:
+    class Racy(kcache.Cache[Any]):
+        """Reads the whole content, changes it, and writes it back."""
+
+        def add(self, obj: Any) -> None:
+            key = self._key_func(obj)
+            others = [other for other in self.list() if other.key != key]
+            self.replace([*others, obj])
+
+        update = add
+
+    report = stress(target_of(Racy), Semantics.CLASSIC, StressOptions(seconds=60, seed=1))
+    assert report.finding is not None
+    assert report.finding.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
+    assert report.finding.core
+    assert "no order of the calls allows" in report.finding.summary
+
+
+def test_the_reference_survives() -> None:
+    report = stress(REFERENCE, Semantics.CURRENT, StressOptions(seconds=60, rounds=400, seed=7))
+    assert report.finding is None, report.finding
+    assert report.rounds == 400
+    assert report.undecided == 0
+    assert report.overlapping > 100, "threads must really meet"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+def test_a_run_ends_when_its_time_is_up(seconds: float) -> None:
+    began = time.monotonic()
+    report = stress(REFERENCE, Semantics.CLASSIC, StressOptions(seconds=seconds))
+    assert time.monotonic() - began < 20
+    assert (report.rounds == 0) == (seconds == 0.0)
