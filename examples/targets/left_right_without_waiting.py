@@ -1,4 +1,4 @@
-"""The store exists twice; a writer changes the side without readers, sends readers there, and changes the other side too.
+"""The store exists twice; a writer changes the side without readers, sends readers there, and then changes the other.
 
 Nobody comes to that side any more; but somebody may still be there. Source: plausible; double buffers forget the last
 reader. Broken by T2's by_index, which has found its side and stands in it; T1's update, which sends later readers away,

@@ -1,9 +1,9 @@
 """list keeps its result together with the version of the store, but reads the version after it gave the lock back.
 
 A write that comes between the copy and the look at the version makes an old copy look new. Source: plausible; a stamp
-must be read before the data or together with it. Broken by T1's list, which has copied; T2's update from beginning to
-end; T1 reads the version of that update. Betrayed by list until the next write: it lacks the update. The correct twin
-is `versioned_list`.
+must be read before the data or together with it. Broken after add by T1's list, which has copied; T2's update from
+beginning to end; T1 reads the version of that update. Betrayed by list until the next write: it lacks the update. The
+correct twin is `versioned_list`.
 """
 
 from __future__ import annotations
