@@ -1,0 +1,8 @@
+"""Source rewriting: every access to possibly shared state is reported immediately before it happens."""
+
+from .facts import Facts, collect_facts
+from .hooks import Report, make_hooks
+from .names import HOOK_MARK
+from .rewriter import rewrite
+
+__all__ = ["HOOK_MARK", "Facts", "Report", "collect_facts", "make_hooks", "rewrite"]

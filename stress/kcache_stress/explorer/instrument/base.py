@@ -1,0 +1,82 @@
+"""What the parts of the rewriter share: the context, the facts, and how private names are called."""
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from . import build
+from .context import Context
+from .facts import Facts
+from .inference import Inference
+from .names import CELL, GLOBALS, REPORT, cell_token, mangle
+from .scopes import Scope
+
+
+class Rewriting(ast.NodeTransformer):
+    """The state of one rewrite."""
+
+    def __init__(self, tree: ast.Module, scopes: dict[ast.AST, Scope], facts: Facts, *, pauses: bool) -> None:
+        self.scopes = scopes
+        self.facts = facts
+        self.pauses = pauses
+        self.module = scopes[tree]
+        self.inference = Inference(self.module)
+        self.context = Context(self.module, quiet=True)
+        self.functions = frozenset(_plain_functions(tree, self.module))
+
+    @contextmanager
+    def inside(self, context: Context) -> Iterator[Context]:
+        """Rewrite in another context."""
+        outer, self.context = self.context, context
+        try:
+            yield context
+        finally:
+            self.context = outer
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression."""
+        return cast(ast.expr, self.visit(node))
+
+    def expressions(self, nodes: list[ast.expr]) -> list[ast.expr]:
+        """Rewrite several expressions."""
+        return [self.expression(node) for node in nodes]
+
+    def mangled(self, name: str) -> str:
+        """Return the name that Python really uses here."""
+        return mangle(name, self.context.scope.class_name)
+
+    def report(self, owner: ast.expr, slot: str | None, write: int) -> ast.expr:
+        """Return a call of the report function itself."""
+        return build.call(REPORT, owner, ast.Constant(slot), ast.Constant(write))
+
+    def report_name(self, name: str, write: int) -> ast.expr | None:
+        """Return the report of a variable, None if it needs none."""
+        mangled = self.mangled(name)
+        owner = self.context.scope.owner(mangled)
+        if owner is None:
+            if self.facts.is_written_global(mangled):
+                return self.report(build.load(GLOBALS), mangled, write)
+        elif mangled in owner.cells:
+            return self.report(build.load(cell_token(mangled)), mangled, write)
+        return None
+
+    def cell_tokens(self, scope: Scope) -> list[ast.stmt]:
+        """Return the statements that make the tokens of a function's changing closure variables."""
+        return [ast.Assign([build.store(cell_token(name))], build.call(CELL)) for name in sorted(scope.cells)]
+
+    def is_unshared(self, node: ast.expr) -> bool:
+        """Say whether touching the value of an original expression needs no report."""
+        return self.inference.is_unshared(node, self.context.scope)
+
+    def is_scalar(self, node: ast.expr) -> bool:
+        """Say whether the value of an original expression is no container."""
+        return self.inference.is_scalar(node, self.context.scope)
+
+
+def _plain_functions(tree: ast.Module, module: Scope) -> Iterator[str]:
+    """Yield the names that always stand for an (instrumented) function of the module."""
+    for statement in tree.body:
+        plain = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and not statement.decorator_list
+        if plain and len(module.stores[statement.name]) == 1:
+            yield statement.name

@@ -1,0 +1,41 @@
+"""Finding the containers that using an object touches: its own, that of a view, those under a lazy iterator."""
+
+import gc
+import types
+from collections.abc import Iterator
+from typing import Final
+
+from .tables import ITERATORS, VIEWS, WRITE, methods_of
+
+_DEEPEST: Final = 6
+METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
+
+
+def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
+    """Yield the containers that consuming `item` (or calling it, if it is a method of C) touches, and how."""
+    kind = type(item)
+    if kind in VIEWS:
+        # `view.mapping` is only a proxy; the mapping itself is the one object that a view refers to
+        for mapping in gc.get_referents(item):
+            yield mapping, 0
+    elif kind in ITERATORS:
+        if depth < _DEEPEST:
+            for inner in gc.get_referents(item):
+                yield from _within(inner, kind, depth)
+    elif kind in METHOD_TYPES:
+        methods = methods_of(type(item.__self__))  # type: ignore[attr-defined]
+        if methods is not None:
+            yield item.__self__, methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
+    elif methods_of(kind) is not None:
+        yield item, 0
+
+
+def _within(item: object, parent: type, depth: int) -> Iterator[tuple[object, int]]:
+    if type(item) is not tuple:
+        yield from beneath(item, depth + 1)
+        return
+    # `zip` and `enumerate` keep a tuple of iterators and their last result: only the former counts
+    direct = parent not in {zip, enumerate, map}
+    for inner in item:
+        if direct or type(inner) in ITERATORS:
+            yield from beneath(inner, depth + 1)

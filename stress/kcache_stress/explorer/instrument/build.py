@@ -1,0 +1,61 @@
+"""Small pieces of syntax tree."""
+
+import ast
+from collections.abc import Sequence
+from typing import TypeVar
+
+from .names import NEVER, QUIET, TYPE
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def place(node: Node, source: ast.AST) -> Node:
+    """Give `node`, and what is new beneath it, the position of `source`."""
+    for child in ast.walk(node):
+        if "lineno" in child._attributes and not hasattr(child, "lineno"):
+            ast.copy_location(child, source)
+    return node
+
+
+def load(name: str) -> ast.Name:
+    """Return an expression that reads a name."""
+    return ast.Name(name, ast.Load())
+
+
+def store(name: str) -> ast.Name:
+    """Return a target that binds a name."""
+    return ast.Name(name, ast.Store())
+
+
+def call(name: str, *arguments: ast.expr) -> ast.Call:
+    """Return a call of a hook."""
+    return ast.Call(load(name), list(arguments), [])
+
+
+def either(*parts: ast.expr) -> ast.expr:
+    """Return an expression that evaluates its parts in turn; all but the last are false."""
+    flat: list[ast.expr] = []
+    for part in parts[:-1]:
+        flat.extend(part.values if isinstance(part, ast.BoolOp) and isinstance(part.op, ast.Or) else [part])
+    return ast.BoolOp(ast.Or(), [*flat, parts[-1]]) if flat else parts[-1]
+
+
+def bind(name: str, value: ast.expr) -> ast.expr:
+    """Return an expression that binds a name and is false."""
+    return ast.Compare(ast.NamedExpr(store(name), value), [ast.Is()], [load(NEVER)])
+
+
+def loud(operands: Sequence[ast.expr], hook: ast.expr) -> ast.expr:
+    """Return an expression that evaluates `hook` only if the type of an operand may need it."""
+    tests: list[ast.expr] = [
+        ast.Compare(ast.Call(load(TYPE), [operand], []), [ast.NotIn()], [load(QUIET)]) for operand in operands
+    ]
+    test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
+    return ast.BoolOp(ast.And(), [test, hook])
+
+
+def names_parameters(names: Sequence[str]) -> ast.arguments:
+    """Return the parameter list of a lambda that takes `names`."""
+    return ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )

@@ -1,0 +1,194 @@
+# ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
+"""Rewriting of calls."""
+
+import ast
+from typing import Final, cast
+
+from . import build
+from .context import Atoms
+from .expressions import Expressions, attribute, is_super
+from .names import (
+    AFTER,
+    ATTRIBUTE,
+    CALL,
+    LOCALS,
+    METHOD,
+    NEXT,
+    READ,
+    SETATTRIBUTE,
+    UNPACKED,
+)
+from .tables import METHOD_NAMES
+
+_UNTOUCHING: Final = frozenset(
+    {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
+    | {"globals", "dir", "eval", "exec", "vars", "staticmethod", "classmethod"}
+)
+_READERS: Final = frozenset(
+    {"len", "list", "dict", "set", "tuple", "frozenset", "sum", "any", "all", "iter", "enumerate", "zip", "reversed"}
+    | {"bool", "repr", "str", "bytes", "int", "float", "hash"}
+)
+_ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
+
+
+class Calls(Expressions):
+    """The visitor of calls."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if self.context.quiet:
+            return cast(ast.expr, self.generic_visit(node))
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return node
+        if isinstance(node.func, ast.Name) and node.func.id == "locals" and not node.args:
+            return build.place(build.call(LOCALS, node), node) if self.context.scope.kind == "function" else node
+        called = self._call(node)
+        return build.place(build.call(AFTER, called), node) if self.pauses else called
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        if any(isinstance(value, ast.Starred) for value in node.args) or any(key.arg is None for key in node.keywords):
+            return self._unpacked(node)
+        function = node.func
+        if isinstance(function, ast.Name) and self.inference.is_builtin(function.id, self.context.scope):
+            known = self._builtin(node, function.id)
+            if known is not None:
+                return known
+        elif isinstance(function, ast.Attribute) and not is_super(function.value):
+            return self._method(node, function)
+        return self._plain(node)
+
+    def _arguments(self, node: ast.Call) -> list[ast.expr]:
+        return [*self.expressions(node.args), *(self.expression(keyword.value) for keyword in node.keywords)]
+
+    def _slots(self, node: ast.Call, atoms: Atoms) -> list[ast.expr]:
+        # a first argument given by name is no key
+        return [*([ast.Constant(None)] if not node.args and node.keywords else []), *atoms]
+
+    def _again(self, node: ast.Call, function: ast.expr, atoms: Atoms) -> ast.Call:
+        """Return the call with other operands."""
+        count = len(node.args)
+        keywords = [
+            ast.copy_location(ast.keyword(keyword.arg, atom), keyword)
+            for keyword, atom in zip(node.keywords, atoms[count:], strict=True)
+        ]
+        return ast.copy_location(ast.Call(function, list(atoms[:count]), keywords), node)
+
+    def _untouched(self, node: ast.Call) -> ast.expr:
+        return self._again(node, self.expression(node.func), self._arguments(node))
+
+    def _builtin(self, node: ast.Call, name: str) -> ast.expr | None:
+        """Rewrite the call of a builtin whose effect is known; None if it is an ordinary function."""
+        if name in _UNTOUCHING:
+            return self._untouched(node)
+        if name in _ATTRIBUTES and len(node.args) > 1:
+            guarded = self.context.guard(
+                self._arguments(node),
+                lambda of: build.call(_ATTRIBUTES[name], of[0], of[1]),
+                lambda of: self._again(node, node.func, of),
+                embed=False,
+            )
+            return build.place(guarded, node)
+        if name == "next" and node.args:
+            guarded = self.context.guard(
+                self._arguments(node),
+                lambda of: build.call(NEXT, of[0]),
+                lambda of: self._again(node, node.func, of),
+                embed=False,
+            )
+            return build.place(guarded, node)
+        if name in _READERS and len(node.args) == 1 and not node.keywords:
+            if self.is_unshared(node.args[0]):
+                return self._untouched(node)
+            guarded = self.context.guard(
+                self._arguments(node),
+                lambda of: build.call(READ, *of),
+                lambda of: self._again(node, node.func, of),
+                [0],
+            )
+            return build.place(guarded, node)
+        if not self._watched_arguments(node) and name not in _ATTRIBUTES:
+            return self._untouched(node)
+        return None
+
+    def _watched_arguments(self, node: ast.Call) -> list[int]:
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return [number for number, value in enumerate(values) if not self.is_unshared(value)]
+
+    def _method(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
+        name = self.mangled(function.attr)
+        if self._is_own_method(function) or (name in METHOD_NAMES and self.is_unshared(function.value)):
+            return self._untouched(node)
+        arguments = self._arguments(node)
+        watched = self._watched_arguments(node)
+        stored = name in self.facts.stored_names
+        if name not in METHOD_NAMES and not stored and not watched:
+            return self._again(node, self.expression(function), arguments)
+        atoms = all(isinstance(argument, ast.Name | ast.Constant) for argument in arguments)
+        if not atoms or self.attribute_report(function.attr) is not None:
+            return self._plain(node, arguments)
+
+        def hook(of: Atoms) -> ast.expr:
+            return build.call(METHOD, of[0], ast.Constant(name), *self._slots(node, of[1:]))
+
+        guarded = self.context.guard(
+            [self.expression(function.value), *arguments],
+            hook,
+            lambda of: self._again(node, attribute(of[0], function), of[1:]),
+            self._inline(name, stored, watched),
+        )
+        return build.place(guarded, node)
+
+    def _inline(self, name: str, stored: bool, watched: list[int]) -> list[int] | None:
+        """Say whose types tell whether the hook is needed; None if it always is."""
+        if stored:
+            return None
+        if name in METHOD_NAMES:
+            return [0, *(number + 1 for number in watched)] if len(watched) < 2 else None
+        return [number + 1 for number in watched]
+
+    def _is_own_method(self, function: ast.Attribute) -> bool:
+        """Say whether a method of the class that is being rewritten is called on its receiver."""
+        return (
+            isinstance(function.value, ast.Name)
+            and function.value.id == self.context.receiver
+            and function.attr in self.context.methods
+            and self.mangled(function.attr) not in self.facts.stored_names
+        )
+
+    def _is_own_function(self, name: str) -> bool:
+        return name in self.functions and self.context.scope.owner(name) is None
+
+    def _plain(self, node: ast.Call, arguments: list[ast.expr] | None = None) -> ast.expr:
+        """Rewrite a call of something that is only known when it is called."""
+        if isinstance(node.func, ast.Name) and self._is_own_function(node.func.id):
+            return self._untouched(node)
+        if arguments is None:
+            arguments = self._arguments(node)
+        guarded = self.context.guard(
+            [self.expression(node.func), *arguments],
+            lambda of: build.call(CALL, of[0], *self._slots(node, of[1:])),
+            lambda of: self._again(node, of[0], of[1:]),
+        )
+        return build.place(guarded, node)
+
+    def _unpacked(self, node: ast.Call) -> ast.expr:
+        """Rewrite a call with star-arguments: positional ones become one tuple, as Python makes it itself."""
+        positional = ast.Tuple(self.expressions(node.args), ast.Load())
+        function = self.expression(node.func)
+        keywords = [
+            self.consumed(keyword.value) if keyword.arg is None else self.expression(keyword.value)
+            for keyword in node.keywords
+        ]
+
+        def operation(of: Atoms) -> ast.expr:
+            again = [
+                ast.copy_location(ast.keyword(keyword.arg, atom), keyword)
+                for keyword, atom in zip(node.keywords, of[2:], strict=True)
+            ]
+            return ast.copy_location(ast.Call(of[0], [ast.Starred(of[1], ast.Load())], again), node)
+
+        def hook(of: Atoms) -> ast.expr:
+            named = [atom for keyword, atom in zip(node.keywords, of[2:], strict=True) if keyword.arg is not None]
+            return build.call(UNPACKED, of[0], of[1], *named)
+
+        guarded = self.context.guard([function, positional, *keywords], hook, operation, embed=False)
+        return build.place(guarded, node)

@@ -1,0 +1,191 @@
+"""The hooks of calls: what a method of a container does to it, what a foreign function may do to its arguments."""
+
+import contextlib
+import copy
+import functools
+import heapq
+import inspect
+import json
+import math
+import operator
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, Final
+
+from .access import CONSUMES, SILENT, Accesses, slot_of
+from .names import HOOK_MARK
+from .tables import DEFAULTS, IMMUTABLE, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
+
+_SILENT: Final = frozenset(
+    {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod, hasattr}
+    | {functools.partial, functools.wraps, functools.update_wrapper, weakref.ref, weakref.proxy, object}
+)
+_READERS: Final = frozenset(
+    {len, list, dict, set, tuple, frozenset, sorted, sum, min, max, any, all, iter, next, enumerate, zip, map, filter}
+    | {reversed, bool, repr, str, print, format, bytes, bytearray, memoryview, hash, ascii, functools.reduce}
+    | {copy.copy, copy.deepcopy, json.dumps, json.dump, math.fsum, math.prod, heapq.nlargest, heapq.nsmallest}
+    | {heapq.merge, contextlib.closing, contextlib.nullcontext}
+    | {getattr(operator, name) for name in operator.__all__ if not name.startswith("i") or name in {"is_", "index"}}
+) - {operator.setitem, operator.delitem}
+_WRITERS: Final = frozenset({operator.setitem, operator.delitem})
+
+_FOREIGN: Final = WRITE
+_READING: Final = 0
+_NOTHING: Final = 2
+
+
+def _class_effect(kind: type, modules: set[str]) -> int:
+    """Say what constructing an instance does to containers among the arguments."""
+    if kind in _SILENT:
+        return _NOTHING
+    if kind in _READERS or kind in ITERATORS:
+        return _READING
+    for owner in kind.__mro__:
+        if "__init__" in owner.__dict__ or "__new__" in owner.__dict__:
+            if owner.__module__ in modules:
+                return _NOTHING
+            maker = owner.__dict__.get("__init__", owner.__dict__.get("__new__"))
+            if isinstance(maker, types.FunctionType):
+                return _NOTHING if HOOK_MARK in maker.__globals__ else _FOREIGN
+            # classes of C copy what they are given; `object` takes nothing
+            return _READING
+    return _NOTHING
+
+
+def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[..., Any]]:
+    """Make the hooks; `modules` are the names of the instrumented modules."""
+    report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
+    known, learn, plain = accesses.methods.get, accesses.learn, PLAIN
+    class_effects: dict[type, int] = {}
+    function, bound, built_in = types.FunctionType, types.MethodType, types.BuiltinFunctionType
+    wrapper, descriptors = types.MethodWrapperType, (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+    def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
+        """Report what a method of the container `item` does, as the table of its type says."""
+        if access & SILENT:
+            return
+        if access & CONSUMES:
+            for argument in arguments:
+                if argument is not item:
+                    touch(argument)
+        slot: object = None
+        if arguments:
+            if access & KEYED:
+                slot = slot_of(arguments[0])
+                if access & DEFAULTS and arguments[0] not in item:
+                    access |= WRITE
+            elif access & INDEXED and type(arguments[0]) is int:
+                slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
+        report(item, slot, access & WRITE)
+
+    def hand_over(arguments: tuple[object, ...], effect: int) -> None:
+        """Report what a foreign function does to the containers among its arguments."""
+        seen: list[object] = []
+        for argument in arguments:
+            kind = type(argument)
+            if kind in quiet or any(argument is other for other in seen):
+                continue
+            if known(kind) or learn(kind):
+                seen.append(argument)
+                report(argument, None, effect)
+            else:
+                touch(argument)
+
+    def call(callee: Any, *arguments: Any) -> None:
+        kind = type(callee)
+        if kind is function or kind is bound:
+            namespace = getattr(callee, "__globals__", None)
+            if namespace is None:
+                call(callee.__func__, callee.__self__, *arguments)
+            elif HOOK_MARK not in namespace and arguments:
+                hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
+        elif kind is built_in or kind is wrapper:
+            owner = callee.__self__
+            methods = known(type(owner))
+            if methods is None:
+                methods = learn(type(owner))
+            if methods:
+                access = methods.get(callee.__name__)
+                if access is not None:
+                    perform(owner, access, arguments)
+                    return
+            if arguments and callee not in _SILENT:
+                if callee is next:
+                    _advance(arguments[0])
+                reads = type(owner) in IMMUTABLE or callee in _READERS
+                hand_over(arguments, _READING if reads and callee not in _WRITERS else _FOREIGN)
+        elif isinstance(callee, type):
+            if arguments:
+                effect = class_effects.get(callee)
+                if effect is None:
+                    effect = class_effects[callee] = _class_effect(callee, modules)
+                if effect != _NOTHING:
+                    hand_over(arguments, effect)
+        elif kind in descriptors:
+            if arguments:
+                methods = known(type(arguments[0])) or learn(type(arguments[0]))
+                table = accesses.methods.get(callee.__objclass__) or learn(callee.__objclass__)
+                access = table.get(callee.__name__) if methods or table else None
+                if access is not None:
+                    perform(arguments[0], access, arguments[1:])
+                else:
+                    hand_over(arguments, _READING)
+        elif kind is functools.partial:
+            call(callee.func, *callee.args, *arguments, *callee.keywords.values())
+        elif arguments:
+            own = inspect.getattr_static(kind, "__call__", None)
+            if not (isinstance(own, function) and HOOK_MARK in own.__globals__):
+                readers = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+                hand_over(arguments, _READING if kind in readers else _FOREIGN)
+
+    def _advance(iterator: object) -> None:
+        if type(iterator) in ITERATORS:
+            report(iterator, None, 1)
+
+    def look_up(item: Any, name: str) -> Any:
+        """Find what `item.name` is without running code of the module under test."""
+        if type(item) is types.ModuleType:
+            return item.__dict__.get(name)
+        found = inspect.getattr_static(item, name, None)
+        if type(found) in (staticmethod, classmethod):
+            return found.__func__
+        return found
+
+    def method(item: Any, name: str, *arguments: Any) -> None:
+        kind = type(item)
+        methods = known(kind)
+        if methods is None:
+            methods = learn(kind)
+        access = methods.get(name)
+        if access is None:
+            other(item, name, arguments)
+        elif access & (KEYED | WRITE) == access and arguments:
+            key = arguments[0]
+            report(item, (key if type(key) in plain else slot_of(key)) if access & KEYED else None, access & WRITE)
+        else:
+            perform(item, access, arguments)
+
+    def other(item: Any, name: str, arguments: tuple[Any, ...]) -> None:
+        """Handle a method call on something that is no container."""
+        kind = type(item)
+        if kind in VIEWS:
+            touch(item)
+            return
+        callee = look_up(item, name)
+        if callee is None or isinstance(callee, property):
+            return
+        if type(callee) in descriptors:
+            # a method of C: those of immutable types only read what they are given
+            hand_over(arguments, _READING if kind in IMMUTABLE else _FOREIGN)
+        else:
+            call(callee, *arguments)
+
+    def unpacked(callee: Any, positional: tuple[Any, ...], *keywords: Any) -> None:
+        """Handle a call with star-arguments."""
+        call(callee, *positional, *keywords)
+
+    return {"_kc_method": method, "_kc_call": call, "_kc_unpacked": unpacked}
+
+
+__all__ = ["VIEWS", "call_hooks"]

@@ -1,0 +1,106 @@
+"""The part of `__init__` during which nobody else can have seen the new object."""
+
+import ast
+from collections.abc import Iterable
+
+from .names import Function
+
+
+class Construction:
+    """What one `__init__` does with `self`, statement by statement.
+
+    Attributes:
+        private: the stores on `self` that happen before anybody else can see it.
+        after_super: those that happen after the `__init__` of a base class ran, which may have shown `self` to others.
+        escapes: whether `self` is shown to others.
+    """
+
+    def __init__(self, owner: ast.ClassDef, node: Function) -> None:
+        self.private: set[ast.Attribute] = set()
+        self.after_super: set[ast.Attribute] = set()
+        self.escapes = False
+        self._based = False
+        self._self = (node.args.posonlyargs + node.args.args)[0].arg
+        self._known = set(_constants(owner, fields=node.name == "__post_init__"))
+        self._block(node.body)
+
+    def _block(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            self._visit(statement)
+
+    def _visit(self, node: ast.AST) -> None:
+        """Visit a node in the order in which Python evaluates it."""
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+            if isinstance(node, ast.AugAssign) and self._is_own(node.target):
+                self._load(node.target.attr)  # type: ignore[union-attr]
+            if node.value is not None:
+                self._visit(node.value)
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    self._visit(target)
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            self._loop(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            if any(isinstance(child, ast.Name) and child.id == self._self for child in ast.walk(node)):
+                self.escapes = True
+        elif isinstance(node, ast.Attribute) and self._is_own(node):
+            if isinstance(node.ctx, ast.Load):
+                self._load(node.attr)
+            elif isinstance(node.ctx, ast.Store):
+                self._store(node)
+            else:
+                self.escapes = True
+        elif isinstance(node, ast.Name):
+            self.escapes |= node.id in {self._self, "locals"}
+        elif isinstance(node, ast.Call) and self._is_base_init(node):
+            for child in (*node.args, *node.keywords):
+                if not (isinstance(child, ast.Name) and child.id == self._self):
+                    self._visit(child)
+            self._based = True
+        else:
+            for child in ast.iter_child_nodes(node):
+                self._visit(child)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        """Visit a loop as often as what is learned at its end still changes what holds at its start."""
+        if isinstance(node, ast.While):
+            self._visit(node.test)
+        else:
+            self._visit(node.iter)
+            self._visit(node.target)
+        before = (self.escapes, self._based)
+        self._block(node.body)
+        if (self.escapes, self._based) != before:
+            stores = {child for part in node.body for child in ast.walk(part) if isinstance(child, ast.Attribute)}
+            self.private -= stores
+            self.after_super -= stores
+            self._block(node.body)
+        self._block(node.orelse)
+
+    def _load(self, name: str) -> None:
+        # a name that was not stored yet is a method or a property, which gets hold of self
+        self.escapes |= name not in self._known
+
+    def _store(self, node: ast.Attribute) -> None:
+        self._known.add(node.attr)
+        if not self.escapes:
+            (self.after_super if self._based else self.private).add(node)
+
+    def _is_own(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self._self
+
+    def _is_base_init(self, node: ast.Call) -> bool:
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"__init__", "__post_init__"}:
+            return False
+        base = node.func.value
+        if isinstance(base, ast.Call):
+            return isinstance(base.func, ast.Name) and base.func.id == "super"
+        return bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == self._self
+
+
+def _constants(owner: ast.ClassDef, *, fields: bool) -> Iterable[str]:
+    """Yield the names of a class body that hold plain values; its annotated fields too where those are stored."""
+    for statement in owner.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+            yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+        elif isinstance(statement, ast.AnnAssign) and (fields or isinstance(statement.value, ast.Constant)):
+            yield from (target.id for target in [statement.target] if isinstance(target, ast.Name))

@@ -1,0 +1,126 @@
+"""Where the rewriter is: the scope, and how a temporary is bound there."""
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from . import build
+from .scopes import Scope
+
+Atoms = Sequence[ast.expr]
+
+
+@dataclass(eq=False)
+class Context:
+    """One scope that is being rewritten.
+
+    Attributes:
+        scope: the scope.
+        quiet: nothing is reported here: the code runs while the module is imported, before there are threads.
+        receiver: the name of the first parameter of a method.
+        methods: the functions that the class of the method defines.
+    """
+
+    scope: Scope
+    quiet: bool = False
+    receiver: str | None = None
+    methods: frozenset[str] = frozenset()
+    _used: int = 0
+    _statement: list[str] = field(default_factory=list)
+
+    @property
+    def binds(self) -> bool:
+        """Whether temporaries may be locals: not in comprehensions (they leak) and classes (they become attributes)."""
+        return self.scope.kind == "function"
+
+    def temporary(self) -> str:
+        """Return a fresh name; names are used again in the next statement."""
+        name = f"_kc_{self._used}"
+        self._used += 1
+        self._statement.append(name)
+        return name
+
+    def start_statement(self) -> None:
+        """Forget the temporaries of the statement before."""
+        self._used = 0
+        self._statement.clear()
+
+    def taken(self) -> list[str]:
+        """Return the temporaries of this statement."""
+        return list(self._statement)
+
+    def guard(
+        self,
+        operands: Atoms,
+        hook: Callable[[Atoms], ast.expr],
+        operation: Callable[[Atoms], ast.expr],
+        watched: Sequence[int] | None = None,
+        *,
+        embed: bool = True,
+    ) -> ast.expr:
+        """Evaluate the operands in order, then the hook, then the operation.
+
+        Args:
+            operands: the operands, already rewritten.
+            hook: makes the call of the hook from names (or constants) that stand for the operands, in this order.
+            operation: makes the operation itself.
+            watched: if given, the hook is only called if the type of one of these operands may need it.
+            embed: the hook takes every operand, in order, and so may bind their temporaries itself.
+        """
+        last = max((number for number, operand in enumerate(operands) if not self._is_atom(operand)), default=-1)
+        if last < 0:
+            return build.either(self._check(operands, hook, watched), operation(operands))
+        if not self.binds:
+            return self._guard_by_lambda(operands, hook, operation, watched)
+        bindings: list[ast.expr] = []
+        first: list[ast.expr] = []
+        again: list[ast.expr] = []
+        if watched is None:
+            embedded = embed
+        else:
+            embedded = list(watched) == [last] and all(self._stays(other) for other in operands[:last])
+        for number, operand in enumerate(operands):
+            if self._stays(operand) or (number > last and self._is_atom(operand)):
+                first.append(operand)
+                again.append(operand)
+                continue
+            name = self.temporary()
+            again.append(build.load(name))
+            if embedded:
+                first.append(ast.NamedExpr(build.store(name), operand))
+            else:
+                bindings.append(build.bind(name, operand))
+                first.append(build.load(name))
+        return build.either(*bindings, self._check(first, hook, watched, again), operation(again))
+
+    def _check(
+        self, first: Atoms, hook: Callable[[Atoms], ast.expr], watched: Sequence[int] | None, again: Atoms | None = None
+    ) -> ast.expr:
+        if watched is None:
+            return hook(first)
+        return build.loud([first[number] for number in watched], hook(again or first))
+
+    def _guard_by_lambda(
+        self,
+        operands: Atoms,
+        hook: Callable[[Atoms], ast.expr],
+        operation: Callable[[Atoms], ast.expr],
+        watched: Sequence[int] | None,
+    ) -> ast.expr:
+        values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
+        names = [self.temporary() for _ in values]
+        fresh = iter(names)
+        atoms = [operand if isinstance(operand, ast.Constant) else build.load(next(fresh)) for operand in operands]
+        body = build.either(self._check(atoms, hook, watched), operation(atoms))
+        return ast.Call(ast.Lambda(build.names_parameters(names), body), values, [])
+
+    def _is_atom(self, node: ast.expr) -> bool:
+        """Say whether an expression may be evaluated twice, with nothing in between."""
+        return isinstance(node, ast.Constant | ast.Name)
+
+    def _stays(self, node: ast.expr) -> bool:
+        """Say whether an expression has the same value before and after the operands to its right are evaluated."""
+        if isinstance(node, ast.Name):
+            owner = self.scope.owner(node.id)
+            return owner is not None and owner.is_fixed_parameter(node.id)
+        return isinstance(node, ast.Constant)

@@ -1,0 +1,296 @@
+# ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
+"""Rewriting of expressions: reads, operators, comprehensions."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from . import build
+from .base import Rewriting
+from .context import Atoms, Context
+from .names import (
+    ATTRIBUTE,
+    CONTAINS,
+    GETITEM,
+    ITER,
+    LAZY,
+    PAIR,
+    PAUSE,
+    READ,
+    SETATTRIBUTE,
+    SLICE,
+    Comprehension,
+)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What stands in the brackets of a subscript: its parts, rewritten, and how to put them together again."""
+
+    operands: list[ast.expr]
+    rebuild: Callable[[Atoms], ast.expr]
+    whole: bool
+
+    def slot(self, atoms: Atoms) -> ast.expr:
+        """Return what to report: the key, or None for a slice."""
+        return ast.Constant(None) if self.whole else atoms[0]
+
+
+class Expressions(Rewriting):
+    """The visitors of expressions, calls excepted."""
+
+    def truth(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression of which only the truth is used."""
+        if isinstance(node, ast.BoolOp):
+            return ast.copy_location(ast.BoolOp(node.op, [self.truth(value) for value in node.values]), node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ast.copy_location(ast.UnaryOp(node.op, self.truth(node.operand)), node)
+        return self.consumed(node)
+
+    def consumed(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression whose value is looked at as a whole."""
+        value = self.expression(node)
+        return value if self.context.quiet or self.is_unshared(node) else self.read(value, node)
+
+    def read(self, value: ast.expr, source: ast.AST) -> ast.expr:
+        """Return the value, its contents having been reported as read."""
+        guarded = self.context.guard([value], lambda of: build.call(READ, *of), lambda of: of[0], [0])
+        return build.place(guarded, source)
+
+    def iterated(self, node: ast.expr, *, later: bool = False) -> ast.expr:
+        """Rewrite what a loop runs over."""
+        value = self.expression(node)
+        if self.context.quiet or self.is_scalar(node):
+            return value
+        return build.place(build.call(LAZY if later else ITER, value), node)
+
+    def attribute_report(self, attribute: str, write: int = 0) -> Callable[[Atoms], ast.expr] | None:
+        """Return what makes the report of an attribute from its object, None if it needs none."""
+        name = self.mangled(attribute)
+        if self.facts.is_class_level(name):
+            hook = SETATTRIBUTE if write else ATTRIBUTE
+            return lambda of: build.call(hook, of[0], ast.Constant(name))
+        if name == "__dict__":
+            # whoever holds the dictionary can change every attribute
+            return lambda of: self.report(of[0], None, 1)
+        if self.facts.is_mutable(name):
+            return lambda of: self.report(of[0], name, write)
+        return None
+
+    def key(self, node: ast.expr) -> Key:
+        """Rewrite what stands in the brackets of a subscript."""
+        if not isinstance(node, ast.Slice):
+            if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
+                parts = [self._slice_call(part) if isinstance(part, ast.Slice) else part for part in node.elts]
+                node = ast.copy_location(ast.Tuple(parts, node.ctx), node)
+            return Key([self.expression(node)], lambda of: of[0], False)
+        bounds = (node.lower, node.upper, node.step)
+        present = [bound for bound in bounds if bound is not None]
+
+        def rebuild(of: Atoms) -> ast.expr:
+            atoms = iter(of)
+            return ast.copy_location(ast.Slice(*[None if bound is None else next(atoms) for bound in bounds]), node)
+
+        return Key(self.expressions(present), rebuild, True)
+
+    def _slice_call(self, node: ast.Slice) -> ast.expr:
+        bounds = [bound or ast.Constant(None) for bound in (node.lower, node.upper, node.step)]
+        return build.place(build.call(SLICE, *bounds), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if self.context.quiet or not isinstance(node.ctx, ast.Load):
+            return node
+        report = self.report_name(node.id, 0)
+        return node if report is None else build.place(build.either(report, node), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if self.context.quiet or not isinstance(node.ctx, ast.Load):
+            return cast(ast.expr, self.generic_visit(node))
+        if is_super(node.value):
+            receiver = self.context.receiver
+            if receiver is None or not self.facts.is_mutable(self.mangled(node.attr)):
+                return node
+            return build.place(build.either(self.report(build.load(receiver), self.mangled(node.attr), 0), node), node)
+        base = self.expression(node.value)
+        hook = self.attribute_report(node.attr)
+        if hook is None:
+            return ast.copy_location(ast.Attribute(base, node.attr, node.ctx), node)
+        guarded = self.context.guard([base], hook, lambda of: attribute(of[0], node))
+        return build.place(guarded, node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if self.context.quiet or not isinstance(node.ctx, ast.Load):
+            return cast(ast.expr, self.generic_visit(node))
+        base = self.expression(node.value)
+        key = self.key(node.slice)
+        if self.is_unshared(node.value):
+            index = key.rebuild(key.operands)
+            return ast.copy_location(ast.Subscript(base, index, node.ctx), node)
+        guarded = self.context.guard(
+            [base, *key.operands],
+            lambda of: build.call(GETITEM, of[0], key.slot(of[1:])),
+            lambda of: ast.copy_location(ast.Subscript(of[0], key.rebuild(of[1:]), ast.Load()), node),
+            [0],
+        )
+        return build.place(guarded, node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        if self.context.quiet:
+            return cast(ast.expr, self.generic_visit(node))
+        values = [*(self.truth(value) for value in node.values[:-1]), self.expression(node.values[-1])]
+        return ast.copy_location(ast.BoolOp(node.op, values), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if self.context.quiet:
+            return cast(ast.expr, self.generic_visit(node))
+        operand = self.truth(node.operand) if isinstance(node.op, ast.Not) else self.expression(node.operand)
+        return ast.copy_location(ast.UnaryOp(node.op, operand), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        test = self.truth(node.test)
+        parts = ast.IfExp(test, self.expression(node.body), self.expression(node.orelse))
+        return ast.copy_location(parts, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        left, right = self.expression(node.left), self.expression(node.right)
+        watched = [] if self.context.quiet else self._watched(node)
+        if not watched:
+            return ast.copy_location(ast.BinOp(left, node.op, right), node)
+        guarded = self.context.guard(
+            [left, right],
+            lambda of: build.call(PAIR, *of),
+            lambda of: ast.copy_location(ast.BinOp(of[0], node.op, of[1]), node),
+            watched,
+        )
+        return build.place(guarded, node)
+
+    def _watched(self, node: ast.BinOp) -> list[int]:
+        """Say which operands may be containers: none beside a scalar, unless that multiplies or formats."""
+        watched = [number for number, side in enumerate((node.left, node.right)) if not self.is_unshared(side)]
+        if self.is_scalar(node.left) or self.is_scalar(node.right):
+            return watched if isinstance(node.op, ast.Mult | ast.Mod) else []
+        return watched
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if self.context.quiet:
+            return cast(ast.expr, self.generic_visit(node))
+        values = [node.left, *node.comparators]
+        if len(node.ops) == 1:
+            return self._compare(node, node.ops[0], self.expression(values[0]), self.expression(values[1]), values)
+        if not self.context.binds:
+            # a chain in a comprehension: the whole chain is one access, its operands are evaluated by Python
+            return ast.copy_location(
+                ast.Compare(self.consumed(values[0]), node.ops, [self.consumed(value) for value in values[1:]]), node
+            )
+        parts: list[ast.expr] = []
+        left = self.expression(values[0])
+        for operator, before, value in zip(node.ops, values, values[1:], strict=False):
+            right, following = self.expression(value), None
+            if value is not values[-1]:
+                following = self.context.temporary()
+                right = ast.NamedExpr(build.store(following), right)
+            parts.append(self._compare(node, operator, left, right, [before, value]))
+            left = build.load(following) if following else right
+        return build.place(ast.BoolOp(ast.And(), parts), node)
+
+    def _compare(
+        self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr, originals: list[ast.expr]
+    ) -> ast.expr:
+        def operation(of: Atoms) -> ast.expr:
+            return ast.copy_location(ast.Compare(of[0], [operator], [of[1]]), node)
+
+        if isinstance(operator, ast.In | ast.NotIn):
+            needed, hook, watched = not self.is_unshared(originals[1]), CONTAINS, [1]
+        else:
+            constant = any(isinstance(value, ast.Constant) or self.is_scalar(value) for value in originals)
+            needed, hook, watched = not (constant or isinstance(operator, ast.Is | ast.IsNot)), PAIR, [0]
+        if not needed:
+            return operation([left, right])
+        return build.place(
+            self.context.guard([left, right], lambda of: build.call(hook, *of), operation, watched), node
+        )
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        value = self.expression(node.value)
+        report = None if self.context.quiet else self.report_name(node.target.id, 1)
+        if report is None:
+            return ast.copy_location(ast.NamedExpr(node.target, value), node)
+        if not self.context.binds:
+            return build.place(build.either(report, ast.NamedExpr(node.target, value)), node)
+        name = self.context.temporary()
+        bound = build.either(build.bind(name, value), report, ast.NamedExpr(node.target, build.load(name)))
+        return build.place(bound, node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            return cast(ast.expr, self.generic_visit(node))
+        return ast.copy_location(ast.Starred(self.consumed(node.value), node.ctx), node)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        keys: list[ast.expr | None] = []
+        values: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            keys.append(None if key is None else self.expression(key))
+            values.append(self.consumed(value) if key is None else self.expression(value))
+        return ast.copy_location(ast.Dict(keys, values), node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        specification = node.format_spec and self.expression(node.format_spec)
+        return ast.copy_location(ast.FormattedValue(self.consumed(node.value), node.conversion, specification), node)
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
+        return ast.copy_location(ast.YieldFrom(self.iterated(node.value)), node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._comprehension(node)
+
+    def _comprehension(self, node: Comprehension) -> ast.expr:
+        first = node.generators[0]
+        quiet = self.context.quiet
+        source = self.expression(first.iter) if first.is_async else self._source(node)
+        hoisted: list[ast.expr] = []
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)) and self.context.binds:
+            # assignment expressions are forbidden there, and it is evaluated first anyhow
+            name = self.context.temporary()
+            hoisted.append(build.bind(name, source))
+            source = build.load(name)
+        with self.inside(Context(self.scopes[node], quiet, self.context.receiver, self.context.methods)):
+            for clause in node.generators:
+                if clause is first:
+                    clause.iter = source
+                elif clause.is_async:
+                    clause.iter = self.expression(clause.iter)
+                else:
+                    clause.iter = self.iterated(clause.iter)
+                clause.ifs = [self.truth(condition) for condition in clause.ifs]
+                if self.pauses and not quiet:
+                    pause = ast.Compare(build.call(PAUSE), [ast.Is()], [ast.Constant(None)])
+                    clause.ifs.insert(0, build.place(pause, clause.iter))
+            if isinstance(node, ast.DictComp):
+                node.key, node.value = self.expression(node.key), self.expression(node.value)
+            else:
+                node.elt = self.expression(node.elt)
+        return build.place(build.either(*hoisted, node), node)
+
+    def _source(self, node: Comprehension) -> ast.expr:
+        return self.iterated(node.generators[0].iter, later=isinstance(node, ast.GeneratorExp))
+
+
+def attribute(base: ast.expr, node: ast.Attribute) -> ast.expr:
+    """Return the load of the attribute of another object, at the same place."""
+    return ast.copy_location(ast.Attribute(base, node.attr, ast.Load()), node)
+
+
+def is_super(node: ast.expr) -> bool:
+    """Say whether an expression is `super()`, which must be left alone: the compiler looks for this very text."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"

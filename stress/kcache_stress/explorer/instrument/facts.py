@@ -1,0 +1,242 @@
+"""What is known of the attribute names of all instrumented modules together.
+
+An attribute that is only ever stored on `self` inside `__init__`, before any other thread can have seen the object,
+never changes afterwards: reading it needs no report.  This is what keeps instrumented code fast.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+
+from .construction import Construction
+from .names import Function, mangle
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names that can change while threads run.
+
+    Attributes:
+        mutable_names: attributes stored where other threads may already see the object.
+        everything_mutable: names are stored that cannot be read off the source (`setattr` with a variable, `vars`).
+        after_super: attributes that `__init__` stores after it called the `__init__` of its base.
+        init_escapes: some `__init__` shows `self` to others before it ends.
+        class_level: attributes of classes and modules, whose owner must be looked up at run time.
+        named_owners: (name, attribute) pairs: the attribute was stored on what this name stood for.
+        class_names: the classes that are defined.
+        module_names: the modules that are imported.
+        written_globals: globals that functions rebind.
+        stored_names: attributes stored anywhere.
+    """
+
+    mutable_names: frozenset[str] = frozenset()
+    everything_mutable: bool = False
+    after_super: frozenset[str] = frozenset()
+    init_escapes: bool = False
+    class_level: frozenset[str] = frozenset()
+    named_owners: frozenset[tuple[str, str]] = frozenset()
+    class_names: frozenset[str] = frozenset()
+    module_names: frozenset[str] = frozenset()
+    written_globals: frozenset[str] = frozenset()
+    stored_names: frozenset[str] = frozenset()
+
+    def merge(self, other: "Facts") -> "Facts":
+        """Return what is known when the modules of both are instrumented together."""
+        merged = {field.name: getattr(self, field.name) | getattr(other, field.name) for field in fields(self)}
+        return Facts(**merged)._concluded()
+
+    def is_mutable(self, name: str) -> bool:
+        """Say whether the attribute `name` can change after its object was constructed."""
+        return self.everything_mutable or name in self.mutable_names
+
+    def is_class_level(self, name: str) -> bool:
+        """Say whether the attribute `name` may live on a class or a module, and change there."""
+        return name in self.class_level
+
+    def is_written_global(self, name: str) -> bool:
+        """Say whether a global of that name can change after the module was imported."""
+        return name in self.written_globals
+
+    def _concluded(self) -> "Facts":
+        """Draw the conclusions that need the facts of all modules."""
+        on_classes = {attribute for owner, attribute in self.named_owners if owner in self.class_names}
+        on_modules = {attribute for owner, attribute in self.named_owners if owner in self.module_names}
+        return replace(
+            self,
+            mutable_names=self.mutable_names | (self.after_super if self.init_escapes else frozenset()),
+            class_level=self.class_level | on_classes | on_modules | self.written_globals,
+            written_globals=self.written_globals | on_modules,
+        )
+
+
+def collect_facts(tree: ast.Module, *, only_classes: frozenset[str] | None = None) -> Facts:
+    """Read the facts of one module off its source; of the named top-level classes alone if `only_classes` is given."""
+    collector = _Collector()
+    for statement in tree.body:
+        if only_classes is None or (isinstance(statement, ast.ClassDef) and statement.name in only_classes):
+            collector.visit(statement)
+    return collector.facts()
+
+
+class _Collector(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self._mutable: set[str] = set()
+        self._everything = False
+        self._after_super: set[str] = set()
+        self._escapes = False
+        self._class_level: set[str] = set()
+        self._owners: set[tuple[str, str]] = set()
+        self._classes: set[str] = set()
+        self._modules: set[str] = set()
+        self._globals: set[str] = set()
+        self._stored: set[str] = set()
+        self._class: ast.ClassDef | None = None
+        self._functions: list[Function | ast.Lambda] = []
+        self._class_like: set[str] = set()
+        self._constructed: set[ast.Attribute] = set()
+
+    def facts(self) -> Facts:
+        return Facts(
+            frozenset(self._mutable),
+            self._everything,
+            frozenset(self._after_super),
+            self._escapes,
+            frozenset(self._class_level),
+            frozenset(self._owners),
+            frozenset(self._classes),
+            frozenset(self._modules),
+            frozenset(self._globals),
+            frozenset(self._stored),
+        )._concluded()
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self._classes.add(node.name)
+        outer, self._class = self._class, node
+        self.generic_visit(node)
+        self._class = outer
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        self._function(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._functions.append(node)
+        self.generic_visit(node)
+        self._functions.pop()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self._modules.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self._modules.update(alias.asname or alias.name for alias in node.names)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            if node.attr == "__dict__":
+                self._everything = True
+            return
+        name = self._mangled(node.attr)
+        self._stored.add(name)
+        if not self._functions or node in self._constructed:
+            return  # code outside functions runs while the module is imported: no thread can see it
+        self._mutable.add(name)
+        self._owner(node.value, name)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if node.id in {"setattr", "delattr", "vars"}:
+            self._everything = True
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name not in {"setattr", "delattr", "__setattr__", "__delattr__"}:
+            self.generic_visit(node)
+            return
+        # `super().__setattr__(name, value)` has the name first, `object.__setattr__(self, name, value)` second
+        position = 0 if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call) else 1
+        key = node.args[position] if len(node.args) > position else None
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            self._stored.add(key.value)
+            self._mutable.add(key.value)
+            if position == 1:
+                self._owner(node.args[0], key.value)
+        else:
+            self._everything = True
+        for child in (*node.args, *node.keywords):
+            self.visit(child)
+        if isinstance(node.func, ast.Attribute):
+            self.visit(node.func.value)
+
+    def _function(self, node: Function) -> None:
+        if any("cached_property" in ast.unparse(decorator) for decorator in node.decorator_list):
+            self._mutable.add(node.name)
+            self._class_level.add(node.name)
+        if node.name == "__setstate__":
+            self._everything = True
+        if self._class is not None and node in self._class.body and not self._functions:
+            self._constructor(self._class, node)
+        outer = self._class_like
+        self._class_like = outer | set(_class_variables(node))
+        self._functions.append(node)
+        for statement in ast.walk(node):
+            if isinstance(statement, ast.Global):
+                self._declared(node, {self._mangled(name) for name in statement.names})
+        self.generic_visit(node)
+        self._functions.pop()
+        self._class_like = outer
+
+    def _declared(self, node: Function, names: set[str]) -> None:
+        stores = (ast.Name, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias)
+        for child in ast.walk(node):
+            if isinstance(child, stores):
+                load = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+                bound = child.id if isinstance(child, ast.Name) else child.name
+                if isinstance(child, ast.alias):
+                    bound = child.asname or child.name.partition(".")[0]
+                if not load and self._mangled(bound) in names:
+                    self._globals.add(self._mangled(bound))
+
+    def _constructor(self, owner: ast.ClassDef, node: Function) -> None:
+        if node.name not in {"__init__", "__post_init__"} or not (node.args.posonlyargs + node.args.args):
+            return
+        if any(isinstance(child, ast.FunctionDef) and child.name == "__new__" for child in owner.body):
+            return  # `__new__` may return an old object, which `__init__` then changes again
+        construction = Construction(owner, node)
+        self._constructed |= construction.private | construction.after_super
+        self._after_super |= {self._mangled(store.attr) for store in construction.after_super}
+        self._escapes |= construction.escapes
+
+    def _owner(self, owner: ast.expr, name: str) -> None:
+        """Note whether `name` is stored on something that is not an ordinary instance."""
+        if isinstance(owner, ast.Name):
+            self._owners.add((owner.id, name))
+        if _is_class(owner) or (isinstance(owner, ast.Name) and owner.id in self._class_like):
+            self._class_level.add(name)
+        elif isinstance(owner, ast.Attribute):
+            self._owners.add((owner.attr, name))
+
+    def _mangled(self, name: str) -> str:
+        return mangle(name, self._class.name if self._class else None)
+
+
+def _is_class(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "type"
+    return (isinstance(node, ast.Attribute) and node.attr == "__class__") or (
+        isinstance(node, ast.Name) and node.id in {"cls", "__class__"}
+    )
+
+
+def _class_variables(node: Function) -> Iterator[str]:
+    """Yield the local names of a function that stand for a class."""
+    if any(isinstance(decorator, ast.Name) and decorator.id == "classmethod" for decorator in node.decorator_list):
+        yield from (argument.arg for argument in (node.args.posonlyargs + node.args.args)[:1])
+    for child in ast.walk(node):
+        if isinstance(child, ast.Assign) and _is_class(child.value):
+            yield from _plain_names(child.targets)
+
+
+def _plain_names(targets: Iterable[ast.expr]) -> Iterator[str]:
+    return (target.id for target in targets if isinstance(target, ast.Name))

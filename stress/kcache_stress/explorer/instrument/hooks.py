@@ -1,0 +1,76 @@
+"""The functions that instrumented code calls, ready to be put into the globals of a module."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from .access import Accesses, Report, access_hooks
+from .calls import call_hooks
+from .names import (
+    AFTER,
+    CELL,
+    ENTER,
+    HOOK_MARK,
+    LOCALS,
+    NEVER,
+    PAUSE,
+    PREFIX,
+    QUIET,
+    REPORT,
+    SLICE,
+    TYPE,
+)
+
+__all__ = ["HOOK_MARK", "Report", "make_hooks"]
+
+_NEVER: Final = object()
+
+
+class Cell:
+    """Stands for one closure variable of one activation of a function."""
+
+    __slots__ = ()
+
+
+def make_hooks(report: Report, pause: Callable[[], None] | None = None) -> dict[str, object]:
+    """Return the names that a rewritten module needs in its globals before its code is executed.
+
+    Args:
+        report: called as `report(obj, slot, is_write)` immediately before each access; it must return None.
+        pause: called where CPython can switch threads, if the module was rewritten with `pauses`; returns None too.
+    """
+    accesses = Accesses(report)
+    modules: set[str] = set()
+
+    def enter(namespace: dict[str, Any]) -> dict[str, Any]:
+        modules.add(namespace.get("__name__", ""))
+        return namespace
+
+    def own_locals(namespace: dict[str, Any]) -> dict[str, Any]:
+        for name in [name for name in namespace if name.startswith(PREFIX)]:
+            del namespace[name]
+        return namespace
+
+    hooks: dict[str, object] = {
+        HOOK_MARK: True,
+        REPORT: report,
+        QUIET: accesses.quiet,
+        TYPE: type,
+        NEVER: _NEVER,
+        SLICE: slice,
+        ENTER: enter,
+        CELL: Cell,
+        LOCALS: own_locals,
+    }
+    hooks |= access_hooks(accesses)
+    hooks |= call_hooks(accesses, modules)
+    if pause is not None:
+        pause_now = pause
+
+        def after(value: object) -> object:
+            pause_now()
+            return value
+
+        hooks |= {PAUSE: pause, AFTER: after}
+    else:
+        hooks |= {PAUSE: lambda: None, AFTER: lambda value: value}
+    return hooks

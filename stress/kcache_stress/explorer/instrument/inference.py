@@ -1,0 +1,79 @@
+"""What can be told of values without running anything: whether one may be a container that others can see."""
+
+import ast
+from typing import Final
+
+from .names import mangle
+from .scopes import Scope
+
+_SCALAR_CALLS: Final = frozenset(
+    {"len", "int", "str", "float", "bool", "id", "isinstance", "issubclass", "callable", "hasattr", "range", "repr"}
+    | {"hash", "ord", "chr", "abs", "round", "any", "all", "format", "type", "divmod", "object"}
+)
+_FRESH_CALLS: Final = frozenset({"list", "dict", "set", "sorted", "tuple", "frozenset", "bytes"})
+
+
+class Inference:
+    """Judges expressions of one module."""
+
+    def __init__(self, module: Scope) -> None:
+        self._module = module
+
+    def is_builtin(self, name: str, scope: Scope) -> bool:
+        """Say whether a name stands for the builtin of that name."""
+        return scope.owner(name) is None and name not in self._module.stores and "*" not in self._module.stores
+
+    def is_scalar(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Say whether a value is certainly no container, view, iterator or bound method."""
+        if isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda):
+            return True
+        if isinstance(node, ast.Compare):
+            # the operators of sets of numbers give booleans too; only foreign classes return anything else
+            return True
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Not) or self.is_scalar(node.operand, scope, depth)
+        if isinstance(node, ast.BinOp):
+            left, right = (self.is_scalar(side, scope, depth) for side in (node.left, node.right))
+            return (left and right) or ((left or right) and isinstance(node.op, ast.Sub | ast.FloorDiv | ast.Div))
+        if isinstance(node, ast.BoolOp):
+            return all(self.is_scalar(value, scope, depth) for value in node.values)
+        if isinstance(node, ast.IfExp):
+            return self.is_scalar(node.body, scope, depth) and self.is_scalar(node.orelse, scope, depth)
+        if isinstance(node, ast.Call):
+            return (
+                isinstance(node.func, ast.Name)
+                and node.func.id in _SCALAR_CALLS
+                and self.is_builtin(node.func.id, scope)
+            )
+        if isinstance(node, ast.Name):
+            return self._is_scalar_name(mangle(node.id, scope.class_name), scope, depth)
+        return False
+
+    def _is_scalar_name(self, name: str, scope: Scope, depth: int) -> bool:
+        values = scope.values.get(name)
+        if depth > 2 or scope.kind != "function" or not values or name in scope.parameters or name in scope.cells:
+            return False
+        if name in scope.global_names or name in scope.nonlocal_names:
+            return False
+        return all(value is not None and self._is_scalar_value(name, value, scope, depth) for value in values)
+
+    def _is_scalar_value(self, name: str, value: ast.expr, scope: Scope, depth: int) -> bool:
+        if isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name) and value.left.id == name:
+            return self.is_scalar(value.right, scope, depth + 1)  # `n += 1`: scalar if all the other values are
+        return self.is_scalar(value, scope, depth + 1)
+
+    def is_unshared(self, node: ast.expr, scope: Scope) -> bool:
+        """Say whether touching a value needs no report: it is a scalar, or nobody else can know it yet."""
+        if isinstance(node, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.SetComp | ast.DictComp):
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FRESH_CALLS:
+            return self.is_builtin(node.func.id, scope)
+        if isinstance(node, ast.BinOp | ast.GeneratorExp):
+            return True
+        if isinstance(node, ast.BoolOp):
+            return all(self.is_unshared(value, scope) for value in node.values)
+        if isinstance(node, ast.IfExp):
+            return self.is_unshared(node.body, scope) and self.is_unshared(node.orelse, scope)
+        if isinstance(node, ast.NamedExpr):
+            return self.is_unshared(node.value, scope)
+        return self.is_scalar(node, scope)

@@ -1,0 +1,51 @@
+"""The names that instrumented code uses, and the way Python mangles private ones."""
+
+import ast
+from typing import Final
+
+HOOK_MARK: Final = "_kc_mark"
+"""Present in the globals of each instrumented module: how a hook knows that a function is instrumented."""
+
+PREFIX: Final = "_kc_"
+REPORT: Final = "_kc_report"
+QUIET: Final = "_kc_quiet"
+TYPE: Final = "_kc_type"
+NEVER: Final = "_kc_never"
+GLOBALS: Final = "_kc_globals"
+ENTER: Final = "_kc_enter"
+CELL: Final = "_kc_cell"
+LOCALS: Final = "_kc_locals"
+PAUSE: Final = "_kc_pause"
+AFTER: Final = "_kc_after"
+SLICE: Final = "_kc_slice"
+READ: Final = "_kc_read"
+PAIR: Final = "_kc_pair"
+INPLACE: Final = "_kc_inplace"
+GETITEM: Final = "_kc_getitem"
+SETITEM: Final = "_kc_setitem"
+DELITEM: Final = "_kc_delitem"
+CONTAINS: Final = "_kc_contains"
+ITER: Final = "_kc_iter"
+LAZY: Final = "_kc_lazy"
+NEXT: Final = "_kc_next"
+ATTRIBUTE: Final = "_kc_attribute"
+SETATTRIBUTE: Final = "_kc_setattribute"
+METHOD: Final = "_kc_method"
+CALL: Final = "_kc_call"
+UNPACKED: Final = "_kc_unpacked"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def mangle(name: str, class_name: str | None) -> str:
+    """Return the name that Python really uses for `name` inside the class `class_name`."""
+    if class_name is None or not name.startswith("__") or name.endswith("__") or "." in name:
+        return name
+    stripped = class_name.lstrip("_")
+    return f"_{stripped}{name}" if stripped else name
+
+
+def cell_token(name: str) -> str:
+    """Return the name of the local that stands for the closure variable `name`."""
+    return f"_kc_cell_{name}"

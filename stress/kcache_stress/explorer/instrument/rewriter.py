@@ -1,0 +1,59 @@
+"""Rewriting a module so that it reports its accesses to possibly shared state."""
+
+import ast
+from typing import cast
+
+from . import build
+from .facts import Facts
+from .names import ENTER, GLOBALS
+from .scopes import find_scopes
+from .statements import Statements
+
+
+def rewrite(
+    tree: ast.Module, facts: Facts, *, pauses: bool = False, only_classes: frozenset[str] | None = None
+) -> ast.Module:
+    """Return the module with a call of a hook immediately before each access; `tree` itself is changed.
+
+    Args:
+        tree: the module, as `ast.parse` returns it.
+        facts: what is known of all modules that are instrumented together.
+        pauses: also call the pause hook where CPython can switch threads while it holds its global lock.
+        only_classes: rewrite only these top-level classes.
+    """
+    rewriter = _Module(tree, find_scopes(tree), facts, pauses=pauses)
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        if only_classes is None or (isinstance(statement, ast.ClassDef) and statement.name in only_classes):
+            body += rewriter.block([statement])
+        else:
+            body.append(statement)
+    start = _first_statement(tree)
+    enter = ast.Assign([build.store(GLOBALS)], build.call(ENTER, ast.Call(build.load("globals"), [], [])))
+    body.insert(
+        start, build.place(enter, tree.body[start] if start < len(tree.body) else ast.Pass(lineno=1, col_offset=0))
+    )
+    tree.body = body
+    return ast.fix_missing_locations(tree)
+
+
+def _first_statement(tree: ast.Module) -> int:
+    """Return the position after the docstring and the imports from `__future__`, which must stay first."""
+    start = 1 if ast.get_docstring(tree, clean=False) is not None else 0
+    while start < len(tree.body):
+        statement = tree.body[start]
+        if not (isinstance(statement, ast.ImportFrom) and statement.module == "__future__"):
+            break
+        start += 1
+    return start
+
+
+class _Module(Statements):
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
+        """Visit a node; code that runs while the module is imported is only searched for functions."""
+        if self.context.quiet and not isinstance(node, _DEFINITIONS):
+            return self.generic_visit(node)
+        return cast(ast.AST, super().visit(node))
+
+
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef

@@ -1,0 +1,193 @@
+# ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
+"""Rewriting of statements other than assignments."""
+
+import ast
+from typing import cast
+
+from . import build
+from .assignments import Assignments
+from .context import Context
+from .names import PAUSE, Function
+
+
+class Statements(Assignments):
+    """The visitors of statements with blocks, and of definitions."""
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Rewrite the statements of a block, each of which may become several."""
+        result: list[ast.stmt] = []
+        for statement in statements:
+            if not self.context.quiet:
+                self.context.start_statement()
+            changed = self.visit(statement)
+            result.extend(changed if isinstance(changed, list) else [changed])
+        return result
+
+    def _pause(self, source: ast.AST) -> list[ast.stmt]:
+        if not self.pauses or self.context.quiet:
+            return []
+        return [build.place(ast.Expr(build.call(PAUSE)), source)]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        return self.cleared(ast.copy_location(ast.Expr(self.expression(node.value)), node))
+
+    def visit_If(self, node: ast.If) -> ast.stmt:
+        node.test = self.truth(node.test)
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        node.test = self.truth(node.test)
+        node.body = [*self._pause(node.body[0]), *self.block(node.body)]
+        node.orelse = self.block(node.orelse)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        node.test = self.truth(node.test)
+        node.msg = node.msg and self.expression(node.msg)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        return self._loop(node)
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:
+        return self._loop(node)
+
+    def _loop(self, node: ast.For | ast.AsyncFor) -> ast.stmt:
+        tuples = _yields_tuples(node.iter)
+        node.iter = self.expression(node.iter) if isinstance(node, ast.AsyncFor) else self.iterated(node.iter)
+        node.target, stores = self.split_target(node.target, known_tuple=tuples)
+        node.body = [*self._pause(node.target), *stores, *self.block(node.body)]
+        node.orelse = self.block(node.orelse)
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.stmt:
+        return self._with(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.stmt:
+        return self._with(node)
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> ast.stmt:
+        items: list[ast.withitem] = []
+        for number, item in enumerate(node.items):
+            item.context_expr = self.expression(item.context_expr)
+            items.append(item)
+            if item.optional_vars is None:
+                continue
+            item.optional_vars, stores = self.split_target(item.optional_vars, known_tuple=True)
+            if not stores:
+                continue
+            # the target is stored before the next item is evaluated
+            rest: list[ast.stmt] = []
+            if node.items[number + 1 :]:
+                rest = [self._with(ast.copy_location(type(node)(node.items[number + 1 :], node.body), node))]
+            else:
+                rest = self.block(node.body)
+            return ast.copy_location(type(node)(items, [*stores, *rest]), node)
+        node.items = items
+        node.body = self.block(node.body)
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.stmt:
+        return self._try(node)
+
+    def visit_TryStar(self, node: ast.TryStar) -> ast.stmt:
+        return self._try(node)
+
+    def _try(self, node: ast.Try | ast.TryStar) -> ast.stmt:
+        node.body = self.block(node.body)
+        for handler in node.handlers:
+            handler.type = handler.type and self.expression(handler.type)
+            stores = self.report_store(handler.name, handler) if handler.name else []
+            handler.body = [*stores, *self.block(handler.body)]
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.stmt:
+        node.subject = self.consumed(node.subject)
+        for case in node.cases:
+            captures = [
+                report
+                for pattern in ast.walk(case.pattern)
+                if (name := getattr(pattern, "name", None) or getattr(pattern, "rest", None))
+                for report in self.report_store(name, pattern)
+            ]
+            case.guard = case.guard and self.truth(case.guard)
+            case.body = [*captures, *self.block(case.body)]
+        return node
+
+    def visit_Import(self, node: ast.Import) -> ast.stmt | list[ast.stmt]:
+        return self._import(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
+        return self._import(node)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
+        names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+        return [*(report for name in names for report in self.report_store(name, node)), node]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
+        reports = self.report_store(node.name, node)
+        node.decorator_list, node.bases = self.expressions(node.decorator_list), self.expressions(node.bases)
+        for keyword in node.keywords:
+            keyword.value = self.expression(keyword.value)
+        methods = frozenset(
+            statement.name
+            for statement in node.body
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and not statement.decorator_list
+        )
+        quiet = self.context.quiet
+        with self.inside(Context(self.scopes[node], quiet, None, methods)):
+            node.body = self.block(node.body)
+        return [*reports, node]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> list[ast.stmt]:
+        return self._function(node)
+
+    def _function(self, node: Function) -> list[ast.stmt]:
+        reports = self.report_store(node.name, node)
+        node.decorator_list = self.expressions(node.decorator_list)
+        self._defaults(node.args)
+        with self.inside(self._callable_context(node)) as context:
+            docstring = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
+            start = [build.place(token, node) for token in self.cell_tokens(context.scope)]
+            body = self.block(node.body[len(docstring) :])
+            node.body = [*docstring, *self._pause(node), *start, *body]
+        return [*reports, node]
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self._defaults(node.args)
+        with self.inside(self._callable_context(node)) as context:
+            body = self.expression(node.body)
+            tokens = [
+                build.bind(cast(ast.Name, token.targets[0]).id, token.value)
+                for token in self.cell_tokens(context.scope)
+                if isinstance(token, ast.Assign)
+            ]
+            node.body = build.place(build.either(*tokens, body), node.body)
+        return node
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = self.expressions(arguments.defaults)
+        arguments.kw_defaults = [value and self.expression(value) for value in arguments.kw_defaults]
+
+    def _callable_context(self, node: Function | ast.Lambda) -> Context:
+        outer = self.context
+        if outer.scope.kind != "class":
+            return Context(self.scopes[node], False, outer.receiver, outer.methods)
+        decorators = {getattr(item, "id", "") for item in getattr(node, "decorator_list", [])}
+        parameters = node.args.posonlyargs + node.args.args
+        static = not parameters or decorators & {"staticmethod", "classmethod"}
+        return Context(self.scopes[node], False, None if static else parameters[0].arg, outer.methods)
+
+
+def _yields_tuples(node: ast.expr) -> bool:
+    """Say whether a loop certainly runs over tuples, which need no report when they are unpacked."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr == "items"
+    return isinstance(node.func, ast.Name) and node.func.id in {"enumerate", "zip"}

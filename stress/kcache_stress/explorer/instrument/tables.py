@@ -1,0 +1,134 @@
+"""What the methods of the built-in containers do to them."""
+
+import array
+import collections
+import itertools
+from collections.abc import Iterable
+from typing import Final
+
+WRITE: Final = 1
+KEYED: Final = 2
+"""Only the entry named by the first argument is touched."""
+CONSUMES: Final = 4
+"""The arguments are iterated over or compared."""
+SILENT: Final = 8
+"""Nothing is touched."""
+INDEXED: Final = 16
+"""Only the position named by the first argument is touched."""
+DEFAULTS: Final = 32
+"""Reading a missing key stores it."""
+
+Methods = dict[str, int]
+
+
+def _methods(**names: str) -> Methods:
+    meanings = {
+        "reads": 0,
+        "reads_key": KEYED,
+        "reads_index": INDEXED,
+        "reads_both": CONSUMES,
+        "writes": WRITE,
+        "writes_key": WRITE | KEYED,
+        "writes_index": WRITE | INDEXED,
+        "writes_from": WRITE | CONSUMES,
+        "silent": SILENT,
+    }
+    return {name: meanings[meaning] for meaning, text in names.items() for name in text.split()}
+
+
+_COMPARISONS: Final = "__eq__ __ne__ __lt__ __le__ __gt__ __ge__"
+_COMMON: Final = "__len__ __iter__ __reversed__ __repr__ __str__ __sizeof__ __reduce__ __reduce_ex__ copy __copy__"
+
+_DICT: Final = _methods(
+    reads=_COMMON,
+    reads_key="get __getitem__ __contains__",
+    reads_both=_COMPARISONS + " __or__ __ror__",
+    writes="popitem clear move_to_end __missing__",
+    writes_key="pop setdefault __setitem__ __delitem__",
+    writes_from="update __ior__ __init__",
+    silent="keys values items",
+)
+_COUNTER: Final = _DICT | _methods(reads="elements most_common total __missing__", writes_from="subtract")
+_LIST: Final = _methods(
+    reads=_COMMON + " index count __contains__ __mul__ __rmul__",
+    reads_index="__getitem__",
+    reads_both=_COMPARISONS + " __add__",
+    writes="append insert pop remove clear sort reverse __delitem__ __imul__",
+    writes_index="__setitem__",
+    writes_from="extend __iadd__ __init__",
+)
+_DEQUE: Final = _LIST | _methods(writes="appendleft popleft rotate", writes_from="extendleft")
+_ARRAY: Final = _LIST | _methods(
+    reads="tobytes tolist tounicode buffer_info hex decode find startswith endswith join split strip",
+    writes="byteswap fromlist frombytes fromunicode",
+)
+_SET: Final = _methods(
+    reads=_COMMON,
+    reads_key="__contains__",
+    reads_both=_COMPARISONS
+    + " union intersection difference symmetric_difference issubset issuperset isdisjoint"
+    + " __or__ __and__ __sub__ __xor__ __ror__ __rand__ __rsub__ __rxor__",
+    writes="pop clear",
+    writes_key="add discard remove",
+    writes_from="update difference_update intersection_update symmetric_difference_update"
+    " __ior__ __iand__ __isub__ __ixor__ __init__",
+)
+
+CONTAINERS: Final[dict[type, Methods]] = {
+    dict: _DICT,
+    collections.OrderedDict: _DICT,
+    collections.defaultdict: _DICT | {"__getitem__": KEYED | DEFAULTS},
+    collections.Counter: _COUNTER,
+    list: _LIST,
+    set: _SET,
+    collections.deque: _DEQUE,
+    bytearray: _ARRAY,
+    array.array: _ARRAY,
+}
+
+METHOD_NAMES: Final = frozenset(name for methods in CONTAINERS.values() for name in methods)
+
+VIEWS: Final = frozenset(
+    type(view)
+    for mapping in (dict[object, object](), collections.OrderedDict[object, object]())
+    for view in (mapping.keys(), mapping.values(), mapping.items())
+)
+
+
+def _iterators() -> Iterable[type]:
+    for container in (dict[int, int](), collections.OrderedDict[int, int]()):
+        for view in (container, container.values(), container.items()):
+            yield type(iter(view))
+            yield type(reversed(view))
+    for other in ([1], {1}, (1,), collections.deque([1]), bytearray(1), array.array("b")):
+        yield type(iter(other))
+    yield type(reversed([1]))
+    yield type(reversed(collections.deque([1])))
+    yield type(iter(int, 1))
+    yield from (map, filter, zip, enumerate, reversed)
+    yield from (kind for kind in vars(itertools).values() if isinstance(kind, type))
+
+
+ITERATORS: Final = frozenset(_iterators())
+"""The lazy iterators of C: what they run over is touched at each step, not where they are made."""
+
+PLAIN: Final[frozenset[type]] = frozenset({str, int, bytes, float, bool, complex})
+"""Types whose values are safe as slots: hashing and comparing them runs no code of the module under test."""
+
+IMMUTABLE: Final[frozenset[type]] = PLAIN | {type(None), tuple, range, slice, type(...), type(NotImplemented)}
+"""Types of which no access needs a report, known from the start."""
+
+
+def methods_of(kind: type) -> Methods | None:
+    """Return what the methods of a type do if it is a container; methods that a subclass overrides are left out."""
+    for base in kind.__mro__:
+        if base in CONTAINERS:
+            methods = CONTAINERS[base]
+            break
+    else:
+        return None
+    if base is kind:
+        return methods
+    # a class between may implement the method in Python: what that does is reported where it does it
+    python = {name for parent in kind.__mro__[: kind.__mro__.index(base)] for name in vars(parent)}
+    return {name: access for name, access in methods.items() if name not in python}
