@@ -1,0 +1,1 @@
+"""Explores the interleavings of small programs, one after the other, deterministically."""

@@ -1,0 +1,297 @@
+"""Random programs for the explorer: small, so that all their interleavings can be run, and made to go wrong.
+
+A program has a *focus*, one key and one value that most of its calls are about, and a *theme*:
+
+* watch: one thread writes, the others read what it writes; sometimes one of them writes too.
+* writers: every thread writes; about every third one has a look at the result before it ends.
+* apart: every thread writes objects of its own, but under values that they share.
+* both: every thread writes and reads in turn.
+* again: one thread reads the same thing as often as it can while the others write.
+* late: indices are added while somebody writes, looks something up in them or asks which there are.
+* version: the resource version is written and read.
+
+It uses one or two kinds of writes and one or two kinds of reads only: a program that mixes all kinds seldom does the
+same thing twice at once. Programs in which no two calls of different threads meet are thrown away.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from kcache_model import operations as op
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
+from kcache_model.program import Program
+from kcache_model.renaming import with_short_names
+from kcache_model.target import INDEXES, Target
+
+from .alphabet import INDEX, LATE_INDEXES
+from .footprints import some_calls_meet
+
+_KEYS = "abcdefgh"
+_ATTEMPTS = 50
+_OTHER_CHANGES = (OperationName.ADD_INDEXERS, OperationName.BOOKMARK)
+"""What changes something even where no object is ever stored."""
+
+
+_Thread: TypeAlias = tuple[Operation, ...]
+_Kinds: TypeAlias = Sequence["_Kind"]
+
+
+@dataclass(frozen=True)
+class ExplorerShape:
+    """How large programs are.
+
+    Attributes:
+        threads: fewest and most threads; three of four programs have the fewest.
+        operations: fewest and most operations of one thread.
+        prefix: the most operations before the threads start.
+        keys: the most keys there are, 1 to 8.
+        values: the most values an index has.
+    """
+
+    threads: tuple[int, int] = (2, 3)
+    operations: tuple[int, int] = (1, 2)
+    prefix: int = 3
+    keys: int = 2
+    values: int = 2
+
+
+def explorer_program(seed: int, target: Target, semantics: Semantics, shape: ExplorerShape | None = None) -> Program:
+    """The program of a seed."""
+    rng = random.Random(seed)
+    for _ in range(_ATTEMPTS):
+        program = _Author(rng, target, semantics, shape or ExplorerShape()).program()
+        changes = any(operation.written or operation.name in _OTHER_CHANGES for operation in program.operations())
+        if changes and some_calls_meet(program):
+            break
+    return with_short_names(program)
+
+
+class _Author:
+    """Writes one program; numbers the stamps."""
+
+    def __init__(self, rng: random.Random, target: Target, semantics: Semantics, shape: ExplorerShape) -> None:
+        self.rng = rng
+        self._target = target
+        self._semantics = semantics
+        self._shape = shape
+        self._indexes = () if INDEXES in target.unsupported else (INDEX,)
+        self.keys = _KEYS[: rng.choice((1, *[shape.keys] * 5))]
+        self._values = [f"n{number + 1}" for number in range(rng.choice((1, *[shape.values] * 5)))]
+        self._stamps = 0
+        self._versions = 0
+        self.own_key: str | None = None
+        self.late = False
+        self.most_operations = shape.operations[1]
+
+    def program(self) -> Program:
+        theme = self._theme()
+        self.late = theme.needs is OperationName.ADD_INDEXERS
+        writes, reads = self._kinds(theme.writes), self._kinds(theme.reads)
+        prefix = self._prefix()
+        fewest, most = self._shape.threads
+        count = fewest if self.rng.random() < 0.75 else self.rng.randint(fewest, most)
+        threads = tuple(theme.thread(self, number, writes or reads, reads or writes) for number in range(count))
+        return Program(self._indexes, prefix, threads, self._semantics)
+
+    def key(self) -> str:
+        """The focus, or any key; the thread's own one, if it has one."""
+        if self.own_key is not None:
+            return self.own_key
+        return self.keys[0] if self.rng.random() < 0.45 else self.rng.choice(self.keys)
+
+    def value(self) -> str:
+        """The focus, or any value: half of the writes of the focus shall move it to another value."""
+        return self._values[0] if self.rng.random() < 0.2 else self.rng.choice(self._values)
+
+    def item(self, key: str | None = None, value: str | None = None) -> Item:
+        """A new version of some object; now and then it is under all values, or under none."""
+        values: tuple[str, ...] = (value or self.value(),)
+        if value is None and self.rng.random() < 0.1:
+            values = self.rng.choice(((), tuple(self._values)))
+        indexes = (*self._indexes, LATE_INDEXES[0]) if self.late else self._indexes
+        return Item(key or self.key(), self._stamp(), dict.fromkeys(indexes, values))
+
+    def bare(self) -> Item:
+        """An object of which the key alone matters."""
+        return Item(self.key(), self._stamp())
+
+    def items(self) -> tuple[Item, ...]:
+        """The objects of a replace: none, the focus, another one, several."""
+        return tuple(self.item() for _ in range(self.rng.choice((0, 1, 1, 2))))
+
+    def entries(self) -> tuple[tuple[WriteKind, Item], ...]:
+        """The writes of a transaction; of different keys, if there are any, so that it can be seen half done."""
+        first = self.key()
+        others = [key for key in self.keys if key != first] or [first]
+        keys = self.rng.sample((first, self.rng.choice(others)), 2)
+        return tuple((self.rng.choice((*WriteKind, WriteKind.ADD)), self.item(key)) for key in keys)
+
+    def query(self) -> Item:
+        """An object to look up others with; often by several values, so that they may be looked up one by one."""
+        if self.rng.random() < 0.6:
+            return self.item(value=self.value())
+        return replace(self.item(), values=dict.fromkeys(self._indexes, tuple(self._values)))
+
+    def version(self) -> str:
+        """A new resource version."""
+        self._versions += 1
+        return str(self._versions)
+
+    def late_names(self) -> Sequence[str]:
+        """The names of indices to add: mostly two, so that it can be seen half done."""
+        return LATE_INDEXES if self.rng.random() < 0.7 else self.rng.sample(LATE_INDEXES, 1)
+
+    def thread(self, *kinds: _Kinds) -> _Thread:
+        """As many operations as it may be; each of the next sequence of kinds, over and over."""
+        length = self.rng.randint(*self._shape.operations)
+        return tuple(self._pick(kinds[number % len(kinds)]) for number in range(length))
+
+    def _stamp(self) -> str:
+        self._stamps += 1
+        return f"v{self._stamps}"
+
+    def _theme(self) -> _Theme:
+        possible = [theme for theme in _THEMES if not theme.needs or self._offers(theme.needs)]
+        (theme,) = self.rng.choices(possible, weights=[theme.weight for theme in possible])
+        return theme
+
+    def _prefix(self) -> _Thread:
+        """Mostly the focus is there from the start; late indices come early, before the first object."""
+        most = self._shape.prefix
+        early = 0.85 if self._semantics is Semantics.CLASSIC else 0.5
+        if not most or self.rng.random() < (early if self.late else 0.2):
+            return ()
+        put = next(filter(self._offers, (OperationName.ADD, OperationName.UPDATE)), None)
+        if put is None:
+            return ()
+        focus = self.item(self.keys[0], self._values[0])
+        # Others first: what is stored twice has had no time to be seen.
+        more = [self.item(key) for key in (*self.keys[1:], *self.keys)]
+        items = (focus, *more[: self.rng.randint(0, most - 1)])
+        return tuple(Operation(put, item=item) for item in items)
+
+    def _kinds(self, kinds: _Kinds) -> list[_Kind]:
+        """One or two of them. Groce et al., Swarm Testing (2012)."""
+        offered = [kind for kind in kinds if self._offers(kind.name)]
+        return self.rng.choices(offered, [kind.weight for kind in offered], k=2) if offered else []
+
+    def _offers(self, name: OperationName) -> bool:
+        return self._target.supports(name) and not (name in INDEX_OPERATIONS and not self._indexes)
+
+    def _pick(self, kinds: _Kinds) -> Operation:
+        return self.rng.choice(kinds).make(self)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of call."""
+
+    weight: int
+    name: OperationName
+    make: Callable[[_Author], Operation]
+
+
+_Name = OperationName
+
+_WRITES = (
+    _Kind(6, _Name.ADD, lambda author: op.add(author.item())),
+    _Kind(5, _Name.UPDATE, lambda author: op.update(author.item())),
+    _Kind(4, _Name.DELETE, lambda author: op.delete(author.bare())),
+    _Kind(4, _Name.REPLACE, lambda author: op.replace(author.items())),
+    _Kind(2, _Name.TRANSACTION, lambda author: op.transaction(*author.entries())),
+)
+
+_READS = (
+    _Kind(6, _Name.BY_INDEX, lambda author: op.by_index(INDEX, author.value())),
+    _Kind(3, _Name.INDEX, lambda author: op.index(INDEX, author.query())),
+    _Kind(3, _Name.INDEX_KEYS, lambda author: op.index_keys(INDEX, author.value())),
+    _Kind(4, _Name.LIST_INDEX_FUNC_VALUES, lambda _: op.list_index_func_values(INDEX)),
+    _Kind(4, _Name.LIST, lambda _: op.list_objects()),
+    _Kind(3, _Name.LIST_KEYS, lambda _: op.list_keys()),
+    _Kind(5, _Name.GET_BY_KEY, lambda author: op.get_by_key(author.key())),
+    _Kind(2, _Name.GET, lambda author: op.get(author.bare())),
+)
+
+_LATE_WRITES = (
+    _Kind(4, _Name.ADD_INDEXERS, lambda author: op.add_indexers(*author.late_names())),
+    _Kind(2, _Name.ADD, lambda author: op.add(author.item())),
+    _Kind(1, _Name.REPLACE, lambda author: op.replace(author.items())),
+    _Kind(1, _Name.DELETE, lambda author: op.delete(author.bare())),
+)
+
+_LATE_READS = (
+    _Kind(3, _Name.GET_INDEXERS, lambda _: op.get_indexers()),
+    _Kind(2, _Name.BY_INDEX, lambda author: op.by_index(LATE_INDEXES[0], author.value())),
+    _Kind(1, _Name.LIST_INDEX_FUNC_VALUES, lambda _: op.list_index_func_values(LATE_INDEXES[0])),
+)
+
+_VERSION_WRITES = (
+    _Kind(2, _Name.BOOKMARK, lambda author: op.bookmark(author.version())),
+    _Kind(1, _Name.REPLACE, lambda author: op.replace(author.items(), author.version())),
+)
+
+_VERSION_READS = (
+    _Kind(3, _Name.LAST_SYNC_RESOURCE_VERSION, lambda _: op.last_sync_resource_version()),
+    _Kind(1, _Name.LIST, lambda _: op.list_objects()),
+    _Kind(1, _Name.RESYNC, lambda _: op.resync()),
+)
+
+
+def _watch(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    if number == 0:
+        return author.thread(writes)
+    return author.thread(reads) if author.rng.random() < 0.8 else author.thread(writes, reads)
+
+
+def _writers(author: _Author, _: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    thread = author.thread(writes)
+    if len(thread) > 1 and author.rng.random() < 0.4:
+        return (*thread[:-1], *author.thread(reads)[:1])
+    return thread
+
+
+def _apart(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    author.own_key = author.keys[number % len(author.keys)]
+    return _writers(author, number, writes, reads)
+
+
+def _both(author: _Author, _: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    return author.thread(writes, reads) if author.rng.random() < 0.6 else author.thread(reads, writes)
+
+
+def _again(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    again = author.rng.choice(reads).make(author)
+    return author.thread(writes) if number or again.is_write else (again,) * author.most_operations
+
+
+def _late(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    if number == 0:
+        return (op.add_indexers(*author.late_names()), *author.thread(writes, reads)[1:])
+    return author.thread(reads, writes) if author.rng.random() < 0.5 else author.thread(writes, reads)
+
+
+@dataclass(frozen=True)
+class _Theme:
+    """What a program is about, and what each of its threads does."""
+
+    weight: int
+    thread: Callable[[_Author, int, _Kinds, _Kinds], _Thread]
+    writes: _Kinds = _WRITES
+    reads: _Kinds = _READS
+    needs: OperationName | None = None
+
+
+_THEMES = (
+    _Theme(32, _watch),
+    _Theme(18, _writers),
+    _Theme(14, _apart),
+    _Theme(14, _both),
+    _Theme(12, _again),
+    _Theme(11, _late, _LATE_WRITES, _LATE_READS, OperationName.ADD_INDEXERS),
+    _Theme(3, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
+)

@@ -1,0 +1,234 @@
+"""All concurrent programs up to a bound: what survives them is right at small scope, and not by luck.
+
+A certificate "2x2: N programs, exhausted" speaks of the following programs. There are two keys a, b and two values x, y
+of one index ``node``; ax is an object with key a and value x; every object has its own stamp.
+
+*The store* holds, when the threads start, nothing; or ax; or ax and bx; or ax and by.
+
+*The core*: add ax, add ay, add bx, delete a, get_by_key a, list, by_index x, by_index y.
+
+*The guests*, in groups:
+
+* other key: add by, delete b, get_by_key b
+* update: update ay
+* replace: with nothing, with bx, with ay and bx (and a resource version, if that can be read)
+* transaction: (add ay, add bx), (delete a, add bx)
+* get: get a
+* list_keys: list_keys
+* index: index of an object under x, of one under x and y
+* index_keys: index_keys x, index_keys y
+* index values: list_index_func_values
+* late indices: add_indexers with two names, get_indexers, by_index x in the first of these two
+* resource version: bookmark, last_sync_resource_version
+* resync: resync
+
+These are all calls of an Indexer; those that the target does not support are left out. They are put together as
+
+1. *two threads of one call*: any two calls of which one is a write. If both read, nothing can race.
+2. *more threads of one call*: any calls, provided that each meets a call of another thread, which is to say that one of
+   the two may change what the other reads or writes. (A call that meets none might as well be left out, and the program
+   without it is here too.)
+3. *threads of several calls*: as 2, with guests of at most one group, and at most one guest that writes; late indices
+   and resource versions, whose calls mean something only together, may have more. From four calls on, a program with a
+   guest starts with ax; with late indices, with ax or nothing.
+
+So any two calls meet in any store, and whatever the core can do goes on around every guest: objects come and go,
+change, move from one value to the other, join another object under its value and leave it there, while other threads
+look at one key, at one value, at the whole. Threads that only read are among them.
+
+Of programs that differ only in names, or in the order of their threads, there is one: see :mod:`.symmetry`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import WRITES, Operation, OperationName
+from kcache_model.program import Program
+from kcache_model.target import INDEXES, Target
+
+from .alphabet import INDEX, JOINT_GROUPS, LATE_INDEXES, LATE_INDICES, STORES, Letter, Maker, alphabet, fill
+from .footprints import Domain, Footprint, all_meet
+from .symmetry import Form, Key, form_of, in_order, least
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How large programs may be.
+
+    Attributes:
+        threads: the most threads; at least two.
+        operations: the most calls of one thread; at least one.
+    """
+
+    threads: int
+    operations: int
+
+    def __str__(self) -> str:
+        return f"{self.threads}x{self.operations}"
+
+
+def parse_bound(text: str) -> Bound:
+    """``"3x2"`` is up to three threads of up to two calls each.
+
+    Raises:
+        ValueError: ``text`` is no bound, or no concurrent program fits into it.
+    """
+    found = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no bound; it must be THREADSxOPERATIONS, such as 2x2")
+    bound = Bound(int(found[1]), int(found[2]))
+    if bound.threads < 2 or bound.operations < 1:
+        raise ValueError(f"no concurrent program fits into {text!r}; it takes two threads of one operation, 2x1")
+    return bound
+
+
+def small_scope_programs(bound: Bound, target: Target, semantics: Semantics) -> Iterator[Program]:
+    """One program of each class of equivalent programs, in canonical form; those with the fewest calls come first."""
+    scope = _Scope(target, semantics)
+    for sizes in _sizes(bound):
+        yield from scope.programs(sizes)
+
+
+def count_small_scope(bound: Bound, target: Target, semantics: Semantics) -> int:
+    """How many programs :func:`small_scope_programs` yields."""
+    scope = _Scope(target, semantics)
+    return sum(1 for sizes in _sizes(bound) for _ in scope.classes(sizes))
+
+
+_Sizes: TypeAlias = tuple[int, ...]
+"""The number of calls of each thread, ascending."""
+
+_Letters: TypeAlias = tuple[int, ...]
+"""The calls of one thread, as positions in the alphabet."""
+
+_Threads: TypeAlias = tuple[_Letters, ...]
+
+
+def _sizes(bound: Bound) -> list[_Sizes]:
+    every = [
+        sizes
+        for threads in range(2, bound.threads + 1)
+        for sizes in itertools.combinations_with_replacement(range(1, bound.operations + 1), threads)
+    ]
+    return sorted(every, key=lambda sizes: (sum(sizes), len(sizes)))
+
+
+class _Place:
+    """All calls of the alphabet, made for one place in a program."""
+
+    def __init__(self, letters: Sequence[Letter], target: Target, name: str, late: bool) -> None:
+        self.operations = [letter.make(Maker(name, target, late)) for letter in letters]
+        self.forms = [form_of(operation) for operation in self.operations]
+
+
+class _Scope:
+    """The programs for one target; places and footprints are made once."""
+
+    def __init__(self, target: Target, semantics: Semantics) -> None:
+        self._target = target
+        self._semantics = semantics
+        self._indexes = () if INDEXES in target.unsupported else (INDEX,)
+        self._letters = alphabet(target)
+        self._places: dict[tuple[int, int, bool], _Place] = {}
+        self._footprints: dict[tuple[bool, frozenset[Item]], list[Footprint]] = {}
+        self._stored = [frozenset(operation.written) for operation in self._place(0, 0, late=True).operations]
+
+    def programs(self, sizes: _Sizes) -> Iterator[Program]:
+        """The canonical programs whose threads have these sizes."""
+        for prefix, threads, order in self.classes(sizes):
+            late = self._is_late(threads)
+            operations = tuple(
+                tuple(self._place(thread, position, late).operations[letter] for position, letter in enumerate(letters))
+                for thread, letters in enumerate(threads)
+            )
+            yield in_order(Program(self._indexes, prefix, operations, self._semantics), order)
+
+    def classes(self, sizes: _Sizes) -> Iterator[tuple[tuple[Operation, ...], _Threads, tuple[int, ...]]]:
+        """For each class of equivalent programs a prefix, threads, and the order that makes them canonical."""
+        seen: set[Key] = set()
+        for store in STORES:
+            prefixes = {late: fill(Maker("prefix", self._target, late), store, self._target) for late in (False, True)}
+            for threads in self._threads(sizes):
+                late = self._is_late(threads)
+                prefix = prefixes[late]
+                if prefix is None or not self._is_wanted(store, prefix, threads):
+                    continue
+                key, order = least([form_of(operation) for operation in prefix], self._forms(threads, late))
+                if key not in seen:
+                    seen.add(key)
+                    yield prefix, threads, order
+
+    def _threads(self, sizes: _Sizes) -> Iterator[_Threads]:
+        """What threads of these sizes may do; threads of one size in ascending order, since they are equal."""
+        numbers = range(len(self._letters))
+        words = {size: list(itertools.product(numbers, repeat=size)) for size in sizes}
+        if sizes[-1] > 1:
+            words = {size: [letters for letters in found if self._may_mix(letters)] for size, found in words.items()}
+
+        def extended(threads: _Threads, first: int) -> Iterator[_Threads]:
+            if len(threads) == len(sizes):
+                yield threads
+                return
+            size = sizes[len(threads)]
+            for number in range(first, len(words[size])):
+                longer = (*threads, words[size][number])
+                if sizes[-1] == 1 or self._may_mix(itertools.chain(*longer)):
+                    yield from extended(longer, number if sizes[len(longer) : len(longer) + 1] == (size,) else 0)
+
+        return extended((), 0)
+
+    def _may_mix(self, letters: Iterable[int]) -> bool:
+        """Whether at most one group of guests is among the calls, with at most one write if it stands alone."""
+        guests = [self._letters[letter] for letter in letters if self._letters[letter].group]
+        groups = {guest.group for guest in guests}
+        if len(groups) > 1:
+            return False
+        return not groups.isdisjoint(JOINT_GROUPS) or sum(guest.name in WRITES for guest in guests) <= 1
+
+    def _is_wanted(self, store: tuple[str, ...], prefix: Sequence[Operation], threads: _Threads) -> bool:
+        calls = tuple(itertools.chain(*threads))
+        if len(calls) == 2:
+            return any(self._letters[letter].name in WRITES for letter in calls)
+        groups = {self._letters[letter].group for letter in calls} - {""}
+        if groups and len(calls) > 3 and len(calls) > len(threads):
+            starts = STORES[:2] if LATE_INDICES in groups else STORES[1:2]
+            if store not in starts:
+                return False
+        footprints = self._footprints_of(prefix, threads)
+        return all_meet([[footprints[letter] for letter in letters] for letters in threads])
+
+    def _footprints_of(self, prefix: Sequence[Operation], threads: _Threads) -> list[Footprint]:
+        """The footprint of each letter, given what this program may store."""
+        late = self._is_late(threads)
+        stored = frozenset(item for operation in prefix for item in operation.written)
+        stored = stored.union(*(self._stored[letter] for letters in threads for letter in letters))
+        if (late, stored) not in self._footprints:
+            domain = Domain.of(stored, (*self._indexes, *(LATE_INDEXES if late else ())))
+            self._footprints[late, stored] = [
+                domain.footprint(operation) for operation in self._place(0, 0, late).operations
+            ]
+        return self._footprints[late, stored]
+
+    def _forms(self, threads: _Threads, late: bool) -> list[list[Form]]:
+        return [
+            [self._place(thread, position, late).forms[letter] for position, letter in enumerate(letters)]
+            for thread, letters in enumerate(threads)
+        ]
+
+    def _place(self, thread: int, position: int, late: bool) -> _Place:
+        place = (thread, position, late)
+        if place not in self._places:
+            self._places[place] = _Place(self._letters, self._target, f"{thread}.{position}", late)
+        return self._places[place]
+
+    def _is_late(self, threads: _Threads) -> bool:
+        """Whether indices come late, so that objects need values under them."""
+        return any(
+            self._letters[letter].name is OperationName.ADD_INDEXERS for letters in threads for letter in letters
+        )

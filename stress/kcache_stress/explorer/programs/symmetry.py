@@ -1,0 +1,170 @@
+"""Programs that differ only in names, or in the order of their threads, behave the same: one of each kind is enough.
+
+Two programs are *equivalent* if one becomes the other by renaming keys, index values, stamps and resource versions
+(each one to one), and by putting its threads in another order. The names of indices, the semantics and all else must
+agree. Of each class of equivalent programs, :func:`canonical` picks one, always the same.
+
+For the model this is a symmetry, with one blemish that does not matter: ``index_keys`` sorts by key, so renaming may
+turn a result of two keys round. An implementation can tell names apart all the same (it may hash them, or sort by
+them); what depends on that is the business of random programs, not of small ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from kcache_model.items import Item, Values
+from kcache_model.operations import Operation
+from kcache_model.program import Program
+from kcache_model.renaming import with_short_names
+
+Name: TypeAlias = tuple[str, str]
+"""What is named, and its name."""
+
+Word: TypeAlias = tuple[tuple[bool, tuple[str, ...], tuple[int, ...]], ...]
+"""Operations with numbers for names: for each whether it is a read, its shape, and the numbers."""
+
+Key: TypeAlias = tuple[Word, ...]
+"""Prefix and threads. Keys have a total order, in which threads that begin with a write come first."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """An operation, taken apart.
+
+    Attributes:
+        is_read: whether it cannot change the state.
+        shape: all of it but the names of keys, values, stamps and versions. Each list is preceded by its length, so
+            that no two operations have the same shape and the same names.
+        names: these names, in the order in which the operation has them.
+    """
+
+    is_read: bool
+    shape: tuple[str, ...]
+    names: tuple[Name, ...]
+
+
+def form_of(operation: Operation) -> Form:
+    """Takes an operation apart."""
+    parts = _Parts()
+    parts.operation(operation)
+    return Form(not operation.is_write, tuple(parts.shape), tuple(parts.names))
+
+
+def least(prefix: Sequence[Form], threads: Sequence[Sequence[Form]]) -> tuple[Key, tuple[int, ...]]:
+    """The least key that any order of the threads has, and that order."""
+    orders = itertools.permutations(range(len(threads)))
+    return min((_key([prefix, *(threads[number] for number in order)]), order) for order in orders)
+
+
+def canonical(program: Program) -> Program:
+    """The one that stands for all programs that are equivalent to this one.
+
+    Keys are called a, b, ...; index values n1, n2, ...; stamps v1, v2, ...; resource versions 1, 2, ...; each in order
+    of appearance. Two programs are equivalent if and only if they have the same canonical program.
+    """
+    # Mappings are equal in whatever order they are; the numbering must not depend on it.
+    program = _each_operation(program, _with_sorted_values)
+    prefix = [form_of(operation) for operation in program.prefix]
+    _, order = least(prefix, [[form_of(operation) for operation in thread] for thread in program.threads])
+    return in_order(program, order)
+
+
+def in_order(program: Program, order: Iterable[int]) -> Program:
+    """The program with its threads in this order and short names throughout."""
+    ordered = with_short_names(replace(program, threads=tuple(program.threads[number] for number in order)))
+    versions: dict[str, str] = {}
+
+    def renamed(version: str) -> str:
+        return versions.setdefault(version, str(len(versions) + 1)) if version else version
+
+    return _each_operation(ordered, lambda operation: _with_versions(operation, renamed))
+
+
+def _key(words: Iterable[Sequence[Form]]) -> Key:
+    numbers: dict[Name, int] = {}
+    return tuple(
+        tuple(
+            (form.is_read, form.shape, tuple(numbers.setdefault(name, len(numbers)) for name in form.names))
+            for form in word
+        )
+        for word in words
+    )
+
+
+class _Parts:
+    """Collects the shape and the names of an operation."""
+
+    def __init__(self) -> None:
+        self.shape: list[str] = []
+        self.names: list[Name] = []
+
+    def operation(self, operation: Operation) -> None:
+        self.shape.append(operation.name.value)
+        given = [] if operation.item is None else [operation.item]
+        for items in (given, operation.items, [item for _, item in operation.entries]):
+            self._count(items)
+            for item in items:
+                self._item(item)
+        self.shape += [kind.value for kind, _ in operation.entries]
+        self._name("key", operation.key)
+        self._name("value", operation.value)
+        self._name("version", operation.resource_version or None)
+        self.shape += ["no index"] if operation.index is None else ["index", operation.index]
+        self._count(operation.names)
+        self.shape += operation.names
+        if operation.values is not None:
+            self._values(operation.values)
+
+    def _item(self, item: Item) -> None:
+        self.shape.append(item.style.value)
+        self._name("key", item.key)
+        self._name("stamp", item.stamp)
+        # An empty version is no name: it says that there is none.
+        self._name("empty version" if item.resource_version == "" else "version", item.resource_version)
+        self._values(item.values)
+
+    def _values(self, values: Values) -> None:
+        self._count(values)
+        for index, found in sorted(values.items()):
+            self.shape.append(index)
+            if found is None:
+                self.shape.append("fails")
+                continue
+            self._count(found)
+            for value in found:
+                self._name("value", value)
+
+    def _name(self, kind: str, name: str | None) -> None:
+        self.shape.append("none" if name is None else kind)
+        if name is not None:
+            self.names.append((kind, name))
+
+    def _count(self, elements: Sequence[object] | Values) -> None:
+        self.shape.append(str(len(elements)))
+
+
+def _each_operation(program: Program, change: Callable[[Operation], Operation]) -> Program:
+    return replace(
+        program,
+        prefix=tuple(map(change, program.prefix)),
+        threads=tuple(tuple(map(change, thread)) for thread in program.threads),
+    )
+
+
+def _with_sorted_values(operation: Operation) -> Operation:
+    operation = operation.with_items(lambda item: replace(item, values=dict(sorted(item.values.items()))))
+    return operation if operation.values is None else replace(operation, values=dict(sorted(operation.values.items())))
+
+
+def _with_versions(operation: Operation, renamed: Callable[[str], str]) -> Operation:
+    def with_version(item: Item) -> Item:
+        version = item.resource_version
+        return item if version is None else replace(item, resource_version=renamed(version))
+
+    if not operation.resource_version and all(item.resource_version is None for item in operation.given):
+        return operation
+    return replace(operation.with_items(with_version), resource_version=renamed(operation.resource_version))

@@ -1,0 +1,533 @@
+"""The programs of the explorer: all small ones, each kind once; random ones that hit what goes wrong in practice."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import kcache
+from kcache_model import operations as op
+from kcache_model.codec import decode_program, encode_program
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
+from kcache_model.program import Program
+from kcache_model.target import Target, make_target
+from kcache_stress.explorer.programs.alphabet import STORES, Letter, Maker, alphabet, fill
+from kcache_stress.explorer.programs.footprints import every_call_meets, some_calls_meet
+from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.explorer.programs.small_scope import Bound, count_small_scope, parse_bound, small_scope_programs
+from kcache_stress.explorer.programs.symmetry import canonical
+from kcache_stress.workload import random_program
+
+REFERENCE = make_target(kcache.new_indexer, "reference")
+PLAIN_STORE = make_target(kcache.new_indexer, "store", ["indexes"])
+
+
+def only(*names: OperationName) -> Target:
+    return make_target(kcache.new_indexer, "few", [name.value for name in OperationName if name not in names])
+
+
+CORE = only(
+    OperationName.ADD, OperationName.DELETE, OperationName.GET_BY_KEY, OperationName.LIST, OperationName.BY_INDEX
+)
+
+
+@functools.cache
+def programs(bound: str, target: Target = REFERENCE) -> list[Program]:
+    return list(small_scope_programs(parse_bound(bound), target, Semantics.CLASSIC))
+
+
+# Bounds
+
+
+def test_bounds_are_parsed() -> None:
+    assert parse_bound("2x2") == Bound(threads=2, operations=2)
+    assert parse_bound(" 3x1 ") == Bound(threads=3, operations=1)
+    assert str(parse_bound("10x4")) == "10x4"
+
+
+@pytest.mark.parametrize("text", ["", "2", "2x", "x2", "2 x 2", "2X2", "-2x2", "2x2x2", "two by two", "2x99999"])
+def test_what_is_no_bound_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no bound; it must be THREADSxOPERATIONS, such as 2x2"):
+        parse_bound(text)
+
+
+@pytest.mark.parametrize("text", ["1x2", "0x0", "2x0"])
+def test_a_bound_must_leave_room_for_two_threads(text: str) -> None:
+    with pytest.raises(ValueError, match="no concurrent program fits into"):
+        parse_bound(text)
+
+
+# Symmetry, by brute force: every program there is, and every way to rename two keys, two values and two threads.
+
+
+def brute_force(target: Target, sizes: Iterable[tuple[int, ...]]) -> Iterator[Program]:
+    """All programs that the documentation promises, in every order of the threads and with every name."""
+    letters = alphabet(target)
+    for lengths in sizes:
+        words = [list(itertools.product(letters, repeat=length)) for length in lengths]
+        for store, threads in itertools.product(STORES, itertools.product(*words)):
+            program = made(target, store, threads)
+            if is_promised(program, store, tuple(itertools.chain(*threads))):
+                yield program
+
+
+def made(target: Target, store: tuple[str, ...], threads: tuple[tuple[Letter, ...], ...]) -> Program:
+    late = any(letter.name is OperationName.ADD_INDEXERS for thread in threads for letter in thread)
+    prefix = fill(Maker("p", target, late), store, target)
+    assert prefix is not None
+    operations = tuple(
+        tuple(letter.make(Maker(f"{number}.{position}", target, late)) for position, letter in enumerate(thread))
+        for number, thread in enumerate(threads)
+    )
+    return Program(("node",), prefix, operations)
+
+
+def is_promised(program: Program, store: tuple[str, ...], chosen: tuple[Letter, ...]) -> bool:
+    if len(chosen) == 2:
+        return any(letter.name in WRITES for letter in chosen)
+    if not every_call_meets(program):
+        return False
+    if len(chosen) == len(program.threads):
+        return True
+    guests = [letter for letter in chosen if letter.group]
+    if len({guest.group for guest in guests}) > 1 or sum(guest.name in WRITES for guest in guests) > 1:
+        return False
+    return not guests or len(chosen) < 4 or store == ("ax",)
+
+
+Change = Callable[[Program], Program]
+
+
+def swapping(first: str, second: str) -> Change:
+    """Swaps two names of keys or of index values."""
+    names = {first: second, second: first}
+
+    def name(old: Any) -> Any:
+        return names.get(old, old)
+
+    def item(old: Item) -> Item:
+        values = {index: tuple(map(name, found or ())) for index, found in old.values.items()}
+        return replace(old, key=name(old.key), values=values)
+
+    def change(operation: Operation) -> Operation:
+        return replace(operation.with_items(item), key=name(operation.key), value=name(operation.value))
+
+    return lambda program: each_operation(program, change)
+
+
+def each_operation(program: Program, change: Callable[[Operation], Operation]) -> Program:
+    threads = tuple(tuple(map(change, thread)) for thread in program.threads)
+    return replace(program, prefix=tuple(map(change, program.prefix)), threads=threads)
+
+
+def numbered(program: Program) -> Program:
+    """Stamps and versions by order of appearance, nothing else."""
+    stamps: dict[str, str] = {}
+    versions = {"": ""}
+
+    def change(operation: Operation) -> Operation:
+        operation = operation.with_items(
+            lambda item: replace(item, stamp=stamps.setdefault(item.stamp, str(len(stamps))))
+        )
+        version = versions.setdefault(operation.resource_version, str(len(versions)))
+        return replace(operation, resource_version=version)
+
+    return each_operation(program, change)
+
+
+GENERATORS: tuple[Change, ...] = (
+    swapping("a", "b"),
+    swapping("x", "y"),
+    lambda program: replace(program, threads=program.threads[::-1]),
+    lambda program: replace(program, threads=(*program.threads[1:], *program.threads[:1])),
+)
+
+
+def orbits(every: Iterable[Program]) -> dict[Program, int]:
+    """Program -> the number of its class; two programs are in a class if a chain of changes leads there."""
+    class_of: dict[Program, int] = {}
+    count = itertools.count()
+    for program in map(numbered, every):
+        if program in class_of:
+            continue
+        number, found = next(count), [program]
+        while found:
+            member = found.pop()
+            if member not in class_of:
+                class_of[member] = number
+                found += [numbered(change(member)) for change in GENERATORS]
+    return class_of
+
+
+@pytest.mark.parametrize(
+    ("bound", "sizes", "target"),
+    [
+        ("2x1", [(1, 1)], REFERENCE),
+        ("3x1", [(1, 1), (1, 1, 1)], only(OperationName.ADD, OperationName.BY_INDEX)),
+        ("2x2", [(1, 2), (2, 1)], only(OperationName.ADD, OperationName.BY_INDEX)),
+        ("2x2", [(1, 1), (1, 2), (2, 1), (2, 2)], only(OperationName.UPDATE, OperationName.DELETE, OperationName.LIST)),
+    ],
+    ids=["two calls of all kinds", "three threads", "three calls", "four calls"],
+)
+def test_each_class_of_programs_is_met_exactly_once(bound: str, sizes: list[tuple[int, ...]], target: Target) -> None:
+    every = list(brute_force(target, sizes))
+    class_of = orbits(every)
+    found = [program for program in programs(bound, target) if tuple(map(len, program.threads)) in sizes]
+    representatives = {program: class_of[numbered(program)] for program in map(with_test_names, found)}
+    assert len(set(representatives.values())) == len(found), "no two are equivalent"
+    assert set(representatives.values()) == set(class_of.values()), "none is missing"
+    yielded = set(found)
+    canonical_of: dict[int, Program] = {}
+    for program in every:
+        number, form = class_of[numbered(program)], canonical(program)
+        assert canonical_of.setdefault(number, form) == form, "one for each class"
+        assert canonical_of[number] in yielded
+    assert len(set(canonical_of.values())) == len(canonical_of), "another one for another class"
+
+
+def with_test_names(program: Program) -> Program:
+    return swapping("n1", "x")(swapping("n2", "y")(program))
+
+
+def shuffled(program: Program, rng: random.Random) -> Program:
+    """An equivalent program: other names, another order of threads, mappings filled in another order."""
+    names: dict[tuple[str, str | None], str] = {}
+
+    def name(kind: str, old: str | None) -> str:
+        return names.setdefault((kind, old), f"{kind}{rng.random()}")
+
+    def item(old: Item) -> Item:
+        values = [(index, found and tuple(name("n", value) for value in found)) for index, found in old.values.items()]
+        return replace(old, key=name("k", old.key), stamp=name("v", old.stamp), values=dict(reversed(values)))
+
+    def change(operation: Operation) -> Operation:
+        return replace(
+            operation.with_items(item),
+            key=operation.key and name("k", operation.key),
+            value=operation.value and name("n", operation.value),
+            resource_version=operation.resource_version and name("r", operation.resource_version),
+        )
+
+    threads = rng.sample(program.threads, len(program.threads))
+    return each_operation(replace(program, threads=tuple(threads)), change)
+
+
+@pytest.mark.parametrize("make", [random_program, explorer_program], ids=["stress", "explorer"])
+def test_names_and_the_order_of_threads_do_not_matter(make: Callable[..., Program]) -> None:
+    rng = random.Random(1)
+    for seed in range(200):
+        program = make(seed, REFERENCE, Semantics.CURRENT)
+        assert canonical(shuffled(program, rng)) == canonical(program)
+        assert canonical(canonical(program)) == canonical(program)
+
+
+def test_everything_but_names_matters() -> None:
+    one, two = Item("a", "v1", {"node": ("x",)}), Item("b", "v2", {"node": ("x",)})
+    empty = Program(("node",), (), ((), ()))
+
+    def kind(*threads: tuple[Operation, ...], **fields: Any) -> Program:
+        return canonical(replace(empty, threads=threads, **fields))
+
+    programs = [
+        kind((op.add(one),), (op.add(two),)),
+        kind((op.update(one),), (op.add(two),)),
+        kind((op.add(one),), (op.add(replace(two, key="a")),)),
+        kind((op.add(one),), (op.add(replace(two, stamp="v1")),)),
+        kind((op.add(one),), (op.add(replace(two, values={"node": ("y",)})),)),
+        kind((op.add(one),), (op.add(replace(two, values={"zone": ("x",)})),)),
+        kind((op.add(one),), (op.add(replace(two, values={"node": None})),)),
+        kind((op.add(one),), (op.add(replace(two, values={})),)),
+        kind((op.add(one),), (op.add(replace(two, resource_version="")),)),
+        kind((op.add(one),), (op.add(replace(two, resource_version="7")),)),
+        kind((op.add(one),), (op.add(replace(two, key=None)),)),
+        kind((op.add(one), op.add(two)), ()),
+        kind((op.add(one), op.add(two))),
+        kind((op.replace((one, two)),)),
+        kind((op.replace((one, two), "7"),)),
+        kind((op.replace((one,)), op.replace((two,)))),
+        kind((op.add(one),), (op.add(two),), semantics=Semantics.CURRENT),
+        kind((op.add(one),), (op.add(two),), indexes=()),
+        kind((op.add(two),), prefix=(op.add(one),)),
+    ]
+    assert len(set(programs)) == len(programs)
+
+
+# Small scope
+
+
+@pytest.mark.parametrize(("bound", "most"), [("2x1", 1_500), ("3x1", 10_500), ("2x2", 25_000)])
+def test_there_are_few_enough_to_run_them_all(bound: str, most: int) -> None:
+    assert most / 2 < count_small_scope(parse_bound(bound), REFERENCE, Semantics.CLASSIC) <= most
+
+
+@pytest.mark.parametrize(("bound", "target"), [("2x1", REFERENCE), ("2x2", PLAIN_STORE)], ids=["indexer", "store"])
+def test_they_are_canonical_and_the_smallest_come_first(bound: str, target: Target) -> None:
+    found = programs(bound, target)
+    lengths = [sum(map(len, program.threads)) for program in found]
+    assert lengths == sorted(lengths)
+    assert len(set(found)) == len(found)
+    for program in found[:: len(found) // 200]:
+        assert canonical(program) == program
+        assert decode_program(encode_program(program)) == program
+        assert any(operation.is_write for thread in program.threads for operation in thread)
+        stamps = [item.stamp for operation in program.operations() for item in operation.given]
+        assert stamps == [f"v{number + 1}" for number in range(len(stamps))]
+
+
+@pytest.mark.parametrize("bound", ["2x1", "2x2"])
+def test_they_can_be_counted_without_making_them(bound: str) -> None:
+    assert count_small_scope(parse_bound(bound), PLAIN_STORE, Semantics.CURRENT) == len(programs(bound, PLAIN_STORE))
+
+
+def test_every_operation_is_among_them_unless_it_is_not_supported() -> None:
+    def names(target: Target) -> set[OperationName]:
+        return {operation.name for program in programs("2x1", target) for operation in program.operations()}
+
+    assert names(REFERENCE) == set(OperationName) - {OperationName.MUTATE}
+    unsupported = {OperationName.MUTATE} | OPTIONAL_OPERATIONS
+    old = make_target(kcache.new_indexer, "old", [name.value for name in OPTIONAL_OPERATIONS])
+    assert names(old) == set(OperationName) - unsupported
+    assert names(PLAIN_STORE) == set(OperationName) - {OperationName.MUTATE} - INDEX_OPERATIONS
+
+
+def test_a_plain_store_has_objects_without_values() -> None:
+    found = programs("2x2", PLAIN_STORE)
+    assert 2_000 < len(found) < 10_000
+    assert all(program.indexes == () for program in found)
+    assert not any(item.values for program in found for operation in program.operations() for item in operation.given)
+
+
+@pytest.mark.parametrize("supported", [OperationName.UPDATE, OperationName.REPLACE])
+def test_the_store_is_filled_with_whatever_there_is(supported: OperationName) -> None:
+    found = programs("2x1", only(supported, OperationName.LIST))
+    prefixes = {tuple(operation.name for operation in program.prefix) for program in found}
+    assert () in prefixes
+    assert {name for prefix in prefixes for name in prefix} == {supported}
+
+
+def test_a_target_without_writes_has_no_programs() -> None:
+    assert programs("2x2", only(OperationName.LIST, OperationName.GET)) == []
+
+
+@pytest.mark.parametrize(
+    ("prefix", "threads"),
+    [
+        ("ax", [["add ay"], ["by_index x"]]),
+        ("ax", [["add ay"], ["add bx"]]),
+        ("ax", [["add ay", "get a"], ["add ax", "by_index x"]]),
+        ("ax bx", [["delete a", "add ay"], ["by_index x", "by_index y"]]),
+        ("", [["add ax", "list"], ["add bx", "list"]]),
+        ("ax", [["get a", "get a"], ["add ay"]]),
+    ],
+    ids=[
+        "a lookup while its object leaves",
+        "one leaves a value as the other joins it",
+        "each looks for what the other wrote",
+        "two lookups while an object moves",
+        "two lists while two objects come",
+        "reading twice while it changes",
+    ],
+)
+def test_the_classic_shapes_are_among_them(prefix: str, threads: list[list[str]]) -> None:
+    stamps = itertools.count()
+
+    def operation(text: str) -> Operation:
+        name, _, rest = text.partition(" ")
+        match name:
+            case "add":
+                return op.add(Item(rest[0], f"s{next(stamps)}", {"node": (rest[1],)}))
+            case "delete":
+                return op.delete(Item(rest, f"s{next(stamps)}"))
+            case "get":
+                return op.get_by_key(rest)
+            case "by_index":
+                return op.by_index("node", rest)
+            case _:
+                return op.list_objects()
+
+    wanted = Program(
+        ("node",),
+        tuple(operation(f"add {text}") for text in prefix.split()),
+        tuple(tuple(map(operation, thread)) for thread in threads),
+    )
+    assert canonical(wanted) in programs("2x2", CORE)
+
+
+def test_larger_bounds_come_one_by_one() -> None:
+    found = small_scope_programs(parse_bound("4x4"), REFERENCE, Semantics.CURRENT)
+    assert len(list(itertools.islice(found, 2_000))) == 2_000
+
+
+# Random programs
+
+SEEDS = range(1_000)
+LOOKUPS = {OperationName.BY_INDEX, OperationName.INDEX, OperationName.INDEX_KEYS}
+PUTS = {OperationName.ADD, OperationName.UPDATE}
+CHANGES = PUTS | {OperationName.DELETE, OperationName.REPLACE, OperationName.TRANSACTION}
+CONTENT = {OperationName.LIST, OperationName.LIST_KEYS}
+GETS = {OperationName.GET, OperationName.GET_BY_KEY}
+
+
+@functools.cache
+def drawn() -> list[Program]:
+    return [explorer_program(seed, REFERENCE, Semantics.CLASSIC) for seed in SEEDS]
+
+
+def share(is_hit: Callable[[Program], bool]) -> float:
+    found = drawn()
+    return sum(map(is_hit, found)) / len(found)
+
+
+def pairs(program: Program) -> Iterator[tuple[Operation, Operation]]:
+    """All pairs of calls of different threads."""
+    for one, two in itertools.permutations(program.threads, 2):
+        yield from itertools.product(one, two)
+
+
+def meeting(first: set[OperationName], second: set[OperationName]) -> Callable[[Program], bool]:
+    """Whether a call of the first kind and one of the second, in different threads, are about the same thing."""
+
+    def is_hit(program: Program) -> bool:
+        return any(
+            one.name in first and two.name in second and some_calls_meet(replace(program, threads=((one,), (two,))))
+            for one, two in pairs(program)
+        )
+
+    return is_hit
+
+
+def overwriting(program: Program) -> bool:
+    """A stored object is written over while another thread reads it: unlocked_get, update_removes_first."""
+    stored = {item.key for operation in program.prefix for item in operation.written}
+    return any(
+        one.name in PUTS and one.given[0].key in stored and two.name in LOOKUPS | CONTENT | GETS
+        for one, two in pairs(program)
+        if some_calls_meet(replace(program, threads=((one,), (two,))))
+    )
+
+
+def sharing(program: Program) -> bool:
+    """Two threads write different keys under one value: striped_locks."""
+    return any(
+        first.key != second.key and set(first.values.get("node") or ()) & set(second.values.get("node") or ())
+        for one, two in pairs(program)
+        for first, second in itertools.product(one.written, two.written)
+    )
+
+
+def repeating(program: Program) -> bool:
+    """A thread gets one key twice while another thread writes it: per_thread_cache."""
+    return meeting({OperationName.GET_BY_KEY}, CHANGES)(program) and any(
+        thread.count(operation) > 1
+        for thread in program.threads
+        for operation in thread
+        if operation.name is OperationName.GET_BY_KEY
+    )
+
+
+@pytest.mark.parametrize(
+    ("is_hit", "least"),
+    [
+        pytest.param(meeting(LOOKUPS, CHANGES), 0.2, id="lookup and write: leaky and torn locks, locks in two orders"),
+        pytest.param(meeting({OperationName.BY_INDEX}, CHANGES), 0.1, id="by_index and write: lookup_in_two_steps"),
+        pytest.param(meeting(CHANGES, CHANGES), 0.35, id="two writes: snapshot_without_lock, update_outside_lock"),
+        pytest.param(meeting(CONTENT, CHANGES), 0.12, id="list and write: unlocked_list"),
+        pytest.param(
+            meeting({OperationName.LIST_INDEX_FUNC_VALUES}, CHANGES), 0.06, id="values and write: unlocked_index_values"
+        ),
+        pytest.param(
+            meeting({OperationName.REPLACE}, LOOKUPS | CONTENT | GETS),
+            0.08,
+            id="replace and read: replace_clears_first",
+        ),
+        pytest.param(
+            meeting({OperationName.REPLACE}, LOOKUPS | {OperationName.LIST_INDEX_FUNC_VALUES}),
+            0.04,
+            id="replace and lookup: replace_in_two_sections",
+        ),
+        pytest.param(meeting({OperationName.REPLACE}, CHANGES), 0.12, id="replace and write: replace_in_two_sections"),
+        pytest.param(
+            meeting({OperationName.TRANSACTION}, CHANGES | LOOKUPS | CONTENT | GETS), 0.08, id="transaction and another"
+        ),
+        pytest.param(
+            meeting({OperationName.ADD_INDEXERS}, {OperationName.GET_INDEXERS, OperationName.ADD_INDEXERS, *CHANGES}),
+            0.06,
+            id="add_indexers and another: unlocked_indexers",
+        ),
+        pytest.param(overwriting, 0.2, id="overwriting what is read: unlocked_get, update_removes_first"),
+        pytest.param(sharing, 0.1, id="two keys under one value: striped_locks"),
+        pytest.param(repeating, 0.015, id="reading twice: per_thread_cache, cached_lookups"),
+        pytest.param(lambda program: len(program.threads) > 2, 0.1, id="three threads: lost_wakeup"),
+    ],
+)
+def test_every_way_to_go_wrong_is_met_often(is_hit: Callable[[Program], bool], least: float) -> None:
+    found = share(is_hit)
+    assert found >= least, f"{found:.1%}"
+
+
+@pytest.mark.parametrize("semantics", Semantics)
+def test_random_programs_follow_from_the_seed_and_have_calls_that_meet(semantics: Semantics) -> None:
+    shape = ExplorerShape()
+    for seed in SEEDS:
+        program = explorer_program(seed, REFERENCE, semantics)
+        assert program == explorer_program(seed, REFERENCE, semantics)
+        assert program.semantics is semantics
+        assert some_calls_meet(program)
+        assert len(program.prefix) <= shape.prefix
+        assert shape.threads[0] <= len(program.threads) <= shape.threads[1]
+        assert all(shape.operations[0] <= len(thread) <= shape.operations[1] for thread in program.threads)
+        items = {item.stamp: item for operation in program.operations() for item in operation.given}
+        assert all(items[item.stamp] == item for operation in program.operations() for item in operation.given)
+        written = [item.stamp for operation in program.operations() for item in operation.written]
+        assert len(set(written)) == len(written)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        ExplorerShape(threads=(4, 4), operations=(4, 4), prefix=0, keys=8, values=3),
+        ExplorerShape(threads=(2, 2), operations=(1, 1), prefix=1, keys=1, values=1),
+    ],
+    ids=["large", "small"],
+)
+def test_random_programs_have_the_shape_that_is_asked_for(shape: ExplorerShape) -> None:
+    for seed in range(200):
+        program = explorer_program(seed, REFERENCE, Semantics.CLASSIC, shape)
+        assert len(program.prefix) <= shape.prefix
+        assert {len(program.threads), *map(len, program.threads)} <= {*shape.threads, *shape.operations}
+        assert len({item.key for operation in program.operations() for item in operation.given}) <= shape.keys
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        PLAIN_STORE,
+        make_target(kcache.new_indexer, "old", [name.value for name in OPTIONAL_OPERATIONS]),
+        only(OperationName.REPLACE, OperationName.LIST),
+        only(OperationName.ADD),
+    ],
+    ids=["plain store", "old indexer", "replace and list", "add"],
+)
+def test_random_programs_leave_out_what_is_not_supported(target: Target) -> None:
+    for seed in range(200):
+        program = explorer_program(seed, target, Semantics.CLASSIC)
+        assert all(target.supports(operation.name) for operation in program.operations())
+        written = [item.stamp for operation in program.operations() for item in operation.written]
+        assert len(set(written)) == len(written)
+        assert any(operation.is_write for thread in program.threads for operation in thread)
+
+
+def test_all_operations_occur_in_random_programs() -> None:
+    found = {
+        operation.name
+        for seed in SEEDS
+        for operation in explorer_program(seed, REFERENCE, Semantics.CURRENT).operations()
+    }
+    assert found == set(OperationName) - {OperationName.MUTATE}
