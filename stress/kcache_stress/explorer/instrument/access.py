@@ -7,14 +7,12 @@ from typing import Any, Final
 
 from .beneath import METHOD_TYPES, beneath
 from .tables import (
-    CONSUMES,
     DEFAULTS,
     IMMUTABLE,
     INDEXED,
     ITERATORS,
     KEYED,
     PLAIN,
-    SILENT,
     VIEWS,
     WRITE,
     Methods,
@@ -240,6 +238,3 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         "_kc_attribute": attribute,
         "_kc_setattribute": setattribute,
     }
-
-
-__all__ = ["CONSUMES", "SILENT", "Accesses", "Report", "access_hooks", "slot_of"]

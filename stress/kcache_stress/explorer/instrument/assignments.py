@@ -2,10 +2,12 @@
 """Rewriting of assignments: each target is stored by a statement of its own."""
 
 import ast
+from collections.abc import Callable
 from typing import cast
 
 from . import build
 from .calling import Calls
+from .context import Atoms
 from .expressions import Key
 from .names import DELITEM, GETITEM, INPLACE, SETITEM
 
@@ -39,10 +41,13 @@ class Assignments(Calls):
         if isinstance(target, ast.Name):
             return self.report_name(target.id, 1) is None
         if isinstance(target, ast.Attribute):
-            return self.attribute_report(target.attr, 1) is None
+            return self._store_report(target) is None
         if isinstance(target, ast.Starred):
             return self._is_simple(target.value)
         return isinstance(target, ast.Tuple | ast.List) and all(self._is_simple(part) for part in target.elts)
+
+    def _store_report(self, target: ast.Attribute) -> Callable[[Atoms], ast.expr] | None:
+        return None if target in self.context.private else self.attribute_report(target.attr, 1)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         return self._assign(node.targets, node.value, node)
@@ -100,16 +105,16 @@ class Assignments(Calls):
         statements: list[ast.stmt] = []
         if isinstance(target, ast.Attribute):
             base = self._settled(self.expression(target.value), statements, target)
-            hook = self.attribute_report(target.attr, 1)
+            hook = self._store_report(target)
             if hook is not None:
                 statements.append(build.place(ast.Expr(hook([base])), target))
             rebuilt: ast.expr = ast.Attribute(base, target.attr, ast.Store())
         else:
             subscript = cast(ast.Subscript, target)
             base, key, index = self._place(subscript, statements)
-            if key.whole:
+            if key.whole and read:
                 statements.append(build.place(ast.Expr(self.read(atom, target)), target))
-            statements.append(self._item_report(SETITEM, base, key, index, target))
+            statements += self._item_report(SETITEM, base, key, index, subscript)
             rebuilt = ast.Subscript(base, key.rebuild(index), ast.Store())
         return [*statements, self._assigned(ast.copy_location(rebuilt, target), atom, node)]
 
@@ -136,9 +141,13 @@ class Assignments(Calls):
         key = self.key(target.slice)
         return base, key, [self._settled(operand, before, target) for operand in key.operands]
 
-    def _item_report(self, hook: str, base: ast.expr, key: Key, index: list[ast.expr], source: ast.AST) -> ast.stmt:
+    def _item_report(
+        self, hook: str, base: ast.expr, key: Key, index: list[ast.expr], source: ast.Subscript
+    ) -> list[ast.stmt]:
+        if self.is_unshared(source.value):
+            return []
         called = build.call(hook, base, key.slot(index))
-        return build.place(ast.Expr(build.loud([base], called)), source)
+        return [build.place(ast.Expr(build.loud([base], called)), source)]
 
     def split_target(self, target: ast.expr, *, known_tuple: bool) -> tuple[ast.expr, list[ast.stmt]]:
         """Return the target of a loop or with-statement, and the statements that its body must begin with."""
@@ -178,7 +187,7 @@ class Assignments(Calls):
             target = ast.copy_location(ast.Attribute(base, target.attr, ast.Del()), target)
         elif isinstance(target, ast.Subscript):
             base, key, index = self._place(target, statements)
-            statements.append(self._item_report(DELITEM, base, key, index, target))
+            statements += self._item_report(DELITEM, base, key, index, target)
             target = ast.copy_location(ast.Subscript(base, key.rebuild(index), ast.Del()), target)
         statements.append(build.place(ast.copy_location(ast.Delete([target]), node), node))
 
@@ -206,7 +215,7 @@ class Assignments(Calls):
             new = ast.Attribute(base, target.attr, ast.Store())
         else:
             base, key, index = self._place(target, statements)
-            reports = [[self._item_report(hook, base, key, index, target)] for hook in (GETITEM, SETITEM)]
+            reports = [self._item_report(hook, base, key, index, target) for hook in (GETITEM, SETITEM)]
             old = ast.Subscript(base, key.rebuild(index), ast.Load())
             new = ast.Subscript(base, key.rebuild(index), ast.Store())
         return self._augment(node, [*statements, *reports[0]], old, reports[1], new)
@@ -214,12 +223,11 @@ class Assignments(Calls):
     def _augment_local(self, node: ast.AugAssign, target: ast.Name) -> list[ast.stmt]:
         value = self.expression(node.value)
         local = build.load(target.id)
-        if self._keeps_identity(node) or self.is_scalar(local):
+        if self._keeps_identity(node) or (self.is_unshared(local) and self.is_unshared(node.value)):
             return self.cleared(ast.copy_location(ast.AugAssign(target, node.op, value), node))
         statements: list[ast.stmt] = []
         atom = self._settled(value, statements, node)
-        called = build.loud([local, atom], build.call(INPLACE, local, atom))
-        statements.append(build.place(ast.Expr(called), node))
+        statements.append(self._inplace_report(node, local, atom))
         return self.cleared(*statements, ast.copy_location(ast.AugAssign(target, node.op, atom), node))
 
     def _augment(
@@ -231,11 +239,17 @@ class Assignments(Calls):
         statements = [*before, self._assigned(build.store(name), ast.copy_location(old, node.target), node)]
         atom = self._settled(self.expression(node.value), statements, node)
         if not self._keeps_identity(node):
-            called = build.loud([result, atom], build.call(INPLACE, result, atom))
-            statements.append(build.place(ast.Expr(called), node))
+            statements.append(self._inplace_report(node, result, atom))
         combined = ast.copy_location(ast.AugAssign(build.store(name), node.op, atom), node)
         stored = self._assigned(ast.copy_location(new, node.target), result, node)
         return self.cleared(*statements, build.place(combined, node), *after, stored)
+
+    def _inplace_report(self, node: ast.AugAssign, target: ast.expr, value: ast.expr) -> ast.stmt:
+        if self.is_unshared(node.value):
+            called = build.loud([target], build.call(INPLACE, target, ast.Constant(None)))
+        else:
+            called = build.loud([target, value], build.call(INPLACE, target, value))
+        return build.place(ast.Expr(called), node)
 
     def _keeps_identity(self, node: ast.AugAssign) -> bool:
         """Say whether the operation is certainly one of numbers: no container takes a number, except to be repeated."""

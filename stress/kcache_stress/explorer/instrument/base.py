@@ -77,6 +77,7 @@ class Rewriting(ast.NodeTransformer):
 def _plain_functions(tree: ast.Module, module: Scope) -> Iterator[str]:
     """Yield the names that always stand for an (instrumented) function of the module."""
     for statement in tree.body:
-        plain = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and not statement.decorator_list
-        if plain and len(module.stores[statement.name]) == 1:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and not (
+            statement.decorator_list or len(module.stores[statement.name]) > 1
+        ):
             yield statement.name

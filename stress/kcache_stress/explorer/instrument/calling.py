@@ -18,7 +18,7 @@ from .names import (
     SETATTRIBUTE,
     UNPACKED,
 )
-from .tables import METHOD_NAMES
+from .tables import CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
 
 _UNTOUCHING: Final = frozenset(
     {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
@@ -29,6 +29,7 @@ _READERS: Final = frozenset(
     | {"bool", "repr", "str", "bytes", "int", "float", "hash"}
 )
 _ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
+_NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp
 
 
 class Calls(Expressions):
@@ -59,9 +60,18 @@ class Calls(Expressions):
     def _arguments(self, node: ast.Call) -> list[ast.expr]:
         return [*self.expressions(node.args), *(self.expression(keyword.value) for keyword in node.keywords)]
 
-    def _slots(self, node: ast.Call, atoms: Atoms) -> list[ast.expr]:
+    def _shown(self, node: ast.Call, atoms: Atoms) -> list[ast.expr]:
+        """Return the arguments as a hook needs them: it need not see new objects, which nobody else can know."""
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        shown = [
+            ast.Constant(None) if isinstance(value, _NEW) else atom for value, atom in zip(values, atoms, strict=True)
+        ]
         # a first argument given by name is no key
-        return [*([ast.Constant(None)] if not node.args and node.keywords else []), *atoms]
+        return [*([ast.Constant(None)] if not node.args and node.keywords else []), *shown]
+
+    def _shows_all(self, node: ast.Call) -> bool:
+        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return not any(isinstance(value, _NEW) for value in values)
 
     def _again(self, node: ast.Call, function: ast.expr, atoms: Atoms) -> ast.Call:
         """Return the call with other operands."""
@@ -115,11 +125,15 @@ class Calls(Expressions):
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
         name = self.mangled(function.attr)
-        if self._is_own_method(function) or (name in METHOD_NAMES and self.is_unshared(function.value)):
-            return self._untouched(node)
-        arguments = self._arguments(node)
         watched = self._watched_arguments(node)
         stored = name in self.facts.stored_names
+        if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):
+            return self._untouched(node)
+        if name in METHOD_NAMES and self.is_unshared(function.value):
+            return self._method_of_new(node, name)
+        arguments = self._arguments(node)
+        if name in {"__setattr__", "__delattr__"} and arguments:
+            return self._store_by_name(node, function, arguments)
         if name not in METHOD_NAMES and not stored and not watched:
             return self._again(node, self.expression(function), arguments)
         atoms = all(isinstance(argument, ast.Name | ast.Constant) for argument in arguments)
@@ -127,13 +141,30 @@ class Calls(Expressions):
             return self._plain(node, arguments)
 
         def hook(of: Atoms) -> ast.expr:
-            return build.call(METHOD, of[0], ast.Constant(name), *self._slots(node, of[1:]))
+            return build.call(METHOD, of[0], ast.Constant(name), *self._shown(node, of[1:]))
 
         guarded = self.context.guard(
             [self.expression(function.value), *arguments],
             hook,
             lambda of: self._again(node, attribute(of[0], function), of[1:]),
             self._inline(name, stored, watched),
+        )
+        return build.place(guarded, node)
+
+    def _method_of_new(self, node: ast.Call, name: str) -> ast.expr:
+        """Rewrite a method call on a container that nobody else can know: what it runs over may be known to others."""
+        rewrite = self.consumed if name in CONSUMING_NAMES else self.expression
+        arguments = [rewrite(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
+        return self._again(node, self.expression(node.func), arguments)
+
+    def _store_by_name(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
+        """Rewrite `object.__setattr__(self, name, value)` or `self.__setattr__(name, value)`."""
+        first = 1 if len(arguments) > 1 + (function.attr == "__setattr__") else 0
+        guarded = self.context.guard(
+            [self.expression(function.value), *arguments],
+            lambda of: build.call(SETATTRIBUTE, of[first], of[first + 1]),
+            lambda of: self._again(node, attribute(of[0], function), of[1:]),
+            embed=False,
         )
         return build.place(guarded, node)
 
@@ -165,8 +196,9 @@ class Calls(Expressions):
             arguments = self._arguments(node)
         guarded = self.context.guard(
             [self.expression(node.func), *arguments],
-            lambda of: build.call(CALL, of[0], *self._slots(node, of[1:])),
+            lambda of: build.call(CALL, of[0], *self._shown(node, of[1:])),
             lambda of: self._again(node, of[0], of[1:]),
+            embed=self._shows_all(node),
         )
         return build.place(guarded, node)
 

@@ -13,9 +13,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-from .access import CONSUMES, SILENT, Accesses, slot_of
+from .access import Accesses, slot_of
+from .beneath import beneath
 from .names import HOOK_MARK
-from .tables import DEFAULTS, IMMUTABLE, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
+from .tables import CONSUMES, CONTAINERS, DEFAULTS, IMMUTABLE, INDEXED, ITERATORS, KEYED, PLAIN, SILENT, VIEWS, WRITE
 
 _SILENT: Final = frozenset(
     {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod, hasattr}
@@ -39,7 +40,7 @@ def _class_effect(kind: type, modules: set[str]) -> int:
     """Say what constructing an instance does to containers among the arguments."""
     if kind in _SILENT:
         return _NOTHING
-    if kind in _READERS or kind in ITERATORS:
+    if kind in _READERS or kind in ITERATORS or kind in CONTAINERS:
         return _READING
     for owner in kind.__mro__:
         if "__init__" in owner.__dict__ or "__new__" in owner.__dict__:
@@ -58,6 +59,7 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain = accesses.methods.get, accesses.learn, PLAIN
     class_effects: dict[type, int] = {}
+    class_attributes: dict[type, dict[str, Any]] = {}
     function, bound, built_in = types.FunctionType, types.MethodType, types.BuiltinFunctionType
     wrapper, descriptors = types.MethodWrapperType, (types.MethodDescriptorType, types.WrapperDescriptorType)
 
@@ -84,13 +86,13 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         seen: list[object] = []
         for argument in arguments:
             kind = type(argument)
-            if kind in quiet or any(argument is other for other in seen):
+            if kind in quiet:
                 continue
-            if known(kind) or learn(kind):
-                seen.append(argument)
-                report(argument, None, effect)
-            else:
-                touch(argument)
+            found = [(argument, effect)] if known(kind) or learn(kind) else beneath(argument)
+            for container, writes in found:
+                if not any(container is other for other in seen):
+                    seen.append(container)
+                    report(container, None, writes)
 
     def call(callee: Any, *arguments: Any) -> None:
         kind = type(callee)
@@ -144,13 +146,22 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
             report(iterator, None, 1)
 
     def look_up(item: Any, name: str) -> Any:
-        """Find what `item.name` is without running code of the module under test."""
-        if type(item) is types.ModuleType:
+        """Find what `item.name` is without running code of the module under test; None if that cannot be told."""
+        kind = type(item)
+        if kind is types.ModuleType:
             return item.__dict__.get(name)
-        found = inspect.getattr_static(item, name, None)
-        if type(found) in (staticmethod, classmethod):
-            return found.__func__
-        return found
+        if isinstance(item, type):
+            found = inspect.getattr_static(item, name, None)
+        else:
+            attributes = class_attributes.setdefault(kind, {})
+            if name not in attributes:
+                attributes[name] = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
+            found = attributes[name]
+            with contextlib.suppress(AttributeError):
+                found = object.__getattribute__(item, "__dict__").get(name, found)
+            if type(found) is types.MemberDescriptorType:
+                return found.__get__(item, kind)
+        return found.__func__ if type(found) in (staticmethod, classmethod) else found
 
     def method(item: Any, name: str, *arguments: Any) -> None:
         kind = type(item)
@@ -175,7 +186,7 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         callee = look_up(item, name)
         if callee is None or isinstance(callee, property):
             return
-        if type(callee) in descriptors:
+        if type(callee) in descriptors and not isinstance(item, type):
             # a method of C: those of immutable types only read what they are given
             hand_over(arguments, _READING if kind in IMMUTABLE else _FOREIGN)
         else:
@@ -186,6 +197,3 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         call(callee, *positional, *keywords)
 
     return {"_kc_method": method, "_kc_call": call, "_kc_unpacked": unpacked}
-
-
-__all__ = ["VIEWS", "call_hooks"]

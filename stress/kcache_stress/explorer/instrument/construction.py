@@ -97,6 +97,15 @@ class Construction:
         return bool(node.args) and isinstance(node.args[0], ast.Name) and node.args[0].id == self._self
 
 
+def construction_of(owner: ast.ClassDef, node: Function) -> Construction | None:
+    """Return what a method of a class does while it constructs the object, None if it is no constructor."""
+    if node.name not in {"__init__", "__post_init__"} or not (node.args.posonlyargs + node.args.args):
+        return None
+    if any(isinstance(child, ast.FunctionDef) and child.name == "__new__" for child in owner.body):
+        return None  # `__new__` may return an old object, which `__init__` then changes again
+    return Construction(owner, node)
+
+
 def _constants(owner: ast.ClassDef, *, fields: bool) -> Iterable[str]:
     """Yield the names of a class body that hold plain values; its annotated fields too where those are stored."""
     for statement in owner.body:

@@ -19,12 +19,14 @@ class Context:
         quiet: nothing is reported here: the code runs while the module is imported, before there are threads.
         receiver: the name of the first parameter of a method.
         methods: the functions that the class of the method defines.
+        private: the stores of `__init__` to an object that nobody else can know yet.
     """
 
     scope: Scope
     quiet: bool = False
     receiver: str | None = None
     methods: frozenset[str] = frozenset()
+    private: frozenset[ast.expr] = frozenset()
     _used: int = 0
     _statement: list[str] = field(default_factory=list)
 

@@ -4,7 +4,7 @@
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from . import build
 from .base import Rewriting
@@ -22,6 +22,8 @@ from .names import (
     SLICE,
     Comprehension,
 )
+
+_ELEMENT: Final = "_kc_element"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Expressions(Rewriting):
     def iterated(self, node: ast.expr, *, later: bool = False) -> ast.expr:
         """Rewrite what a loop runs over."""
         value = self.expression(node)
-        if self.context.quiet or self.is_scalar(node):
+        if self.context.quiet or self.is_unshared(node):
             return value
         return build.place(build.call(LAZY if later else ITER, value), node)
 
@@ -159,7 +161,7 @@ class Expressions(Rewriting):
             return ast.copy_location(ast.BinOp(left, node.op, right), node)
         guarded = self.context.guard(
             [left, right],
-            lambda of: build.call(PAIR, *of),
+            lambda of: build.call(PAIR, *of) if len(watched) > 1 else build.call(READ, of[watched[0]]),
             lambda of: ast.copy_location(ast.BinOp(of[0], node.op, of[1]), node),
             watched,
         )
@@ -272,7 +274,7 @@ class Expressions(Rewriting):
                     clause.iter = self.expression(clause.iter)
                 else:
                     clause.iter = self.iterated(clause.iter)
-                clause.ifs = [self.truth(condition) for condition in clause.ifs]
+                clause.ifs = [*self._stored(clause), *(self.truth(condition) for condition in clause.ifs)]
                 if self.pauses and not quiet:
                     pause = ast.Compare(build.call(PAUSE), [ast.Is()], [ast.Constant(None)])
                     clause.ifs.insert(0, build.place(pause, clause.iter))
@@ -281,6 +283,23 @@ class Expressions(Rewriting):
             else:
                 node.elt = self.expression(node.elt)
         return build.place(build.either(*hoisted, node), node)
+
+    def _stored(self, clause: ast.comprehension) -> list[ast.expr]:
+        """Let an attribute be the target of a loop: store a plain variable to it in a condition that holds."""
+        target = clause.target
+        if self.context.quiet or not isinstance(target, ast.Attribute):
+            return []
+        hook = self.attribute_report(target.attr, 1)
+        base = self.expression(target.value)
+        if hook is None or not isinstance(base, ast.Name):
+            return []
+        report = build.place(ast.Compare(hook([base]), [ast.Is()], [ast.Constant(None)]), target)
+        store = ast.Call(
+            build.load("setattr"), [base, ast.Constant(self.mangled(target.attr)), build.load(_ELEMENT)], []
+        )
+        stored = ast.Compare(store, [ast.Is()], [ast.Constant(None)])
+        clause.target = ast.copy_location(build.store(_ELEMENT), target)
+        return [report, build.place(stored, target)]
 
     def _source(self, node: Comprehension) -> ast.expr:
         return self.iterated(node.generators[0].iter, later=isinstance(node, ast.GeneratorExp))

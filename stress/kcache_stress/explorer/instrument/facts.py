@@ -8,7 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 
-from .construction import Construction
+from .construction import construction_of
 from .names import Function, mangle
 
 
@@ -151,6 +151,8 @@ class _Collector(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name == "__init__" and isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "self":
+            self._everything = True  # the object is constructed again, while others know it
         if name not in {"setattr", "delattr", "__setattr__", "__delattr__"}:
             self.generic_visit(node)
             return
@@ -199,11 +201,9 @@ class _Collector(ast.NodeVisitor):
                     self._globals.add(self._mangled(bound))
 
     def _constructor(self, owner: ast.ClassDef, node: Function) -> None:
-        if node.name not in {"__init__", "__post_init__"} or not (node.args.posonlyargs + node.args.args):
+        construction = construction_of(owner, node)
+        if construction is None:
             return
-        if any(isinstance(child, ast.FunctionDef) and child.name == "__new__" for child in owner.body):
-            return  # `__new__` may return an old object, which `__init__` then changes again
-        construction = Construction(owner, node)
         self._constructed |= construction.private | construction.after_super
         self._after_super |= {self._mangled(store.attr) for store in construction.after_super}
         self._escapes |= construction.escapes

@@ -3,6 +3,7 @@
 import ast
 from typing import Final
 
+from .locality import NEW_CALLS, private_names
 from .names import mangle
 from .scopes import Scope
 
@@ -10,7 +11,6 @@ _SCALAR_CALLS: Final = frozenset(
     {"len", "int", "str", "float", "bool", "id", "isinstance", "issubclass", "callable", "hasattr", "range", "repr"}
     | {"hash", "ord", "chr", "abs", "round", "any", "all", "format", "type", "divmod", "object"}
 )
-_FRESH_CALLS: Final = frozenset({"list", "dict", "set", "sorted", "tuple", "frozenset", "bytes"})
 
 
 class Inference:
@@ -18,6 +18,7 @@ class Inference:
 
     def __init__(self, module: Scope) -> None:
         self._module = module
+        self._private: dict[Scope, frozenset[str]] = {}
 
     def is_builtin(self, name: str, scope: Scope) -> bool:
         """Say whether a name stands for the builtin of that name."""
@@ -66,7 +67,7 @@ class Inference:
         """Say whether touching a value needs no report: it is a scalar, or nobody else can know it yet."""
         if isinstance(node, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.SetComp | ast.DictComp):
             return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FRESH_CALLS:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEW_CALLS:
             return self.is_builtin(node.func.id, scope)
         if isinstance(node, ast.BinOp | ast.GeneratorExp):
             return True
@@ -76,4 +77,16 @@ class Inference:
             return self.is_unshared(node.body, scope) and self.is_unshared(node.orelse, scope)
         if isinstance(node, ast.NamedExpr):
             return self.is_unshared(node.value, scope)
-        return self.is_scalar(node, scope)
+        return self.is_scalar(node, scope) or self.is_private(node, scope)
+
+    def is_private(self, node: ast.expr, scope: Scope) -> bool:
+        """Say whether an expression is a variable that only holds containers which never left the function."""
+        if not isinstance(node, ast.Name):
+            return False
+        name = mangle(node.id, scope.class_name)
+        owner = scope.owner(name)
+        if owner is None or owner.kind != "function":
+            return False
+        if owner not in self._private:
+            self._private[owner] = private_names(owner, self._module)
+        return name in self._private[owner]

@@ -6,6 +6,7 @@ from typing import cast
 
 from . import build
 from .assignments import Assignments
+from .construction import construction_of
 from .context import Context
 from .names import PAUSE, Function
 
@@ -181,7 +182,17 @@ class Statements(Assignments):
         decorators = {getattr(item, "id", "") for item in getattr(node, "decorator_list", [])}
         parameters = node.args.posonlyargs + node.args.args
         static = not parameters or decorators & {"staticmethod", "classmethod"}
-        return Context(self.scopes[node], False, None if static else parameters[0].arg, outer.methods)
+        receiver = None if static else parameters[0].arg
+        return Context(self.scopes[node], False, receiver, outer.methods, self._private_stores(outer.scope.node, node))
+
+    def _private_stores(self, owner: ast.AST, node: Function | ast.Lambda) -> frozenset[ast.expr]:
+        if not isinstance(owner, ast.ClassDef) or isinstance(node, ast.Lambda):
+            return frozenset()
+        construction = construction_of(owner, node)
+        if construction is None:
+            return frozenset()
+        after_super = frozenset() if self.facts.init_escapes else construction.after_super
+        return frozenset(construction.private | after_super)
 
 
 def _yields_tuples(node: ast.expr) -> bool:

@@ -59,7 +59,7 @@ _LIST: Final = _methods(
 )
 _DEQUE: Final = _LIST | _methods(writes="appendleft popleft rotate", writes_from="extendleft")
 _ARRAY: Final = _LIST | _methods(
-    reads="tobytes tolist tounicode buffer_info hex decode find startswith endswith join split strip",
+    reads="tobytes tolist tounicode buffer_info",
     writes="byteswap fromlist frombytes fromunicode",
 )
 _SET: Final = _methods(
@@ -86,7 +86,12 @@ CONTAINERS: Final[dict[type, Methods]] = {
     array.array: _ARRAY,
 }
 
-METHOD_NAMES: Final = frozenset(name for methods in CONTAINERS.values() for name in methods)
+VIEW_NAMES: Final = frozenset({"keys", "values", "items"})
+METHOD_NAMES: Final = frozenset(name for methods in CONTAINERS.values() for name in methods) - VIEW_NAMES
+
+CONSUMING_NAMES: Final = frozenset(
+    name for methods in CONTAINERS.values() for name, access in methods.items() if access & CONSUMES
+)
 
 VIEWS: Final = frozenset(
     type(view)

@@ -1,0 +1,84 @@
+"""Which local variables only ever hold a container that nobody else can know: touching those needs no report."""
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from .names import mangle
+from .scopes import Scope
+from .tables import METHOD_NAMES, VIEW_NAMES
+
+NEW_CALLS: Final = frozenset({"list", "dict", "set", "sorted", "tuple", "frozenset", "bytes"})
+"""Builtins whose result is always a new object."""
+_CONSUMERS: Final = NEW_CALLS | {"len", "sum", "min", "max", "any", "all", "str", "repr", "bool"}
+_NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.BinOp
+_DELAYED: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp
+
+
+def private_names(scope: Scope, module: Scope) -> frozenset[str]:
+    """Return the variables of a function that only hold new containers which leave it at its end, if ever."""
+    candidates = {
+        name
+        for name, values in scope.values.items()
+        if values
+        and name not in scope.parameters | scope.global_names | scope.nonlocal_names
+        and all(value is not None and _is_new(value, module) for value in values)
+    }
+    if not candidates:
+        return frozenset()
+    generator = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(scope.node))
+    for name, path in _uses(scope.node, (), scope.class_name):
+        if name in candidates and not _is_kept(path, module, returns=not generator):
+            candidates.discard(name)
+    return frozenset(candidates)
+
+
+def _is_new(value: ast.expr, module: Scope) -> bool:
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return value.func.id in NEW_CALLS and value.func.id not in module.stores
+    return isinstance(value, _NEW)
+
+
+Path = tuple[ast.AST, ...]
+
+
+def _uses(node: ast.AST, path: Path, class_name: str | None) -> Iterator[tuple[str, Path]]:
+    """Yield each read of a variable, with the nodes around it, the innermost last."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield mangle(node.id, class_name), (*path, node)
+    for child in ast.iter_child_nodes(node):
+        yield from _uses(child, (*path, node), class_name)
+
+
+def _is_kept(path: Path, module: Scope, *, returns: bool) -> bool:
+    """Say whether a use neither hands the container to others nor happens later than where it stands."""
+    if any(isinstance(node, _DELAYED) for node in path[1:]):
+        return False
+    use, parent = path[-1], path[-2]
+    above = path[-3] if len(path) > 2 else None
+    if isinstance(parent, ast.Attribute):
+        name = parent.attr
+        if not isinstance(above, ast.Call) or above.func is not parent or name.startswith("__"):
+            return False
+        return name in METHOD_NAMES or (name in VIEW_NAMES and _consumes(above, path[-4], module))
+    if isinstance(parent, ast.Subscript):
+        return parent.value is use
+    if isinstance(parent, ast.Tuple):
+        return returns and isinstance(above, ast.Return)
+    if isinstance(parent, ast.Return):
+        return returns
+    return _consumes(use, parent, module)
+
+
+def _consumes(item: ast.AST, parent: ast.AST, module: Scope) -> bool:
+    """Say whether `parent` looks at its child `item` at once, and keeps nothing of it."""
+    if isinstance(parent, ast.Call):
+        named = isinstance(parent.func, ast.Name) and parent.func.id in _CONSUMERS
+        return named and parent.func.id not in module.stores and item in parent.args  # type: ignore[attr-defined]
+    if isinstance(parent, ast.For | ast.comprehension):
+        return parent.iter is item
+    if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert):
+        return parent.test is item
+    if isinstance(parent, ast.UnaryOp):
+        return isinstance(parent.op, ast.Not)
+    return isinstance(parent, ast.Compare | ast.FormattedValue)
