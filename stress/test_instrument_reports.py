@@ -183,7 +183,7 @@ CASES = {
     "list(yields(l)) if 0 else None": [],
     "a, b, c = l": ["r l"],
     "a, *b = o.x, 2": ["r o.x"],
-    "a, (b, c) = 1, q": ["r q"] if False else [],
+    "a, (b, c) = 1, q": [],
     # methods
     "d.get('k')": ["r d['k']"],
     "d.get(o.x, 5)": ["r o.x", "r d[1]"],
@@ -230,7 +230,7 @@ CASES = {
     "own(1, *l, a=d)": ["r l"],
     "heapq.heappush(l, 1)": ["w l"],
     "bisect.insort(l, 1)": ["w l"],
-    "random.shuffle(l)": ["w l"] if False else ["w l"],
+    "random.shuffle(l)": ["w l"],
     "heapq.nsmallest(1, l)": ["r l"],
     "heapq.heappush(a := [], 1)": [],
     "f(l)": ["r l"],
@@ -322,7 +322,7 @@ CLASSES = {
         "r C _C__n",
         "w C _C__n",
     ],
-    "class C:\n  @property\n  def n(self): return 1\n  @n.setter\n  def n(self, v): self._n = v\ndef main(): C().n = 1": [
+    "class C:\n  @property\n  def n(self): 1\n  @n.setter\n  def n(self, v): self._n = v\ndef main(): C().n = 1": [
         "w C n",
         "w C _n",
     ],

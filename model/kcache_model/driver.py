@@ -60,6 +60,7 @@ class Driver:
         semantics: which generation of client-go decides.
         make_index_func: index name -> index function, for callers that want more to happen in one.
         make_key_func: the key function.
+        things: the objects to use, by stamp, for callers that run one program many times; new ones are added.
     """
 
     def __init__(
@@ -70,10 +71,11 @@ class Driver:
         *,
         make_index_func: Callable[[str], Callable[[Thing], Any]] = index_func,
         make_key_func: Callable[[Thing], str] = key_func,
+        things: dict[str, Thing] | None = None,
     ) -> None:
         self._target = target
         self._make_index_func = make_index_func
-        self._things: dict[str, Thing] = {}
+        self._things = {} if things is None else things
         self.indexes = tuple(indexes)
         indexers = {name: make_index_func(name) for name in indexes}
         self.indexer: Indexer[Any] = target.create(make_key_func, indexers, semantics)

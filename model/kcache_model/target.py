@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -117,6 +118,7 @@ def _require_signature(factory: Factory) -> None:
         ) from None
 
 
+@functools.cache
 def _takes_semantics(factory: Factory) -> bool:
     try:
         return "semantics" in inspect.signature(factory).parameters

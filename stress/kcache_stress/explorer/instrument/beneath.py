@@ -5,7 +5,7 @@ import types
 from collections.abc import Iterator
 from typing import Final
 
-from .tables import ITERATORS, VIEWS, WRITE, methods_of
+from .tables import ITERATORS, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
 METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
@@ -23,7 +23,7 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             for inner in gc.get_referents(item):
                 yield from _within(inner, kind, depth)
     elif kind in METHOD_TYPES:
-        methods = methods_of(type(item.__self__))  # type: ignore[attr-defined]
+        methods = native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
         if methods is not None:
             yield item.__self__, methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
     elif methods_of(kind) is not None:

@@ -16,7 +16,20 @@ from typing import Any, Final
 from .access import Accesses, slot_of
 from .beneath import beneath
 from .names import HOOK_MARK
-from .tables import CONSUMES, CONTAINERS, DEFAULTS, IMMUTABLE, INDEXED, ITERATORS, KEYED, PLAIN, SILENT, VIEWS, WRITE
+from .tables import (
+    CONSUMES,
+    CONTAINERS,
+    DEFAULTS,
+    IMMUTABLE,
+    INDEXED,
+    ITERATORS,
+    KEYED,
+    PLAIN,
+    SILENT,
+    VIEWS,
+    WRITE,
+    native_methods_of,
+)
 
 _SILENT: Final = frozenset(
     {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod, hasattr}
@@ -108,7 +121,8 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
             if methods is None:
                 methods = learn(type(owner))
             if methods:
-                access = methods.get(callee.__name__)
+                # `super().get(key)`: the method of C, although the class has one of its own
+                access = (native_methods_of(type(owner)) or methods).get(callee.__name__)
                 if access is not None:
                     perform(owner, access, arguments)
                     return

@@ -124,16 +124,17 @@ IMMUTABLE: Final[frozenset[type]] = PLAIN | {type(None), tuple, range, slice, ty
 """Types of which no access needs a report, known from the start."""
 
 
+def native_methods_of(kind: type) -> Methods | None:
+    """Return what the methods of C that a type inherits do if it is a container."""
+    return next((CONTAINERS[base] for base in kind.__mro__ if base in CONTAINERS), None)
+
+
 def methods_of(kind: type) -> Methods | None:
     """Return what the methods of a type do if it is a container; methods that a subclass overrides are left out."""
-    for base in kind.__mro__:
-        if base in CONTAINERS:
-            methods = CONTAINERS[base]
-            break
-    else:
-        return None
-    if base is kind:
+    methods = native_methods_of(kind)
+    if methods is None or kind in CONTAINERS:
         return methods
-    # a class between may implement the method in Python: what that does is reported where it does it
-    python = {name for parent in kind.__mro__[: kind.__mro__.index(base)] for name in vars(parent)}
-    return {name: access for name, access in methods.items() if name not in python}
+    # what an overriding method does is reported where it does it
+    parents = itertools.takewhile(lambda parent: parent not in CONTAINERS, kind.__mro__)
+    overridden = {name for parent in parents for name in vars(parent)}
+    return {name: access for name, access in methods.items() if name not in overridden}

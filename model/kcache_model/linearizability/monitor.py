@@ -1,0 +1,112 @@
+"""Linearizability judged while the calls come in: the set of all configurations that the model may be in.
+
+A configuration is a state of the model together with the calls that are open, each still to take effect or with the
+outcome that it will have. The sets are numbered, and what an invocation or a response makes of a set is remembered: a
+search that sees the same beginnings again and again judges each call with one look-up. The set of configurations is the
+subset construction over the specification automaton; after M. Herlihy, J. Wing (1990), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from ..indexer_model import IndexerModel, State
+from ..operations import Operation
+from ..outcomes import Outcome
+
+IMPOSSIBLE: Final = -1
+"""The set without configurations: no order of the calls explains what was observed."""
+
+_Open = frozenset[tuple[int, Outcome | None]]
+_Configuration = tuple[State, _Open]
+
+
+class Monitor:
+    """All configurations, for the calls of one program.
+
+    Args:
+        model: the specification.
+        initial: the state before the first call.
+        operations: what each call does; a call is named by its position here.
+        agrees: whether an observed outcome agrees with an expected one.
+
+    Attributes:
+        start: the set to begin with.
+    """
+
+    def __init__(
+        self,
+        model: IndexerModel,
+        initial: State,
+        operations: Sequence[Operation],
+        agrees: Callable[[Outcome, Outcome], bool],
+    ) -> None:
+        self._model = model
+        self._operations = operations
+        self._agrees = agrees
+        self._sets: list[frozenset[_Configuration]] = []
+        self._numbers: dict[frozenset[_Configuration], int] = {}
+        self._steps: dict[tuple[int, int, Outcome | None], int] = {}
+        self._effects: dict[tuple[State, int], tuple[State, Outcome]] = {}
+        self.start = self._number(frozenset([(initial, frozenset())]))
+
+    def invoked(self, at: int, call: int) -> int:
+        """The set after the invocation of ``call``."""
+        if at == IMPOSSIBLE:
+            return at
+        step = (at, call, None)
+        after = self._steps.get(step)
+        if after is None:
+            found = frozenset((state, is_open | {(call, None)}) for state, is_open in self._sets[at])
+            after = self._steps[step] = self._number(found)
+        return after
+
+    def returned(self, at: int, call: int, outcome: Outcome) -> int:
+        """The set after ``call`` gave ``outcome``; :data:`IMPOSSIBLE` if nothing explains that."""
+        if at == IMPOSSIBLE:
+            return at
+        step = (at, call, outcome)
+        after = self._steps.get(step)
+        if after is None:
+            found = frozenset(
+                (state, is_open - {(call, expected)})
+                for state, is_open in self._closure(self._sets[at])
+                for open_call, expected in is_open
+                if open_call == call and expected is not None and self._agrees(outcome, expected)
+            )
+            after = self._steps[step] = self._number(found) if found else IMPOSSIBLE
+        return after
+
+    def states(self, at: int) -> list[State]:
+        """The states that the model may be in once all calls have returned."""
+        return [] if at == IMPOSSIBLE else [state for state, _ in self._sets[at]]
+
+    def _closure(self, configurations: frozenset[_Configuration]) -> set[_Configuration]:
+        """All configurations after any of the open calls have taken effect."""
+        found = set(configurations)
+        todo = list(configurations)
+        while todo:
+            state, is_open = todo.pop()
+            for call, outcome in is_open:
+                if outcome is not None:
+                    continue
+                after, expected = self._effect(state, call)
+                following = (after, is_open - {(call, None)} | {(call, expected)})
+                if following not in found:
+                    found.add(following)
+                    todo.append(following)
+        return found
+
+    def _effect(self, state: State, call: int) -> tuple[State, Outcome]:
+        found = self._effects.get((state, call))
+        if found is None:
+            found = self._effects[state, call] = self._model.apply(state, self._operations[call])
+        return found
+
+    def _number(self, configurations: frozenset[_Configuration]) -> int:
+        number = self._numbers.get(configurations)
+        if number is None:
+            number = self._numbers[configurations] = len(self._sets)
+            self._sets.append(configurations)
+        return number

@@ -1,0 +1,159 @@
+"""Runs a program once in a sandbox, under a strategy, and notes what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kcache_model.driver import Driver, Prepared
+from kcache_model.invariants import broken_rules
+from kcache_model.objects import Thing
+from kcache_model.operations import Operation, OperationName
+from kcache_model.outcomes import Outcome, error_text
+from kcache_model.program import Program
+
+from ..workload import final_reads
+from .events import Trace
+from .strategies.interface import Ending, Strategy
+from .subject import Subject
+from .virtual.scheduler import Aborted, SetupDeadlockError
+from .waiting import Wait, waits
+
+_TIMEOUTS = 2
+"""How many waits of one execution may time out although something else could happen."""
+
+
+@dataclass
+class Execution:
+    """What one execution showed.
+
+    Attributes:
+        ending: how it ended.
+        trace: its events.
+        threads: how many threads there were, those of the target included.
+        spans: for each call, by thread: the length of the trace before it began and when it had returned.
+        outcomes: what the calls gave, in the order of ``spans``; of unfinished ones there are none.
+        prefix: what the calls of the prefix gave.
+        final: what reading everything back gave; empty unless it was complete.
+        failures: what ended threads of the target.
+        waits: who waits for what, if it ended in a deadlock.
+        timeouts_withheld: whether a wait might have timed out earlier.
+    """
+
+    ending: Ending
+    trace: Trace
+    threads: int
+    spans: list[list[tuple[int, int]]]
+    outcomes: list[list[Outcome]]
+    prefix: tuple[Outcome, ...] = ()
+    final: tuple[Outcome, ...] = ()
+    failures: tuple[str, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    timeouts_withheld: bool = False
+    broken: Callable[[], list[str]] = field(default=list, repr=False)
+
+
+class Runner:
+    """Runs one program again and again.
+
+    Args:
+        subject: the implementation.
+        program: what to do.
+    """
+
+    def __init__(self, subject: Subject, program: Program) -> None:
+        self.subject = subject
+        self.program = program
+        self.final_reads: Sequence[Operation] = final_reads(program, subject.target)
+        mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
+        self._things: dict[str, Thing] | None = None if mutates else {}
+
+    def run(self, strategy: Strategy) -> Execution:
+        """Run the program once under ``strategy``; what the factory raises passes through.
+
+        The threads are unwound and the Indexer is gone when this returns.
+        """
+        sandbox = self.subject.sandbox
+        scheduler = sandbox.scheduler
+        program = self.program
+        sandbox.reset(len(program.threads))
+        try:
+            driver = Driver(self.subject.target, program.indexes, program.semantics, things=self._things)
+            prefix = tuple(driver.run(operation) for operation in program.prefix)
+            scheduler.settle()
+            calls = [[driver.prepare(operation) for operation in thread] for thread in program.threads]
+            log = [_Log(thread) for thread in calls]
+            trace = scheduler.trace
+            strategy.begin(scheduler)
+            scheduler.explore([self._work(part, trace) for part in log], strategy.choose, _TIMEOUTS)
+            execution = Execution(
+                strategy.ending,
+                trace,
+                len(scheduler.threads),
+                [part.spans for part in log],
+                [[_outcome(driver, *record) for record in part.records] for part in log],
+                prefix,
+                timeouts_withheld=scheduler.timeouts_withheld,
+            )
+            if execution.ending is Ending.DEADLOCK:
+                execution.waits = waits(scheduler)
+            if execution.ending is Ending.COMPLETE:
+                execution.final = tuple(driver.run(operation) for operation in self.final_reads)
+                execution.broken = lambda: _broken(driver, self.subject)
+            execution.failures = tuple(error_text(error) for error in scheduler.failures)
+            return execution
+        except SetupDeadlockError as error:
+            return Execution(Ending.DEADLOCK, [], 0, [], [], failures=(str(error),))
+
+    def clean_up(self) -> None:
+        """Unwind the last execution."""
+        self.subject.sandbox.reset(len(self.program.threads))
+
+    def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
+        def work() -> None:
+            for call in log.calls:
+                function, arguments = call.function, call.arguments
+                begun = len(trace)
+                log.begun.append(begun)
+                try:
+                    result = function(*arguments)
+                except Aborted:
+                    raise
+                except BaseException as error:
+                    log.records.append((call, None, error))
+                else:
+                    log.records.append((call, result, None))
+                log.spans.append((begun, len(trace)))
+
+        return work
+
+
+class _Log:
+    """What one thread of the program has done."""
+
+    __slots__ = ("begun", "calls", "records", "spans")
+
+    def __init__(self, calls: list[Prepared]) -> None:
+        self.calls = calls
+        self.records: list[tuple[Prepared, object, BaseException | None]] = []
+        self.spans: list[tuple[int, int]] = []
+        self.begun: list[int] = []
+
+
+def _outcome(driver: Driver, call: Prepared, result: object, error: BaseException | None) -> Outcome:
+    return driver.outcome(call, result) if error is None else driver.outcome_of_error(error)
+
+
+def _broken(driver: Driver, subject: Subject) -> list[str]:
+    indexes = set(driver.indexes)
+    try:
+        if subject.target.supports(OperationName.GET_INDEXERS):
+            indexes |= set(driver.indexer.get_indexers())
+        observable = subject.target.observable(sorted(indexes))
+        if observable is None:
+            return []
+        return broken_rules(
+            driver.indexer, observable, lambda thing, index: thing.values.get(index, ()), driver.identify
+        )
+    except Exception as error:
+        return [f"reading everything back raised {error_text(error)}"]

@@ -1,0 +1,171 @@
+"""The happens-before relation of a trace, and its reversible races.
+
+Two events are ordered if one thread did both, if they depend on each other (:mod:`.events`), or through others. A race is
+a pair of dependent events of different threads with nothing between them, which could have happened the other way round.
+Vector clocks after C. Fidge and F. Mattern (1988); races as source-DPOR needs them (P. Abdulla et al.: Optimal Dynamic
+Partial Order Reduction, 2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .events import ACQUIRE, BLOCKED, JOIN, QUERY, RELEASE, SPAWN, TRY, WRITE, Trace, location
+
+Clock = tuple[int, ...]
+"""thread -> the number of trace events up to and including its last one that is known."""
+
+
+@dataclass
+class HappensBefore:
+    """What is ordered in a trace.
+
+    Attributes:
+        clocks: for each event, what its thread knows once it has done it; its own position plus one included.
+        visible: for each event, whether another thread could notice when it happens.
+        races: pairs (earlier, later) of positions.
+    """
+
+    clocks: list[Clock]
+    visible: bytearray
+    races: list[tuple[int, int]] = field(default_factory=list)
+
+    def ordered(self, earlier: int, thread: int, later: int) -> bool:
+        """Whether the event at ``earlier``, of ``thread``, happens before the one at ``later``."""
+        return self.clocks[later][thread] > earlier
+
+
+class _Location:
+    __slots__ = ("readers", "written")
+
+    def __init__(self) -> None:
+        self.written = -1
+        self.readers: dict[int, int] = {}
+
+
+class _Lock:
+    """The last event of each sort on a lock; -1 if there was none. Looks are the QUERYs, and the TRYs in vain, since."""
+
+    __slots__ = ("acquired", "looks", "released")
+
+    def __init__(self) -> None:
+        self.acquired = -1
+        self.released = -1
+        self.looks: list[int] = []
+
+
+def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
+    """Analyse a trace; O(length * threads) and a little more for each race.
+
+    Args:
+        trace: the events; BLOCKED ones come last.
+        threads: how many threads there are.
+        first: races whose later event is before this position are of no interest.
+    """
+    shared = _shared_objects(trace)
+    count = len(trace)
+    clocks: list[Clock] = [()] * count
+    visible = bytearray(count)
+    result = HappensBefore(clocks, visible)
+    knowledge = [[0] * threads for _ in range(threads)]
+    locations: dict[object, _Location] = {}
+    locks: dict[int, _Lock] = {}
+    for position, (thread, kind, obj, slot) in enumerate(trace):
+        known = knowledge[thread]
+        racing: list[int] | None = None
+        if kind <= WRITE:
+            if id(obj) in shared:
+                visible[position] = 1
+                where = location(obj, slot)
+                place = locations.get(where)
+                if place is None:
+                    place = locations[where] = _Location()
+                before = [place.written, *place.readers.values()] if kind else (place.written,)
+                for other in before:
+                    if other >= 0:
+                        by = trace[other][0]
+                        if by != thread and known[by] <= other:
+                            racing = [other] if racing is None else [*racing, other]
+                for other in before:
+                    if other >= 0 and trace[other][0] != thread:
+                        _join(known, clocks[other])
+                if kind:
+                    place.written = position
+                    place.readers.clear()
+                else:
+                    place.readers[thread] = position
+        elif obj is not None:
+            visible[position] = 1
+            lock = locks.get(id(obj))
+            if lock is None:
+                lock = locks[id(obj)] = _Lock()
+            racing = _on_lock(lock, position, trace, clocks, known, kind)
+        known[thread] = position + 1
+        clocks[position] = tuple(known)
+        if kind == SPAWN:
+            _join(knowledge[slot], clocks[position])  # type: ignore[index]
+        if racing and position >= first:
+            if len(racing) > 1:
+                racing = _latest(racing, trace, clocks)
+            result.races += [(other, position) for other in racing]
+    return result
+
+
+def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int) -> list[int]:
+    """Update the record of a lock and what the thread knows; returns the events that race with this one."""
+    thread = trace[position][0]
+    taken = kind == ACQUIRE or (kind == TRY and trace[position][3])
+    if kind == BLOCKED:
+        candidates, ordered = [lock.acquired], []
+    elif kind == ACQUIRE:
+        candidates, ordered = [lock.acquired, *lock.looks], [lock.released, *lock.looks]
+    elif kind == RELEASE:
+        candidates = ordered = [lock.acquired, *lock.looks]
+    elif kind == TRY and taken:
+        candidates = ordered = [lock.acquired, lock.released, *lock.looks]
+    elif kind in (TRY, QUERY):
+        candidates = ordered = [lock.acquired, lock.released]
+        lock.looks.append(position)
+    elif kind == JOIN:
+        candidates, ordered = [], [lock.released]
+    else:
+        return []
+    if taken:
+        lock.acquired, lock.looks = position, []
+    elif kind == RELEASE:
+        lock.released, lock.looks = position, []
+    racing = [
+        other
+        for other in candidates
+        if other >= 0 and trace[other][0] != thread and known[trace[other][0]] <= other
+    ]
+    for other in ordered:
+        if other >= 0:
+            _join(known, clocks[other])
+    return racing
+
+
+def _shared_objects(trace: Trace) -> set[int]:
+    """The objects that two threads accessed, one of them writing."""
+    threads: dict[int, int] = {}
+    written: set[int] = set()
+    for thread, kind, obj, _ in trace:
+        if kind <= WRITE:
+            found = id(obj)
+            threads[found] = threads.get(found, 0) | 1 << thread
+            if kind:
+                written.add(found)
+    return {found for found in written if threads[found] & (threads[found] - 1)}
+
+
+def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:
+    """Those that do not happen before another one of them: with that one in between it is no race."""
+    return [
+        event for event in racing if not any(other != event and clocks[other][trace[event][0]] > event for other in racing)
+    ]
+
+
+def _join(known: list[int], clock: Clock) -> None:
+    for thread, count in enumerate(clock):
+        if count > known[thread]:
+            known[thread] = count

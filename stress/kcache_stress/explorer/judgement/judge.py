@@ -1,0 +1,153 @@
+"""Is an execution right? The answer for one program, remembered by what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kcache_model.finding import FindingKind
+from kcache_model.indexer_model import IndexerModel, State
+from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
+from kcache_model.operations import Operation
+from kcache_model.outcomes import ErrorKind, Outcome
+from kcache_model.program import Program
+
+from ..execution import Execution
+from ..happens_before import HappensBefore
+from ..strategies.interface import Ending
+from ..waiting import cycle
+from .orders import Mark, Marks, linear_extensions, marks_by_need, marks_in_order
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with an execution.
+
+    Attributes:
+        kind: what sort of violation.
+        summary: one sentence.
+        order: beginnings and ends of the calls in an order that happens-before admits and that nothing explains; empty
+            if the order does not matter.
+    """
+
+    kind: FindingKind
+    summary: str
+    order: tuple[Mark, ...] = ()
+
+
+class ProgramJudge:
+    """Judges the executions of one program.
+
+    Args:
+        program: what the threads did.
+        final_reads: what was read after they had ended.
+        strict_errors: ask for kcache's error types.
+    """
+
+    def __init__(self, program: Program, final_reads: Sequence[Operation], *, strict_errors: bool = False) -> None:
+        self._strict_errors = strict_errors
+        self._model = IndexerModel(program.semantics)
+        self._final_reads = final_reads
+        self._operations = [operation for thread in program.threads for operation in thread]
+        state = self._model.initial(program.indexes)
+        expected = []
+        for operation in program.prefix:
+            state, outcome = self._model.apply(state, operation)
+            expected.append(outcome)
+        self._prefix = tuple(expected)
+        self._monitor = Monitor(self._model, state, self._operations, self._agrees)
+        self._verdicts: dict[object, Problem | None] = {}
+        self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
+        self._looked_through: dict[tuple[Outcome, ...], list[str]] = {}
+
+    def judge(self, execution: Execution, order: HappensBefore | None = None) -> Problem | None:
+        """What is wrong with the execution, if anything.
+
+        Args:
+            execution: what was observed.
+            order: what happens before what in it. If given, all orders of the calls that it admits are judged; else
+                the one in which they happened.
+        """
+        if execution.ending is Ending.DEADLOCK:
+            return _deadlock(execution)
+        if execution.failures:
+            return Problem(FindingKind.EXCEPTION, f"a thread of the target ended with {execution.failures[0]}")
+        if execution.ending is not Ending.COMPLETE:
+            return None
+        outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
+        shape: object = marks_in_order(execution) if order is None else marks_by_need(execution, order)
+        observed = (shape, outcomes, execution.final, execution.prefix)
+        if observed not in self._verdicts:
+            self._verdicts[observed] = self._judge(execution, outcomes, shape)
+        return self._verdicts[observed]
+
+    def _judge(self, execution: Execution, outcomes: tuple[Outcome, ...], shape: object) -> Problem | None:
+        if not all(map(self._agrees, execution.prefix, self._prefix)):
+            return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
+        marks = shape if isinstance(shape, Marks) else _fixed(shape)  # type: ignore[arg-type]
+
+        def follow(at: int, mark: Mark) -> int | None:
+            if mark > 0:
+                return self._monitor.invoked(at, mark - 1)
+            after = self._monitor.returned(at, -mark - 1, outcomes[-mark - 1])
+            return None if after == IMPOSSIBLE else after
+
+        for order, state in linear_extensions(marks, self._monitor.start, follow):
+            if state is None:
+                return self._unexplained(outcomes, -order[-1] - 1, order)
+            if not self._explains(state, execution.final):
+                return Problem(
+                    FindingKind.NONLINEARIZABLE,
+                    "what is read after the threads have ended fits no order of their calls",
+                    order,
+                )
+        if execution.final not in self._looked_through:
+            self._looked_through[execution.final] = execution.broken()
+        broken = self._looked_through[execution.final]
+        if broken:
+            return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}")
+        return None
+
+    def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:
+        outcome = outcomes[call]
+        operation = self._operations[call]
+        if outcome.error is ErrorKind.OTHER:
+            summary = f"{operation.name.value} raised {outcome.message}"
+            return Problem(FindingKind.EXCEPTION, summary, order)
+        return Problem(FindingKind.NONLINEARIZABLE, f"no order of the calls explains what {operation.name.value} gave", order)
+
+    def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
+        key = (at, final)
+        if key not in self._finals:
+            self._finals[key] = any(self._reads_back(state, final) for state in self._monitor.states(at))
+        return self._finals[key]
+
+    def _reads_back(self, state: State, final: tuple[Outcome, ...]) -> bool:
+        return all(
+            self._agrees(observed, self._model.apply(state, read)[1])
+            for read, observed in zip(self._final_reads, final, strict=True)
+        )
+
+    def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
+        return observed.agrees_with(expected, strict_errors=self._strict_errors)
+
+
+def _fixed(order: tuple[Mark, ...]) -> Marks:
+    """The marks of one definite order, as if they were all done by one thread."""
+    return Marks((order,), (tuple((0,) for _ in order),))
+
+
+def _deadlock(execution: Execution) -> Problem:
+    if not execution.waits:
+        return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
+    circle = cycle(execution.waits)
+    waits = {wait.thread: wait for wait in execution.waits}
+    if circle:
+        parts = [
+            f"thread {thread + 1} waits for {waits[thread].what} ({waits[thread].where}), "
+            f"held by thread {(waits[thread].holder or 0) + 1}"
+            for thread in circle
+        ]
+        return Problem(FindingKind.DEADLOCK, "; ".join(parts))
+    parts = [f"thread {wait.thread + 1} waits for {wait.what} ({wait.where})" for wait in execution.waits]
+    return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(parts))

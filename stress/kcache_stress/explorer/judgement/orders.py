@@ -1,0 +1,137 @@
+"""In which orders the calls of an execution may have begun and ended.
+
+A search that explores one of many equivalent executions must judge them all: events that do not depend on each other
+could have happened in another order, and with them the calls' beginnings and ends. What counts is the happens-before
+relation. A call begins right before its first event that another thread could notice and ends right after its last
+such event: later beginnings and earlier ends put more calls in a definite order, so nothing stricter exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..execution import Execution
+from ..happens_before import HappensBefore
+
+S = TypeVar("S")
+
+Mark = int
+"""The beginning of the call at position p is p + 1, its end is -(p + 1)."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The beginnings and ends of the calls, and what must precede each.
+
+    Attributes:
+        threads: for each thread its marks, in order.
+        needs: for each mark of each thread, how many marks of each other thread come first.
+    """
+
+    threads: tuple[tuple[Mark, ...], ...]
+    needs: tuple[tuple[tuple[int, ...], ...], ...]
+
+    def __hash__(self) -> int:
+        return hash(self.needs)
+
+
+def marks_in_order(execution: Execution) -> tuple[Mark, ...]:
+    """Beginnings and ends as they really happened in the execution."""
+    found: list[tuple[float, int, Mark]] = []
+    call = 0
+    for thread, spans in enumerate(execution.spans):
+        for span in spans:
+            call += 1
+            first, last = _own_events(execution, thread, span)
+            if first < 0:
+                first = last = span[0] - 0.5
+            found += [(first, 0, call), (last, 1, -call)]
+    return tuple(mark for _, _, mark in sorted(found))
+
+
+def marks_by_need(execution: Execution, order: HappensBefore) -> Marks:
+    """Beginnings and ends, with what happens before each."""
+    threads = len(execution.spans)
+    marks: list[list[tuple[Mark, int]]] = []
+    call = 0
+    for thread, spans in enumerate(execution.spans):
+        own: list[tuple[Mark, int]] = []
+        for span in spans:
+            call += 1
+            first, last = _own_events(execution, thread, span, order.visible)
+            own += [(call, int(first)), (-call, int(last))]
+        marks.append(own)
+    needs = []
+    for thread in range(threads):
+        rows = []
+        for _, event in marks[thread]:
+            row = [0] * threads
+            if event >= 0:
+                clock = order.clocks[event]
+                for other in range(threads):
+                    if other != thread:
+                        known = clock[other]
+                        count = 0
+                        for position, (_, before) in enumerate(marks[other]):
+                            if 0 <= before < known:
+                                count = position + 1
+                        row[other] = count
+            rows.append(tuple(row))
+        needs.append(tuple(rows))
+    return Marks(tuple(tuple(mark for mark, _ in own) for own in marks), tuple(needs))
+
+
+def linear_extensions(marks: Marks, start: S, follow: Callable[[S, Mark], S | None]) -> Iterator[tuple[tuple[Mark, ...], S | None]]:
+    """Walk all orders that ``marks`` admits; states that were reached before, at the same marks, are not walked again.
+
+    Args:
+        marks: what must precede what.
+        start: the state before the first mark.
+        follow: the state after a mark; ``None`` ends the walk in this direction.
+
+    Yields:
+        (order, final state): each complete order that leads to a new final state; ``None`` in place of the state for an
+        order whose last mark ``follow`` would not follow.
+    """
+    threads = range(len(marks.threads))
+    origin = (0,) * len(marks.threads)
+    seen: set[tuple[tuple[int, ...], S]] = {(origin, start)}
+    todo: list[tuple[tuple[int, ...], S, tuple[Mark, ...]]] = [(origin, start, ())]
+    while todo:
+        positions, state, order = todo.pop()
+        is_complete = True
+        for thread in threads:
+            position = positions[thread]
+            if position == len(marks.threads[thread]):
+                continue
+            is_complete = False
+            need = marks.needs[thread][position]
+            if any(positions[other] < need[other] for other in threads):
+                continue
+            mark = marks.threads[thread][position]
+            after = follow(state, mark)
+            if after is None:
+                yield (*order, mark), None
+                continue
+            following = (*positions[:thread], position + 1, *positions[thread + 1 :])
+            if (following, after) not in seen:
+                seen.add((following, after))
+                todo.append((following, after, (*order, mark)))
+        if is_complete:
+            yield order, state
+
+
+def _own_events(
+    execution: Execution, thread: int, span: tuple[int, int], visible: Sequence[int] | None = None
+) -> tuple[float, float]:
+    """First and last event of the thread within the span; (-1, -1) if there are none."""
+    trace = execution.trace
+    first = last = -1
+    for position in range(*span):
+        if trace[position][0] == thread and (visible is None or visible[position]):
+            if first < 0:
+                first = position
+            last = position
+    return first, last

@@ -1,0 +1,102 @@
+"""Explores one program under one strategy until something is wrong, nothing is left, or a budget is spent."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .execution import Execution, Runner
+from .judgement.judge import Problem, ProgramJudge
+from .strategies.interface import Coverage, Ending, Step, Strategy
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """Where a search ends.
+
+    Attributes:
+        executions: the most executions.
+        seconds: of wall-clock time.
+    """
+
+    executions: int = 1_000_000
+    seconds: float = 3600.0
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found and covered.
+
+    Attributes:
+        coverage: how much of the program's interleavings it covered.
+        executions: how many executions it took, redundant ones included.
+        events: how many events they had.
+        problem: the first thing found wrong.
+        execution: the execution that showed it.
+        seconds: how long it took.
+        outcomes: everything that was observed, if asked for.
+    """
+
+    coverage: Coverage
+    executions: int
+    events: int
+    problem: Problem | None = None
+    execution: Execution | None = None
+    seconds: float = 0.0
+
+
+def search(
+    runner: Runner,
+    strategy: Strategy,
+    judge: ProgramJudge | None,
+    limits: SearchLimits | None = None,
+    *,
+    on_execution: Callable[[Execution], None] | None = None,
+) -> SearchResult:
+    """Run executions until ``judge`` finds a problem, the strategy has no more, or the limits are reached.
+
+    Args:
+        runner: runs the program.
+        strategy: chooses the schedules.
+        judge: judges each execution; ``None`` to judge none.
+        limits: where to end.
+        on_execution: told of each execution that says something: not of redundant ones.
+    """
+    limits = limits or SearchLimits()
+    began = time.monotonic()
+    executions = events = 0
+    is_cut = withheld = False
+    # A collection in the midst of an execution may run finalizers of the target: events that no schedule knows of.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        while True:
+            execution = runner.run(strategy)
+            executions += 1
+            events += len(execution.trace)
+            withheld = withheld or execution.timeouts_withheld
+            order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
+            if execution.ending is Ending.ENDLESS:
+                is_cut = True
+            elif execution.ending not in (Ending.REDUNDANT, Ending.INFEASIBLE):
+                if on_execution is not None:
+                    on_execution(execution)
+                problem = None if judge is None else judge.judge(execution, order)
+                if problem is not None:
+                    seconds = time.monotonic() - began
+                    return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, seconds)
+            if not strategy.has_more():
+                coverage = strategy.coverage
+                if coverage is Coverage.EXHAUSTED and (is_cut or withheld):
+                    coverage = Coverage.BOUND_REACHED
+                break
+            if executions >= limits.executions or time.monotonic() - began > limits.seconds:
+                coverage = Coverage.BUDGET_SPENT
+                break
+        return SearchResult(coverage, executions, events, seconds=time.monotonic() - began)
+    finally:
+        runner.clean_up()
+        if collects:
+            gc.enable()

@@ -1,0 +1,1 @@
+"""Search strategies, one in each module; :mod:`.interface` says what one is."""

@@ -1,0 +1,245 @@
+"""Exhaustive search with dynamic partial-order reduction: source sets and sleep sets.
+
+P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: Optimal Dynamic Partial Order Reduction (2014), algorithm 1. Executions
+that differ only in the order of independent events are explored once. Stateless: each execution starts over, repeats
+the choices of its prefix, and then runs freely without preemption; its races say where other choices are needed.
+
+What threads wait for at the end of an execution takes part in races too: a thread that never got its lock has no event
+that would show what it raced with.
+"""
+
+from __future__ import annotations
+
+from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent
+from ..happens_before import HappensBefore, happens_before
+from ..virtual.scheduler import FOREVER, Scheduler
+from .interface import STOP, Ending, Step, Strategy
+
+
+class _Node:
+    """A state on the current path, where some race asks for a choice.
+
+    Attributes:
+        backtrack: the threads to try from here.
+        done: those that were tried.
+    """
+
+    __slots__ = ("backtrack", "done")
+
+    def __init__(self, chosen: int) -> None:
+        self.backtrack = {chosen}
+        self.done = {chosen}
+
+
+class DivergedError(Exception):
+    """The same choices led elsewhere: the target does not do the same each time."""
+
+
+class Dpor(Strategy):
+    """Source-DPOR with sleep sets.
+
+    Args:
+        steps_are_events: whether threads can be switched before every event. If not, what a paused thread will do next
+            is not known, and there are no sleep sets.
+
+    Attributes:
+        redundant: how many executions sleep sets cut short.
+    """
+
+    needs_order = True
+
+    def __init__(self, *, steps_are_events: bool = True) -> None:
+        super().__init__()
+        self.redundant = 0
+        self._steps_are_events = steps_are_events
+        self._prefix: list[int] = []  # who did each step, up to and including the choice to try
+        self._nodes: list[_Node | None] = []
+        self._sleeping_at: list[frozenset[int]] = [frozenset()]
+        self._asleep_before: frozenset[int] = frozenset()
+        self._segments: list[tuple[int, int]] = []
+        self._schedule: list[int] = []
+        self._asleep: set[int] = set()
+        self._dreams: dict[int, Pending] = {}
+        self._woken_up_to = 0
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Plan to repeat the prefix."""
+        super().begin(scheduler)
+        prefix = self._prefix
+        segments: list[tuple[int, int]] = []
+        for thread in prefix[:-1]:
+            if segments and segments[-1][0] == thread:
+                segments[-1] = (thread, segments[-1][1] + 1)
+            else:
+                segments.append((thread, 1))
+        if prefix:
+            segments.append((prefix[-1], FOREVER))
+        segments.reverse()
+        self._segments = segments
+        self._asleep = set(self._asleep_before)
+        self._dreams = {}
+        self._woken_up_to = 0
+
+    def choose(self, running: int) -> int:
+        """Repeat the prefix, then go on with whoever runs."""
+        scheduler = self.scheduler
+        if self._segments:
+            if scheduler.left > 0 and not scheduler.threads[running].finished:
+                return running  # its wait timed out, as it did before
+            return self._repeat()
+        if self._asleep:
+            self._wake(scheduler.trace)
+        enabled = self.candidates()
+        if not enabled:
+            return STOP
+        if self._asleep:
+            enabled = [thread for thread in enabled if thread not in self._asleep]
+            if not enabled:
+                self.end(Ending.REDUNDANT)
+                return STOP
+        scheduler.left = FOREVER
+        # Whoever waits with a timeout goes last: that it may time out earlier is found as a race.
+        patient = [thread for thread in enabled if not scheduler.threads[thread].is_timing_out] or enabled
+        return running if running in patient else patient[0]
+
+    def _repeat(self) -> int:
+        scheduler = self.scheduler
+        chosen, count = self._segments.pop()
+        thread = scheduler.threads.get(chosen)
+        is_last = not self._segments
+        if is_last:
+            self._woken_up_to = len(scheduler.trace)
+            self._dreams = {
+                asleep: scheduler.threads[asleep].pending  # type: ignore[misc]
+                for asleep in self._asleep
+                if asleep in scheduler.threads and scheduler.threads[asleep].pending is not None
+            }
+        if thread is None or not thread.enabled:
+            timed_out = thread is not None and not thread.finished and chosen in scheduler.next_timeouts()
+            if not timed_out or scheduler.enabled():
+                if not is_last:
+                    raise DivergedError(f"thread {chosen + 1} could not go on where it did before")
+                self.end(Ending.INFEASIBLE)
+                return STOP
+        scheduler.left = count
+        return chosen
+
+    def _wake(self, trace: Trace) -> None:
+        """A sleeping thread wakes when somebody does what its next event depends on."""
+        for event in trace[self._woken_up_to :]:
+            for asleep in list(self._asleep):
+                dream = self._dreams.get(asleep)
+                if dream is not None and are_dependent(dream, event):
+                    self._asleep.discard(asleep)
+        self._woken_up_to = len(trace)
+
+    def learn(self, step: Step) -> HappensBefore | None:
+        """Add the choices that the races of the execution ask for."""
+        if step.ending is Ending.INFEASIBLE:
+            return None
+        self.redundant += step.ending is Ending.REDUNDANT
+        trace = step.trace
+        own_events = len(trace)
+        self._add_blocked(trace)
+        branch = max(len(self._prefix) - 1, 0)
+        starts = self._step_starts(trace, own_events)
+        schedule = [trace[start][0] for start in starts]
+        first = starts[branch] if branch < len(starts) else own_events
+        order = happens_before(trace, step.threads, first)
+        del self._nodes[branch + 1 :]
+        self._nodes += [None] * (len(schedule) + 1 - len(self._nodes))
+        step_of = self._steps_by_event(starts, len(trace))
+        for earlier, later in order.races:
+            self._reverse(trace, order, schedule, step_of[earlier], earlier, later)
+        self._fall_asleep(trace, schedule, branch)
+        self._schedule = schedule
+        del trace[own_events:]
+        return order
+
+    def has_more(self) -> bool:
+        """Go to the deepest choice that was not made yet."""
+        for depth in range(len(self._nodes) - 1, -1, -1):
+            node = self._nodes[depth]
+            if node is None:
+                continue
+            untried = node.backtrack - node.done - self._sleeping_at[depth]
+            if untried:
+                chosen = min(untried)
+                self._asleep_before = frozenset(node.done | self._sleeping_at[depth]) if self._steps_are_events else frozenset()
+                node.done.add(chosen)
+                self._prefix = [*self._schedule[:depth], chosen]
+                return True
+        return False
+
+    def _add_blocked(self, trace: Trace) -> None:
+        for number, thread in self.scheduler.threads.items():
+            pending = thread.pending
+            if thread.finished or pending is None or pending[0] != ACQUIRE:
+                continue
+            if thread.waits_for is not None and not thread.waits_for.free:
+                trace.append((number, BLOCKED, pending[1], None))
+
+    def _step_starts(self, trace: Trace, own_events: int) -> list[int]:
+        if self._steps_are_events:
+            return list(range(own_events))
+        return [position for position in range(own_events) if trace[position][1] > WRITE]
+
+    def _steps_by_event(self, starts: list[int], count: int) -> list[int]:
+        if self._steps_are_events:
+            return starts
+        steps, current = [], -1
+        beginnings = set(starts)
+        for position in range(count):
+            current += position in beginnings
+            steps.append(max(current, 0))
+        return steps
+
+    def _reverse(
+        self, trace: Trace, order: HappensBefore, schedule: list[int], depth: int, earlier: int, later: int
+    ) -> None:
+        """At the state before the step of ``earlier``, somebody must be tried who leads to ``later`` without it."""
+        node = self._nodes[depth]
+        if node is None:
+            node = self._nodes[depth] = _Node(schedule[depth])
+        initials = _initials(trace, order, earlier, later)
+        if node.backtrack.isdisjoint(initials):
+            thread = trace[later][0]
+            node.backtrack.add(thread if thread in initials or not initials else initials[0])
+
+    def _fall_asleep(self, trace: Trace, schedule: list[int], branch: int) -> None:
+        """Who is asleep at each state of the new part of the path."""
+        asleep = self._asleep_before
+        del self._sleeping_at[branch + 1 :]
+        for depth in range(branch, len(schedule)):
+            if asleep:
+                event = trace[depth]
+                asleep = frozenset(
+                    thread
+                    for thread in asleep
+                    if thread != event[0]
+                    and not (thread in self._dreams and are_dependent(self._dreams[thread], event))
+                )
+            self._sleeping_at.append(asleep)
+
+
+def _initials(trace: Trace, order: HappensBefore, earlier: int, later: int) -> list[int]:
+    """Who can begin the part after ``earlier`` that does not depend on it, ``later`` included."""
+    by = trace[earlier][0]
+    thread = trace[later][0]
+    first: dict[int, int] = {}
+    for position in range(earlier + 1, later + 1):
+        other = trace[position][0]
+        if other != by and other not in first:
+            depends = position != later and order.clocks[position][by] > earlier
+            first[other] = -1 if depends else position
+    if len(first) == 1:
+        return [thread]
+    clocks = order.clocks
+    return [
+        other
+        for other, position in first.items()
+        if position >= 0
+        and not any(
+            0 <= before < position and clocks[position][u] > before for u, before in first.items() if u != other
+        )
+    ]

@@ -1,0 +1,114 @@
+"""What a search strategy is: it chooses who is next, learns from what happened, and says when it is done."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+from ..events import Trace
+from ..happens_before import HappensBefore
+from ..virtual.scheduler import HUB, Scheduler
+
+MOST_EVENTS: Final = 20_000
+"""Events after which an execution is taken for one that never ends."""
+
+_MOST_EVENTS_AFTERWARDS: Final = 2_000
+"""Events of the target's own threads after the program's have ended."""
+
+
+class Ending(enum.Enum):
+    """How an execution ended."""
+
+    COMPLETE = "complete"
+    DEADLOCK = "deadlock"
+    ENDLESS = "endless"
+    """It did not end within :data:`MOST_EVENTS`."""
+    REDUNDANT = "redundant"
+    """The strategy knows that another execution shows the same."""
+    INFEASIBLE = "infeasible"
+    """The thread that was to run could not."""
+
+
+class Coverage(enum.StrEnum):
+    """What a search has covered when it ends."""
+
+    EXHAUSTED = "exhausted"
+    BOUND_REACHED = "bound reached"
+    """Everything within a bound, but there is more beyond."""
+    BUDGET_SPENT = "budget spent"
+
+
+@dataclass
+class Step:
+    """What a strategy learns of one execution.
+
+    Attributes:
+        trace: its events.
+        ending: how it ended.
+        threads: how many threads there were.
+    """
+
+    trace: Trace
+    ending: Ending
+    threads: int
+
+
+class Strategy(ABC):
+    """Chooses schedules. One object serves one search of one program.
+
+    Attributes:
+        scheduler: the threads; set for each execution.
+        ending: how the current execution ended; set when it does.
+        coverage: what a search that ran to its end has covered.
+        needs_order: whether linearizability is to be judged over all orders that happens-before admits.
+    """
+
+    scheduler: Scheduler
+    needs_order = False
+    coverage = Coverage.EXHAUSTED
+
+    def __init__(self) -> None:
+        self.ending = Ending.COMPLETE
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """An execution is about to start."""
+        self.scheduler = scheduler
+
+    @abstractmethod
+    def choose(self, running: int) -> int:
+        """Who is next; sets ``scheduler.left`` to the number of events that it may do before the next choice."""
+
+    @abstractmethod
+    def learn(self, step: Step) -> HappensBefore | None:
+        """An execution is over. Returns its happens-before relation if :attr:`needs_order`."""
+
+    @abstractmethod
+    def has_more(self) -> bool:
+        """Whether there is anything left to try."""
+
+    def candidates(self) -> list[int]:
+        """The threads that may be chosen; if there are none the execution has been ended, and ``choose`` returns HUB."""
+        scheduler = self.scheduler
+        enabled = scheduler.enabled()
+        length = len(scheduler.trace)
+        if scheduler.program_is_over():
+            if enabled and length < MOST_EVENTS + _MOST_EVENTS_AFTERWARDS:
+                return enabled
+            return self.end(Ending.COMPLETE)
+        if length >= MOST_EVENTS:
+            return self.end(Ending.ENDLESS)
+        if not enabled:
+            enabled = scheduler.next_timeouts()
+        return enabled or self.end(Ending.DEADLOCK)
+
+    def end(self, ending: Ending) -> list[int]:
+        """End the execution."""
+        self.ending = ending
+        self.scheduler.stop()
+        return []
+
+
+STOP: Final = HUB
+"""What ``choose`` returns when the execution has been ended."""

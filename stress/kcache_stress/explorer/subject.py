@@ -1,0 +1,85 @@
+"""An implementation inside a sandbox, ready to be explored."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcache_model.target import Target, TargetError, make_target
+
+from ..loading import load_target
+from .granularity import Granularity
+from .sandbox import CannotExploreError, Roots, Sandbox
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A target and its sandbox.
+
+    Attributes:
+        target: makes Indexers from the instrumented copy of the modules.
+        sandbox: where they live.
+        granularity: where their threads may be switched.
+    """
+
+    target: Target
+    sandbox: Sandbox
+    granularity: Granularity
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight characters that change when the instrumented sources do."""
+        digest = hashlib.sha256()
+        for path, source in sorted(self.sandbox.sources.items()):
+            digest.update(Path(path).name.encode() + b"\0" + source + b"\0")
+        return digest.hexdigest()[:8]
+
+
+def load_subject(
+    spec: str, *, instrument: Iterable[str] = (), granularity: Granularity = Granularity.FREE
+) -> Subject:
+    """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``, instrumented.
+
+    Args:
+        spec: the name of the target.
+        instrument: further packages to instrument beside the target's own.
+        granularity: where threads may be switched.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: it cannot be scheduled.
+    """
+    real = load_target(spec)
+    location, _, name = spec.rpartition(":")
+    file = Path(location).resolve() if location.endswith(".py") else None
+    packages = {*instrument} if file else {location.partition(".")[0], *instrument}
+    roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
+    sandbox = Sandbox(roots, granularity)
+    try:
+        module = sandbox.load(file or location)
+    except (TargetError, CannotExploreError):
+        raise
+    except Exception as error:
+        raise CannotExploreError(f"its modules cannot be loaded a second time: {error!r}") from error
+    found: object = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not sandbox.sources:
+        raise CannotExploreError(f"{location} has no Python source")
+    target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
+    return Subject(target, sandbox, granularity)
+
+
+def _folder_of_loose_module(name: str) -> Path | None:
+    """The folder of a module that belongs to no package: what lies beside it is part of the same program."""
+    if "." in name or name in sys.builtin_module_names:
+        return None
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None or spec.submodule_search_locations is not None:
+        return None
+    folder = Path(spec.origin).parent
+    return None if "site-packages" in folder.parts else folder

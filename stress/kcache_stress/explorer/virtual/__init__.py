@@ -1,0 +1,1 @@
+"""Virtual threads, and the standard library's threading on top of them."""

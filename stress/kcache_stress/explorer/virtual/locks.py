@@ -1,0 +1,192 @@
+"""Virtual locks: what ``_thread.lock`` and ``_thread.RLock`` are to real threads."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from ..events import ACQUIRE, QUERY, RELEASE, TRY
+from .scheduler import Scheduler, Timed
+
+_LONGEST_TIMEOUT = float(2**53)
+
+
+class VirtualLock:
+    """``_thread.lock``: not re-entrant, may be released by any thread.
+
+    Attributes:
+        free: whether nobody holds it.
+        owner: number of the thread that took it; meaningful while it is not free.
+    """
+
+    __slots__ = ("__weakref__", "free", "owner")
+    scheduler: Scheduler  # given by the subclass that a sandbox makes
+
+    def __init__(self) -> None:
+        self.free = True
+        self.owner = -1
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it; see ``_thread.lock.acquire``."""
+        scheduler = self.scheduler
+        if blocking and timeout == -1:
+            if scheduler.live and not scheduler.aborting:
+                scheduler.point(ACQUIRE, self, self)
+            elif not self.free:
+                scheduler.wait_idle(ACQUIRE, self)
+        elif not self._acquire_or_give_up(blocking, timeout):
+            return False
+        self.free = False
+        self.owner = scheduler.current
+        return True
+
+    __enter__ = acquire
+    acquire_lock = acquire
+
+    def release(self) -> None:
+        """Give it back.
+
+        Raises:
+            RuntimeError: nobody holds it.
+        """
+        scheduler = self.scheduler
+        if scheduler.live and not scheduler.aborting:
+            scheduler.point(RELEASE, self, None)
+        if self.free and not scheduler.aborting:
+            raise RuntimeError("release unlocked lock")
+        self.free = True
+
+    release_lock = release
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def locked(self) -> bool:
+        """Whether somebody holds it."""
+        if self.scheduler.live:
+            self.scheduler.point(QUERY, self, None)
+        return not self.free
+
+    locked_lock = locked
+
+    def _at_fork_reinit(self) -> None:
+        self.free = True
+
+    def _acquire_or_give_up(self, blocking: bool, timeout: float) -> bool:
+        scheduler = self.scheduler
+        _check_timeout(blocking, timeout)
+        if blocking and timeout != 0:
+            timed = Timed(scheduler, self, scheduler.now + timeout)
+            if scheduler.live and not scheduler.aborting:
+                scheduler.point_timed(self, timed)
+            elif not self.free:
+                scheduler.wait_idle(TRY, self, timed.deadline)
+        elif scheduler.live:
+            scheduler.point(TRY, self, None)
+        return self.free
+
+
+class VirtualRLock:
+    """``_thread.RLock``: may be taken again by the thread that holds it.
+
+    Attributes:
+        free: whether nobody holds it.
+        owner: number of the thread that holds it.
+        count: how often it holds it.
+    """
+
+    __slots__ = ("__weakref__", "count", "free", "owner")
+    scheduler: Scheduler
+
+    def __init__(self) -> None:
+        self.free = True
+        self.owner = -1
+        self.count = 0
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it; see ``_thread.RLock.acquire``."""
+        scheduler = self.scheduler
+        if not self.free and self.owner == scheduler.current:
+            self.count += 1
+            return True
+        if blocking and timeout == -1:
+            if scheduler.live and not scheduler.aborting:
+                scheduler.point(ACQUIRE, self, self)
+            elif not self.free:
+                scheduler.wait_idle(ACQUIRE, self)
+        elif not self._acquire_or_give_up(blocking, timeout):
+            return False
+        self.free = False
+        self.owner = scheduler.current
+        self.count = 1
+        return True
+
+    __enter__ = acquire
+
+    def release(self) -> None:
+        """Give it back once.
+
+        Raises:
+            RuntimeError: the calling thread does not hold it.
+        """
+        scheduler = self.scheduler
+        if self.free or self.owner != scheduler.current:
+            if scheduler.aborting:
+                return
+            raise RuntimeError("cannot release un-acquired lock")
+        if self.count == 1:
+            if scheduler.live and not scheduler.aborting:
+                scheduler.point(RELEASE, self, None)
+            self.free = True
+        self.count -= 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def locked(self) -> bool:
+        """Whether somebody holds it (Python 3.14)."""
+        if self.scheduler.live:
+            self.scheduler.point(QUERY, self, None)
+        return not self.free
+
+    def _is_owned(self) -> bool:
+        return not self.free and self.owner == self.scheduler.current
+
+    def _recursion_count(self) -> int:
+        return self.count if self._is_owned() else 0
+
+    def _release_save(self) -> tuple[int, int]:
+        """Give it back altogether; what :meth:`_acquire_restore` needs (used by ``threading.Condition``)."""
+        saved = self.count, self.owner
+        if not self._is_owned():
+            raise RuntimeError("cannot release un-acquired lock")
+        self.count = 1
+        self.release()
+        return saved
+
+    def _acquire_restore(self, saved: tuple[int, int]) -> None:
+        if self.scheduler.aborting:
+            self.free = False
+            self.owner = self.scheduler.current
+        else:
+            self.acquire()
+        self.count = saved[0]
+
+    def _at_fork_reinit(self) -> None:
+        self.free, self.count = True, 0
+
+    _acquire_or_give_up = VirtualLock._acquire_or_give_up
+
+
+def _check_timeout(blocking: bool, timeout: float) -> None:
+    if not blocking and timeout != -1:
+        raise ValueError("can't specify a timeout for a non-blocking call")
+    if timeout < 0 and timeout != -1:
+        raise ValueError("timeout value must be a non-negative number")
+    if timeout > _LONGEST_TIMEOUT:
+        raise OverflowError("timeout value is too large")
+
+

@@ -1,0 +1,193 @@
+"""A virtual world: private copies of the standard library's modules about threads and time.
+
+Only the ``_thread`` level and the clock are our own. ``threading``, ``queue`` and ``concurrent.futures`` are the
+sources of the running Python, executed on top, so that a Condition, an Event or a Queue behaves exactly as it does in
+production.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.util
+import os
+import time
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from types import ModuleType
+from typing import Any
+
+from ..events import READ, TRY, WRITE
+from .locks import VirtualLock
+from .scheduler import HUB, MOST_PROGRAM_THREADS, NEVER, Aborted, Scheduler, Timed
+from .threads import make_thread_module
+
+THREADING_CLASSES = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
+"""The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
+
+PRIVATE_MODULES = (
+    "_thread",
+    "time",
+    "threading",
+    "_threading_local",
+    "queue",
+    "concurrent",
+    "concurrent.futures",
+    "concurrent.futures._base",
+    "concurrent.futures.thread",
+)
+"""The modules of a virtual world."""
+
+_EPOCH_SECONDS = 1_700_000_000.0
+
+Rewrite = Callable[[ast.Module, "frozenset[str] | None"], ast.Module]
+"""(tree, the only classes to instrument) -> instrumented tree."""
+
+
+class Clock:
+    """The virtual time of a scheduler; an object, so that accesses to it are events."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def read(self) -> float:
+        """Seconds since the execution began."""
+        self._scheduler.access(self, "now", READ)
+        return self._scheduler.now
+
+    def sleep(self, seconds: float) -> None:
+        """Wait until that much time has passed, which others may use."""
+        scheduler = self._scheduler
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        timed = Timed(scheduler, NEVER, scheduler.now + seconds)
+        if scheduler.live:
+            scheduler.point_timed(self, timed)
+            scheduler.access(self, "now", WRITE)
+        elif scheduler.current == HUB:
+            scheduler.now += seconds
+        else:
+            scheduler.wait_idle(TRY, NEVER, timed.deadline)
+
+
+def make_time_module(scheduler: Scheduler) -> ModuleType:
+    """A module that stands in for ``time``."""
+    clock = Clock(scheduler)
+
+    def nanoseconds(read: Callable[[], float]) -> Callable[[], int]:
+        return lambda: int(read() * 1_000_000_000)
+
+    def wall() -> float:
+        return _EPOCH_SECONDS + clock.read()
+
+    module = ModuleType("time")
+    module.__dict__.update({name: value for name, value in vars(time).items() if not name.startswith("__")})
+    module.__dict__.update(
+        sleep=clock.sleep,
+        time=wall,
+        monotonic=clock.read,
+        perf_counter=clock.read,
+        time_ns=nanoseconds(wall),
+        monotonic_ns=nanoseconds(clock.read),
+        perf_counter_ns=nanoseconds(clock.read),
+    )
+    return module
+
+
+class World:
+    """The private modules, made when they are first asked for.
+
+    Args:
+        scheduler: runs the threads.
+        rewrite: instruments a module; ``None`` leaves them as they are.
+        hooks: the names that instrumented code needs.
+    """
+
+    def __init__(self, scheduler: Scheduler, rewrite: Rewrite | None, hooks: dict[str, object]) -> None:
+        self.scheduler = scheduler
+        self._rewrite = rewrite
+        self._hooks = hooks
+        self._made = {"_thread": make_thread_module(scheduler), "time": make_time_module(scheduler)}
+
+    def module(self, name: str) -> ModuleType:
+        """The private copy of one of :data:`PRIVATE_MODULES`."""
+        found = self._made.get(name)
+        return found if found is not None else self._make(name)
+
+    def forget_threads(self) -> None:
+        """Drop the threads that the copy of ``threading`` still knows from an execution that was given up."""
+        threading = self._made.get("threading")
+        if threading is not None:
+            known = MOST_PROGRAM_THREADS + 1
+            if len(threading._active) > known:
+                for ident in list(threading._active)[known:]:
+                    del threading._active[ident]
+            threading._limbo.clear()
+
+    def _make(self, name: str) -> ModuleType:
+        parent, _, child = name.rpartition(".")
+        spec = PathFinder.find_spec(name, self.module(parent).__path__ if parent else None)
+        assert spec is not None
+        module = self._made[name] = importlib.util.module_from_spec(spec)
+        if parent:
+            setattr(self.module(parent), child, module)
+        if name == "concurrent":
+            return module
+        assert spec.origin is not None
+        with open(spec.origin, encoding="utf-8") as file:
+            tree = ast.parse(file.read(), spec.origin)
+        if self._rewrite is not None and name != "_threading_local":
+            tree = self._rewrite(tree, THREADING_CLASSES if name == "threading" else None)
+        module.__dict__.update(self._hooks)
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
+        with _no_fork_hooks():
+            exec(compile(tree, spec.origin, "exec"), module.__dict__)
+        if name == "threading":
+            self._introduce_program_threads(module)
+            module.__dict__["excepthook"] = self._note_failure
+        if name == "queue":
+            module.SimpleQueue = module._PySimpleQueue  # type: ignore[attr-defined]
+        return module
+
+    def _introduce_program_threads(self, threading: Any) -> None:
+        """Let ``current_thread`` know the threads of programs once and for all: each execution is to do the same."""
+        if hasattr(threading, "_DeleteDummyThreadOnDel"):
+            threading._DeleteDummyThreadOnDel = lambda _: None
+        for number in range(MOST_PROGRAM_THREADS):
+            self.scheduler.current = number
+            threading.current_thread()
+        self.scheduler.current = HUB
+
+    def _note_failure(self, failed: Any) -> None:
+        """What ``threading.excepthook`` prints in production: an exception that ended a thread."""
+        if not isinstance(failed.exc_value, (Aborted, SystemExit)):
+            self.scheduler.failures.append(failed.exc_value)
+
+    def _import(
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        package = (globals or {}).get("__package__") or ""
+        full = f"{package}.{name}".rstrip(".") if level else name
+        if full not in PRIVATE_MODULES:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        found = self.module(full)
+        for child in fromlist or ():
+            if f"{full}.{child}" in PRIVATE_MODULES:
+                self.module(f"{full}.{child}")
+        return found if fromlist else self.module(full.partition(".")[0])
+
+
+class _no_fork_hooks:  # noqa: N801 - a context manager
+    """The virtual locks of the copies are no business of a real fork."""
+
+    def __enter__(self) -> None:
+        self._real = getattr(os, "register_at_fork", None)
+        if self._real is not None:
+            os.register_at_fork = lambda **_: None  # type: ignore[assignment]
+
+    def __exit__(self, *_: object) -> None:
+        if self._real is not None:
+            os.register_at_fork = self._real
+
+
+__all__ = ["PRIVATE_MODULES", "THREADING_CLASSES", "VirtualLock", "World"]

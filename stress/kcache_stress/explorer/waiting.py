@@ -1,0 +1,80 @@
+"""Who waits for what, held by whom, at which line: the explanation of a deadlock."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from types import FrameType
+
+from .events import ACQUIRE, JOIN
+from .virtual.locks import VirtualLock, VirtualRLock
+from .virtual.scheduler import Scheduler, VirtualThread
+
+_INSIDE = (os.path.dirname(__file__) + os.sep,)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One thread that cannot go on.
+
+    Attributes:
+        thread: its number.
+        what: what it waits for.
+        where: ``file:line`` of the call, outside the standard library's threading.
+        holder: the thread that holds what it waits for; ``None`` if nobody does.
+    """
+
+    thread: int
+    what: str
+    where: str
+    holder: int | None
+
+
+def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
+    """All threads that have not ended, and what each waits for."""
+    names: dict[int, str] = {}
+    return tuple(
+        _wait(thread, names) for thread in scheduler.threads.values() if not thread.finished
+    )
+
+
+def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
+    """Threads of which each waits for what the next one holds; empty if there are none."""
+    holder = {wait.thread: wait.holder for wait in found}
+    for start in holder:
+        path = [start]
+        while (following := holder.get(path[-1])) is not None:
+            if following in path:
+                return tuple(path[path.index(following) :])
+            path.append(following)
+    return ()
+
+
+def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
+    kind, obj, _ = thread.pending or (ACQUIRE, None, None)
+    where, in_condition = _place(thread)
+    holder = None
+    if isinstance(obj, (VirtualLock, VirtualRLock)) and not obj.free:
+        holder = obj.owner
+    if kind == JOIN:
+        return Wait(thread.number, "the end of a thread", where, None)
+    if in_condition and isinstance(obj, VirtualLock):
+        return Wait(thread.number, "a notification that never comes", where, None)
+    name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")
+    return Wait(thread.number, name, where, holder)
+
+
+def _place(thread: VirtualThread) -> tuple[str, bool]:
+    """``file:line`` of the innermost frame of the target, and whether it is waiting in a Condition."""
+    running = thread.greenlet
+    frame: FrameType | None = running.gr_frame if running is not None else None
+    in_condition = False
+    while frame is not None:
+        file = frame.f_code.co_filename
+        name = os.path.basename(file)
+        if name in ("threading.py", "queue.py") and "site-packages" not in file:
+            in_condition = in_condition or frame.f_code.co_name == "wait"
+        elif not file.startswith(_INSIDE):
+            return f"{name}:{frame.f_lineno} in {frame.f_code.co_name}", in_condition
+        frame = frame.f_back
+    return "?", in_condition
