@@ -151,7 +151,7 @@ return l.append(1, 2)
 ---
 return l.nothing(1)
 ---
-1()
+return o()
 ---
 return (1).real()
 ---
@@ -159,7 +159,8 @@ def f(): raise ValueError("x")
 try:
     f()
 except* ValueError as group:
-    return repr(group)
+    x = repr(group)
+return x
 ---
 with note(o) as o.x: pass
 ---
@@ -181,7 +182,9 @@ g = gen()
 out = [next(g), g.send("sent"), *g]
 return out
 ---
-def gen(): yield from (x for x in l if (yield x))
+def gen():
+    x = yield from (x for x in l if x)
+    return [(yield x), (yield 2)]
 return list(gen())
 ---
 n = 0
@@ -398,6 +401,7 @@ PREAMBLE = """from __future__ import annotations as _annotations
 class O:
     def __init__(self): self.x = 0; self.l = None
     def spoil(self): self.x = self.l = 1
+    def __repr__(self): return "O()"
 def main():
     o, d, l = O(), {"k": 1, "j": 2}, [1, 2, 3]
     o.l = l
@@ -447,6 +451,7 @@ ATOMS = st.one_of(
     NAMES,
     st.sampled_from(["o.x", "o.l", "d['k']", "l[0]", "l[-1]", "1", "0", "'k'", "[]", "[1, 2]", "{}", "()", "None"]),
 )
+OPERATORS = st.sampled_from(["+", "-", "*", "|", "==", "<", "in", "not in", "and", "or", "is"])
 
 
 def _combine(inner):
@@ -611,7 +616,7 @@ def test_contextlib():
         for name in "ab":
             stack.enter_context(manager(name))
         stack.callback(log.append, "callback")
-        1 / 0
+        raise ZeroDivisionError
     assert log == ["a", "b", "callback", "/b", "/a"]
 
 

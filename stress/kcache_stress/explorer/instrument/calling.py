@@ -204,7 +204,9 @@ class Calls(Expressions):
 
     def _unpacked(self, node: ast.Call) -> ast.expr:
         """Rewrite a call with star-arguments: positional ones become one tuple, as Python makes it itself."""
-        positional = ast.Tuple(self.expressions(node.args), ast.Load())
+        positional: ast.expr = ast.Tuple(self.expressions(node.args), ast.Load())
+        if len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
+            positional = self.consumed(node.args[0].value)
         function = self.expression(node.func)
         keywords = [
             self.consumed(keyword.value) if keyword.arg is None else self.expression(keyword.value)

@@ -71,6 +71,7 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
     """Make the hooks; `modules` are the names of the instrumented modules."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain = accesses.methods.get, accesses.learn, PLAIN
+    sequences = frozenset({tuple, list})
     class_effects: dict[type, int] = {}
     class_attributes: dict[type, dict[str, Any]] = {}
     function, bound, built_in = types.FunctionType, types.MethodType, types.BuiltinFunctionType
@@ -206,8 +207,8 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         else:
             call(callee, *arguments)
 
-    def unpacked(callee: Any, positional: tuple[Any, ...], *keywords: Any) -> None:
-        """Handle a call with star-arguments."""
-        call(callee, *positional, *keywords)
+    def unpacked(callee: Any, positional: Any, *keywords: Any) -> None:
+        """Handle a call with star-arguments; an iterator must not be consumed before the call itself does it."""
+        call(callee, *(positional if type(positional) in sequences else ()), *keywords)
 
     return {"_kc_method": method, "_kc_call": call, "_kc_unpacked": unpacked}
