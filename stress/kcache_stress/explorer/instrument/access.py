@@ -3,10 +3,12 @@
 import types
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from gc import get_referents
 from typing import Any, Final
 
 from .beneath import METHOD_TYPES, beneath
 from .tables import (
+    CONTAINERS,
     DEFAULTS,
     IMMUTABLE,
     INDEXED,
@@ -74,16 +76,17 @@ def slot_of(key: object) -> object:
 def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     """Make the hooks; they close over local names because that is the fastest way to reach them."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
-    known, learn, plain = accesses.methods.get, accesses.learn, PLAIN
+    known, learn, plain, native = accesses.methods.get, accesses.learn, PLAIN, frozenset(CONTAINERS)
 
     def read(item: object) -> None:
         """Use all of `item`: truth, length, text, unpacking."""
         kind = type(item)
-        if kind not in quiet:
-            if known(kind):
-                report(item, None, 0)
-            else:
-                touch(item)
+        if kind in native:
+            report(item, None, 0)
+        elif kind in VIEWS:
+            report(get_referents(item)[0], None, 0)
+        elif kind not in quiet:
+            touch(item)
 
     def pair(left: object, right: object) -> None:
         read(left)
@@ -128,16 +131,25 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         report(item, slot, 1)
 
     def getitem(item: object, key: object) -> None:
-        subscript(item, key, "__getitem__")
+        if type(item) is dict:
+            report(item, key if type(key) in plain else slot_of(key), 0)
+        else:
+            subscript(item, key, "__getitem__")
 
     def setitem(item: object, key: object) -> None:
-        subscript(item, key, "__setitem__")
+        if type(item) is dict:
+            report(item, key if type(key) in plain else slot_of(key), 1)
+        else:
+            subscript(item, key, "__setitem__")
 
     def delitem(item: object, key: object) -> None:
         subscript(item, key, "__delitem__")
 
     def contains(key: object, item: object) -> None:
         kind = type(item)
+        if kind is dict or kind is set:
+            report(item, key if type(key) in plain else slot_of(key), 0)
+            return
         methods = known(kind)
         if methods is None:
             methods = learn(kind)
@@ -166,6 +178,10 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def iterate(item: Any) -> Any:
         """Start a loop: the start and the first step are one access."""
         kind = type(item)
+        if kind in VIEWS:
+            container = get_referents(item)[0]
+            report(container, None, 0)
+            return single(iter(item), container)
         if kind in quiet:
             return item
         methods = known(kind)

@@ -11,8 +11,10 @@ from .names import (
     AFTER,
     ATTRIBUTE,
     CALL,
+    CALL1,
     LOCALS,
     METHOD,
+    METHOD1,
     NEXT,
     READ,
     SETATTRIBUTE,
@@ -137,11 +139,13 @@ class Calls(Expressions):
         if name not in METHOD_NAMES and not stored and not watched:
             return self._again(node, self.expression(function), arguments)
         atoms = all(isinstance(argument, ast.Name | ast.Constant) for argument in arguments)
-        if not atoms or self.attribute_report(function.attr) is not None:
+        known_name = name in METHOD_NAMES or not stored
+        if not (atoms and known_name) or self.attribute_report(function.attr) is not None:
             return self._plain(node, arguments)
 
         def hook(of: Atoms) -> ast.expr:
-            return build.call(METHOD, of[0], ast.Constant(name), *self._shown(node, of[1:]))
+            shown = self._shown(node, of[1:])
+            return build.call(METHOD1 if len(shown) == 1 else METHOD, of[0], ast.Constant(name), *shown)
 
         guarded = self.context.guard(
             [self.expression(function.value), *arguments],
@@ -196,7 +200,7 @@ class Calls(Expressions):
             arguments = self._arguments(node)
         guarded = self.context.guard(
             [self.expression(node.func), *arguments],
-            lambda of: build.call(CALL, of[0], *self._shown(node, of[1:])),
+            lambda of: build.call(CALL1 if len(of) == 2 and node.args else CALL, of[0], *self._shown(node, of[1:])),
             lambda of: self._again(node, of[0], of[1:]),
             embed=self._shows_all(node),
         )

@@ -11,7 +11,7 @@ import operator
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .access import Accesses, slot_of
 from .beneath import beneath
@@ -67,11 +67,19 @@ def _class_effect(kind: type, modules: set[str]) -> int:
     return _NOTHING
 
 
+def _instance_variables(item: object) -> dict[str, Any]:
+    try:
+        return cast(dict[str, Any], object.__getattribute__(item, "__dict__"))
+    except AttributeError:
+        return {}
+
+
 def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[..., Any]]:
     """Make the hooks; `modules` are the names of the instrumented modules."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain = accesses.methods.get, accesses.learn, PLAIN
     sequences = frozenset({tuple, list})
+    module = types.ModuleType
     class_effects: dict[type, int] = {}
     class_attributes: dict[type, dict[str, Any]] = {}
     function, bound, built_in = types.FunctionType, types.MethodType, types.BuiltinFunctionType
@@ -172,8 +180,7 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
             if name not in attributes:
                 attributes[name] = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
             found = attributes[name]
-            with contextlib.suppress(AttributeError):
-                found = object.__getattribute__(item, "__dict__").get(name, found)
+            found = _instance_variables(item).get(name, found)
             if type(found) is types.MemberDescriptorType:
                 return found.__get__(item, kind)
         return found.__func__ if type(found) in (staticmethod, classmethod) else found
@@ -183,14 +190,38 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         methods = known(kind)
         if methods is None:
             methods = learn(kind)
-        access = methods.get(name)
-        if access is None:
+        if name not in methods:
             other(item, name, arguments)
-        elif access & (KEYED | WRITE) == access and arguments:
-            key = arguments[0]
-            report(item, (key if type(key) in plain else slot_of(key)) if access & KEYED else None, access & WRITE)
         else:
-            perform(item, access, arguments)
+            perform(item, methods[name], arguments)
+
+    def method1(item: Any, name: str, key: Any) -> None:
+        """Do the same for the most frequent number of arguments."""
+        methods = known(type(item))
+        if methods is None or name not in methods:
+            method(item, name, key)
+            return
+        access = methods[name]
+        if access <= WRITE:
+            report(item, None, access)
+        elif access <= KEYED | WRITE:
+            report(item, key if type(key) in plain else slot_of(key), access & WRITE)
+        else:
+            perform(item, access, (key,))
+
+    def call1(callee: Any, argument: Any) -> None:
+        """Call something with one argument: mostly there is nothing to report."""
+        kind = type(callee)
+        if kind is function:
+            if type(argument) in quiet or HOOK_MARK in callee.__globals__:
+                return
+        elif type(argument) in quiet and (
+            (kind is built_in and type(callee.__self__) is module)
+            or (kind is bound and type(callee.__func__) is function)
+            or kind is type
+        ):
+            return
+        call(callee, argument)
 
     def other(item: Any, name: str, arguments: tuple[Any, ...]) -> None:
         """Handle a method call on something that is no container."""
@@ -211,4 +242,10 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         """Handle a call with star-arguments; an iterator must not be consumed before the call itself does it."""
         call(callee, *(positional if type(positional) in sequences else ()), *keywords)
 
-    return {"_kc_method": method, "_kc_call": call, "_kc_unpacked": unpacked}
+    return {
+        "_kc_method": method,
+        "_kc_method1": method1,
+        "_kc_call": call,
+        "_kc_call1": call1,
+        "_kc_unpacked": unpacked,
+    }

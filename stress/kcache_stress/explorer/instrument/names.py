@@ -31,7 +31,9 @@ NEXT: Final = "_kc_next"
 ATTRIBUTE: Final = "_kc_attribute"
 SETATTRIBUTE: Final = "_kc_setattribute"
 METHOD: Final = "_kc_method"
+METHOD1: Final = "_kc_method1"
 CALL: Final = "_kc_call"
+CALL1: Final = "_kc_call1"
 UNPACKED: Final = "_kc_unpacked"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
