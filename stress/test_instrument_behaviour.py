@@ -498,7 +498,7 @@ def _compound(inner):
         st.tuples(body, body).map(
             lambda t: f"try:\n{_indent(t[0])}\nexcept TypeError as b:\n{_indent(t[1])}\n    b = 0"
         ),
-        body.map(lambda t: f"def inner():\n    nonlocal a\n    tick()\n{_indent(t)}\ninner()"),
+        body.map(lambda t: f"def inner():\n    nonlocal a, b\n    tick()\n{_indent(t)}\ninner()"),
     )
 
 

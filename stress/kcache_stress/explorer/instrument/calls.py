@@ -28,6 +28,7 @@ from .tables import (
     SILENT,
     VIEWS,
     WRITE,
+    Methods,
     native_methods_of,
 )
 
@@ -81,26 +82,34 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
     sequences = frozenset({tuple, list})
     module = types.ModuleType
     class_effects: dict[type, int] = {}
+    natives: dict[type, Methods] = {}
     class_attributes: dict[type, dict[str, Any]] = {}
     function, bound, built_in = types.FunctionType, types.MethodType, types.BuiltinFunctionType
     wrapper, descriptors = types.MethodWrapperType, (types.MethodDescriptorType, types.WrapperDescriptorType)
 
     def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
         """Report what a method of the container `item` does, as the table of its type says."""
-        if access & SILENT:
-            return
+        if access <= WRITE:
+            report(item, None, access)
+        elif access <= KEYED | WRITE:
+            slot: object = None
+            if arguments:
+                slot = arguments[0] if type(arguments[0]) in plain else slot_of(arguments[0])
+            report(item, slot, access & WRITE)
+        elif not access & SILENT:
+            perform_rarely(item, access, arguments)
+
+    def perform_rarely(item: Any, access: int, arguments: tuple[object, ...]) -> None:
         if access & CONSUMES:
             for argument in arguments:
                 if argument is not item:
                     touch(argument)
         slot: object = None
-        if arguments:
-            if access & KEYED:
-                slot = slot_of(arguments[0])
-                if access & DEFAULTS and arguments[0] not in item:
-                    access |= WRITE
-            elif access & INDEXED and type(arguments[0]) is int:
-                slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
+        if arguments and access & DEFAULTS:
+            slot = slot_of(arguments[0])
+            access |= arguments[0] not in item
+        elif arguments and access & INDEXED and type(arguments[0]) is int:
+            slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
         report(item, slot, access & WRITE)
 
     def hand_over(arguments: tuple[object, ...], effect: int) -> None:
@@ -126,15 +135,14 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
                 hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
         elif kind is built_in or kind is wrapper:
             owner = callee.__self__
-            methods = known(type(owner))
+            # for `super().get(key)` too, which is the method of C although the class has one of its own
+            methods = natives.get(type(owner))
             if methods is None:
-                methods = learn(type(owner))
-            if methods:
-                # `super().get(key)`: the method of C, although the class has one of its own
-                access = (native_methods_of(type(owner)) or methods).get(callee.__name__)
-                if access is not None:
-                    perform(owner, access, arguments)
-                    return
+                methods = natives[type(owner)] = native_methods_of(type(owner)) or {}
+            name = callee.__name__
+            if name in methods:
+                perform(owner, methods[name], arguments)
+                return
             if arguments and callee not in _SILENT:
                 if callee is next:
                     _advance(arguments[0])
