@@ -127,7 +127,10 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
 
     def call(callee: Any, *arguments: Any) -> None:
         kind = type(callee)
-        if kind is function or kind is bound:
+        if kind is function:
+            if HOOK_MARK not in callee.__globals__ and arguments:
+                hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
+        elif kind is bound:
             namespace = getattr(callee, "__globals__", None)
             if namespace is None:
                 call(callee.__func__, callee.__self__, *arguments)
