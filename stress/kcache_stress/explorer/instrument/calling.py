@@ -208,9 +208,10 @@ class Calls(Expressions):
 
     def _unpacked(self, node: ast.Call) -> ast.expr:
         """Rewrite a call with star-arguments: positional ones become one tuple, as Python makes it itself."""
-        positional: ast.expr = ast.Tuple(self.expressions(node.args), ast.Load())
         if len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             positional = self.consumed(node.args[0].value)
+        else:
+            positional = ast.Tuple(self.expressions(node.args), ast.Load())
         function = self.expression(node.func)
         keywords = [
             self.consumed(keyword.value) if keyword.arg is None else self.expression(keyword.value)
