@@ -101,15 +101,15 @@ class Driver:
             method = getattr(self.indexer, operation.name.value)
         except Exception as error:
             method = _raiser(error)
-        return Prepared(operation, method, self._arguments(operation))
+        return Prepared(operation, method, self.arguments(operation))
 
     def outcome(self, prepared: Prepared, result: object) -> Outcome:
         """The outcome of a call that returned ``result``; what was passed or returned is cleared afterwards."""
         name = prepared.operation.name
         value = self._value(name, result)
         if name in (OperationName.REPLACE, OperationName.ADD_INDEXERS):
-            _spoil(prepared.arguments[0])
-        _spoil(result)
+            spoil(prepared.arguments[0])
+        spoil(result)
         return returned(value)
 
     def outcome_of_error(self, error: BaseException) -> Outcome:
@@ -137,7 +137,8 @@ class Driver:
             thing = self._things[item.stamp] = materialise(item)
         return thing
 
-    def _arguments(self, operation: Operation) -> tuple[object, ...]:
+    def arguments(self, operation: Operation) -> tuple[object, ...]:
+        """What the method is called with; lists and dicts among it are new."""
         match operation.name:
             case OperationName.ADD | OperationName.UPDATE | OperationName.DELETE:
                 return (self._given(operation),)
@@ -238,7 +239,8 @@ def _raiser(error: BaseException) -> Callable[..., object]:
     return fail
 
 
-def _spoil(container: object) -> None:
+def spoil(container: object) -> None:
+    """Clear what was given to or got from an Indexer, as a rude caller would."""
     if isinstance(container, (list, dict, set)):
         with contextlib.suppress(Exception):  # a frozen list is as good as a new one
             container.clear()

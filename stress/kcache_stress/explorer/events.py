@@ -22,6 +22,7 @@ TRY = 3
 QUERY = 4
 """Asking whether a lock is held."""
 RELEASE = 5
+"""Giving a lock back; the slot says whether anybody held it."""
 SPAWN = 6
 """Starting a thread; the object is its handle, the slot its number."""
 JOIN = 7
@@ -57,7 +58,7 @@ def location(obj: object, slot: object) -> object:
 def are_dependent(pending: Pending, event: Event) -> bool:
     """Whether executing ``event`` first may change what ``pending`` does, or the other way round.
 
-    ACQUIRE and RELEASE of one lock are never both possible, except where a thread releases what another holds.
+    ACQUIRE and RELEASE of one lock can both be possible: where a thread releases what it does not hold.
     """
     kind, obj, slot = pending
     _, other_kind, other, other_slot = event
@@ -67,6 +68,6 @@ def are_dependent(pending: Pending, event: Event) -> bool:
         return False
     if kind <= WRITE:
         return other_kind <= WRITE and kind + other_kind > 0 and location(obj, slot) == location(other, other_slot)
-    if JOIN in (kind, other_kind) or (kind in (ACQUIRE, RELEASE) and other_kind == RELEASE):
+    if JOIN in (kind, other_kind):
         return False
     return not (kind == QUERY and other_kind == QUERY)

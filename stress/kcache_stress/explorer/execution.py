@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kcache_model.driver import Driver, Prepared
+from kcache_model.driver import Driver
 from kcache_model.invariants import broken_rules
 from kcache_model.objects import Thing
 from kcache_model.operations import Operation, OperationName
@@ -13,6 +13,7 @@ from kcache_model.outcomes import Outcome, error_text
 from kcache_model.program import Program
 
 from ..workload import final_reads
+from .calls import Call, Calls
 from .events import Trace
 from .strategies.interface import Ending, Strategy
 from .subject import Subject
@@ -38,6 +39,8 @@ class Execution:
         failures: what ended threads of the target.
         waits: who waits for what, if it ended in a deadlock.
         timeouts_withheld: whether a wait might have timed out earlier.
+        preemptions: how often a thread was left that could have gone on.
+        broken: the invariants that do not hold afterwards; to be asked before the next execution.
     """
 
     ending: Ending
@@ -50,6 +53,7 @@ class Execution:
     failures: tuple[str, ...] = ()
     waits: tuple[Wait, ...] = ()
     timeouts_withheld: bool = False
+    preemptions: int = 0
     broken: Callable[[], list[str]] = field(default=list, repr=False)
 
 
@@ -67,6 +71,9 @@ class Runner:
         self.final_reads: Sequence[Operation] = final_reads(program, subject.target)
         mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
         self._things: dict[str, Thing] | None = None if mutates else {}
+        self._prefix, *self._threads, self._final = (
+            Calls(operations, self._things) for operations in (program.prefix, *program.threads, self.final_reads)
+        )
 
     def run(self, strategy: Strategy) -> Execution:
         """Run the program once under ``strategy``; what the factory raises passes through.
@@ -79,10 +86,9 @@ class Runner:
         sandbox.reset(len(program.threads))
         try:
             driver = Driver(self.subject.target, program.indexes, program.semantics, things=self._things)
-            prefix = tuple(driver.run(operation) for operation in program.prefix)
+            prefix = self._one_by_one(driver, self._prefix)
             scheduler.settle()
-            calls = [[driver.prepare(operation) for operation in thread] for thread in program.threads]
-            log = [_Log(thread) for thread in calls]
+            log = [_Log(calls.prepare(driver)) for calls in self._threads]
             trace = scheduler.trace
             strategy.begin(scheduler)
             scheduler.explore([self._work(part, trace) for part in log], strategy.choose, _TIMEOUTS)
@@ -91,14 +97,18 @@ class Runner:
                 trace,
                 len(scheduler.threads),
                 [part.spans for part in log],
-                [[_outcome(driver, *record) for record in part.records] for part in log],
+                [
+                    [calls.outcome(driver, *record) for record in part.records]
+                    for calls, part in zip(self._threads, log, strict=True)
+                ],
                 prefix,
                 timeouts_withheld=scheduler.timeouts_withheld,
+                preemptions=scheduler.preemptions,
             )
             if execution.ending is Ending.DEADLOCK:
                 execution.waits = waits(scheduler)
             if execution.ending is Ending.COMPLETE:
-                execution.final = tuple(driver.run(operation) for operation in self.final_reads)
+                execution.final = self._one_by_one(driver, self._final)
                 execution.broken = lambda: _broken(driver, self.subject)
             execution.failures = tuple(error_text(error) for error in scheduler.failures)
             return execution
@@ -109,14 +119,29 @@ class Runner:
         """Unwind the last execution."""
         self.subject.sandbox.reset(len(self.program.threads))
 
+    def _one_by_one(self, driver: Driver, calls: Calls) -> tuple[Outcome, ...]:
+        """Make calls in the hub."""
+        outcomes = []
+        for call in calls.prepare(driver):
+            if calls.operations[call[0]].name is OperationName.MUTATE:
+                outcomes.append(driver.run(calls.operations[call[0]]))
+                continue
+            try:
+                result = call[1](*call[2])
+            except SetupDeadlockError:
+                raise
+            except BaseException as error:
+                outcomes.append(driver.outcome_of_error(error))
+            else:
+                outcomes.append(calls.outcome(driver, call, result, None))
+        return tuple(outcomes)
+
     def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
         def work() -> None:
             for call in log.calls:
-                function, arguments = call.function, call.arguments
                 begun = len(trace)
-                log.begun.append(begun)
                 try:
-                    result = function(*arguments)
+                    result = call[1](*call[2])
                 except Aborted:
                     raise
                 except BaseException as error:
@@ -131,17 +156,12 @@ class Runner:
 class _Log:
     """What one thread of the program has done."""
 
-    __slots__ = ("begun", "calls", "records", "spans")
+    __slots__ = ("calls", "records", "spans")
 
-    def __init__(self, calls: list[Prepared]) -> None:
+    def __init__(self, calls: list[Call]) -> None:
         self.calls = calls
-        self.records: list[tuple[Prepared, object, BaseException | None]] = []
+        self.records: list[tuple[Call, object, BaseException | None]] = []
         self.spans: list[tuple[int, int]] = []
-        self.begun: list[int] = []
-
-
-def _outcome(driver: Driver, call: Prepared, result: object, error: BaseException | None) -> Outcome:
-    return driver.outcome(call, result) if error is None else driver.outcome_of_error(error)
 
 
 def _broken(driver: Driver, subject: Subject) -> list[str]:

@@ -44,7 +44,10 @@ class _Location:
 
 
 class _Lock:
-    """The last event of each sort on a lock; -1 if there was none. Looks are the QUERYs, and the TRYs in vain, since."""
+    """The last event of each sort on a lock; -1 if there was none.
+
+    Looks are what has left the lock as it was since: QUERYs, TRYs in vain, RELEASEs of what nobody held.
+    """
 
     __slots__ = ("acquired", "looks", "released")
 
@@ -119,11 +122,11 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
         candidates, ordered = [lock.acquired], []
     elif kind == ACQUIRE:
         candidates, ordered = [lock.acquired, *lock.looks], [lock.released, *lock.looks]
-    elif kind == RELEASE:
+    elif kind == RELEASE and trace[position][3]:
         candidates = ordered = [lock.acquired, *lock.looks]
     elif kind == TRY and taken:
         candidates = ordered = [lock.acquired, lock.released, *lock.looks]
-    elif kind in (TRY, QUERY):
+    elif kind in (TRY, QUERY, RELEASE):
         candidates = ordered = [lock.acquired, lock.released]
         lock.looks.append(position)
     elif kind == JOIN:
@@ -132,7 +135,7 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
         return []
     if taken:
         lock.acquired, lock.looks = position, []
-    elif kind == RELEASE:
+    elif kind == RELEASE and trace[position][3]:
         lock.released, lock.looks = position, []
     racing = [
         other

@@ -84,7 +84,7 @@ class Sandbox:
     def __init__(self, roots: Roots, granularity: Granularity = Granularity.FREE) -> None:
         self.roots = roots
         self.granularity = granularity
-        self.scheduler = Scheduler()
+        self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
         self.sources: dict[str, bytes] = {}
         self.opaque: list[str] = []
         self._facts = Facts()

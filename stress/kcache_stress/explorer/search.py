@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .execution import Execution, Runner
+from .happens_before import HappensBefore
 from .judgement.judge import Problem, ProgramJudge
 from .strategies.interface import Coverage, Ending, Step, Strategy
 
@@ -35,8 +36,8 @@ class SearchResult:
         events: how many events they had.
         problem: the first thing found wrong.
         execution: the execution that showed it.
+        order: what happens before what in it, if the strategy knows.
         seconds: how long it took.
-        outcomes: everything that was observed, if asked for.
     """
 
     coverage: Coverage
@@ -44,6 +45,7 @@ class SearchResult:
     events: int
     problem: Problem | None = None
     execution: Execution | None = None
+    order: HappensBefore | None = None
     seconds: float = 0.0
 
 
@@ -86,7 +88,7 @@ def search(
                 problem = None if judge is None else judge.judge(execution, order)
                 if problem is not None:
                     seconds = time.monotonic() - began
-                    return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, seconds)
+                    return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, order, seconds)
             if not strategy.has_more():
                 coverage = strategy.coverage
                 if coverage is Coverage.EXHAUSTED and (is_cut or withheld):

@@ -44,10 +44,10 @@ def marks_in_order(execution: Execution) -> tuple[Mark, ...]:
     for thread, spans in enumerate(execution.spans):
         for span in spans:
             call += 1
-            first, last = _own_events(execution, thread, span)
-            if first < 0:
-                first = last = span[0] - 0.5
-            found += [(first, 0, call), (last, 1, -call)]
+            first, last = own_events(execution, thread, span)
+            # Without an event it happened, all of it, right before the next event of anybody.
+            begun, ended = (first, last) if first >= 0 else (span[0] - 0.5, span[0] - 0.5)
+            found += [(begun, 0, call), (ended, 1, -call)]
     return tuple(mark for _, _, mark in sorted(found))
 
 
@@ -60,8 +60,8 @@ def marks_by_need(execution: Execution, order: HappensBefore) -> Marks:
         own: list[tuple[Mark, int]] = []
         for span in spans:
             call += 1
-            first, last = _own_events(execution, thread, span, order.visible)
-            own += [(call, int(first)), (-call, int(last))]
+            first, last = own_events(execution, thread, span, order.visible)
+            own += [(call, first), (-call, last)]
         marks.append(own)
     needs = []
     for thread in range(threads):
@@ -123,10 +123,10 @@ def linear_extensions(marks: Marks, start: S, follow: Callable[[S, Mark], S | No
             yield order, state
 
 
-def _own_events(
+def own_events(
     execution: Execution, thread: int, span: tuple[int, int], visible: Sequence[int] | None = None
-) -> tuple[float, float]:
-    """First and last event of the thread within the span; (-1, -1) if there are none."""
+) -> tuple[int, int]:
+    """First and last event of the thread within the span, of those that are visible; (-1, -1) if there are none."""
     trace = execution.trace
     first = last = -1
     for position in range(*span):

@@ -7,9 +7,10 @@ stretches of independent events do not drown the few choices that matter.
 from __future__ import annotations
 
 import random
+from math import log
 
-from ..events import are_dependent
 from ..happens_before import HappensBefore
+from ..virtual.scheduler import FOREVER
 from .interface import STOP, Coverage, Step, Strategy
 
 
@@ -26,34 +27,52 @@ class PartialOrderSampling(Strategy):
         super().__init__()
         self._random = random.Random(seed).random
         self._priorities: dict[int, float] = {}
+        self._watched: dict[int, list[int]] = {}
 
     def choose(self, running: int) -> int:
-        """The thread whose next event has the highest priority."""
+        """The thread whose next event has the highest priority, for as long as its draws stay above all others.
+
+        Each event of the running thread has a priority of its own. How many of them in a row beat the best of the
+        others is a matter of one draw; a race with what another one is about to do ends the row, for that one draws
+        again.
+        """
         scheduler = self.scheduler
         priorities = self._priorities
-        threads = scheduler.threads
-        trace = scheduler.trace
-        if trace and running >= 0:
-            last = trace[-1]
-            for number in priorities:
-                pending = threads[number].pending if number != last[0] else None
-                if pending is not None and are_dependent(pending, last):
-                    priorities[number] = self._random()
-            priorities[running] = self._random()
-        else:
+        if running < 0:
             priorities.clear()
         candidates = self.candidates()
         if not candidates:
             return STOP
-        scheduler.left = 1
-        best, chosen = -1.0, candidates[0]
+        random = self._random
+        if running >= 0:
+            priorities[running] = random()
+            watched = self._watched
+            if watched:
+                last = id(scheduler.trace[-1][2])
+                if last in watched:
+                    for number in watched[last]:
+                        priorities[number] = random()
+        best, second, chosen = -1.0, -1.0, candidates[0]
         for number in candidates:
             priority = priorities.get(number)
             if priority is None:
-                priority = priorities[number] = self._random()
+                priority = priorities[number] = random()
             if priority > best:
-                best, chosen = priority, number
+                best, second, chosen = priority, best, number
+            elif priority > second:
+                second = priority
+        scheduler.left = FOREVER if second < 0 else 1 + int(log(random()) / log(1 - second))
+        self._watch(chosen)
         return chosen
+
+    def _watch(self, chosen: int) -> None:
+        """Ask for a choice when ``chosen`` comes to what another thread is about to do."""
+        watched: dict[int, list[int]] = {}
+        for number, thread in self.scheduler.threads.items():
+            pending = thread.pending
+            if number != chosen and pending is not None and not thread.finished:
+                watched.setdefault(id(pending[1]), []).append(number)
+        self._watched = self.scheduler.watched = watched
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Nothing to learn."""

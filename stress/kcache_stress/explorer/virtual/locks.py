@@ -77,11 +77,11 @@ class VirtualLock:
         scheduler = self.scheduler
         _check_timeout(blocking, timeout)
         if blocking and timeout != 0:
-            timed = Timed(scheduler, self, scheduler.now + timeout)
+            deadline = scheduler.deadline(timeout)
             if scheduler.live and not scheduler.aborting:
-                scheduler.point_timed(self, timed)
-            elif not self.free:
-                scheduler.wait_idle(TRY, self, timed.deadline)
+                return scheduler.point_timed(self, Timed(scheduler, self, deadline))
+            if not self.free:
+                return scheduler.wait_idle(TRY, self, deadline)
         elif scheduler.live:
             scheduler.point(TRY, self, None)
         return self.free

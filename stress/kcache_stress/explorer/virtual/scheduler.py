@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Final, Protocol
 
 import greenlet
 
-from ..events import PAUSE, SPAWN, TRY, Pending, Trace
+from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace
 
 HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 8
@@ -108,29 +108,38 @@ class VirtualThread:
 class Scheduler:
     """The virtual threads of one OS thread. Not re-entrant: one execution at a time.
 
+    Args:
+        steps_are_events: whether threads may be switched before every access.
+
     Attributes:
+        touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
         live: whether events count: true while a program's threads are explored.
         left: how many further events the running thread may do before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
         trace: the events of the execution.
+        watched: ids of objects whose events are followed by a choice, however many were allowed.
         threads: number -> thread; those of the program have the first numbers.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
+        preemptions: how often a thread was left that could have gone on.
         failures: what escaped from threads that the target started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, steps_are_events: bool = True) -> None:
+        self.touch = self.access if steps_are_events else self.note
         self.live = False
         self.aborting = False
         self.left = 0
         self.current = HUB
         self.trace: Trace = []
+        self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
         self.timeouts_left = 0
         self.timeouts_withheld = False
+        self.preemptions = 0
         self.failures: list[BaseException] = []
         self._choose: Callable[[int], int] = _no_choice
         self._hub: greenlet.greenlet | None = None
@@ -151,6 +160,8 @@ class Scheduler:
             if left <= 0:
                 self._pause((kind, obj, slot), None)
             self.trace.append((self.current, kind, obj, slot))
+            if self.watched and id(obj) in self.watched:
+                self.left = 0
 
     def note(self, obj: object, slot: object, kind: int) -> None:
         """As :meth:`access`, where accesses are no occasion to switch: it belongs to the running step."""
@@ -167,21 +178,35 @@ class Scheduler:
         left = self.left = self.left - 1
         if left <= 0 or not (waits_for is None or waits_for.free):
             self._pause((kind, obj, None), waits_for)
+        if self.watched and id(obj) in self.watched:
+            self.left = 0
         slot = None
         if kind == TRY:
             slot = obj.free  # type: ignore[attr-defined]
+        elif kind == RELEASE:
+            slot = not obj.free  # type: ignore[attr-defined]
         elif kind == SPAWN:
             slot = self._next_number
         self.trace.append((self.current, kind, obj, slot))
 
-    def point_timed(self, obj: Waitable, timed: Timed) -> None:
-        """As :meth:`point`, for a wait that may also time out; whether it did shows in ``timed.waitable``."""
+    def point_timed(self, obj: object, timed: Timed) -> bool:
+        """As :meth:`point`, for a wait that may also time out; returns whether it did not."""
         left = self.left = self.left - 1
         if left <= 0 or not timed.waitable.free:
             self._pause((TRY, obj, None), timed)
-        self.trace.append((self.current, TRY, obj, timed.waitable.free))
+        free = timed.waitable.free
+        self.trace.append((self.current, TRY, obj, free))
+        if not free:
+            self._time_out(timed)
+        return free
 
-    def wait_idle(self, kind: int, waitable: Waitable, deadline: float | None = None) -> None:
+    def deadline(self, timeout: float) -> float:
+        """When a wait with a timeout that begins now is to end; this reads the clock."""
+        if self.live:
+            self.touch(self, "now", READ)
+        return self.now + timeout
+
+    def wait_idle(self, kind: int, waitable: Waitable, deadline: float | None = None) -> bool:
         """Outside an exploration: come back when ``waitable`` is free or the virtual time is ``deadline``.
 
         A thread of the target may wait here from before an exploration into it; ``kind`` is what it then does.
@@ -197,12 +222,13 @@ class Scheduler:
             thread = self.threads[self.current]
             thread.pending, thread.waits_for = (kind, waitable, None), waits_for
             self._to_hub()
-            if self.live:
-                if isinstance(waits_for, Timed) and not waitable.free:
-                    self._time_out(waits_for)
-                self.trace.append((self.current, kind, waitable, waitable.free if kind == TRY else None))
             thread.waits_for = None
-            return
+            free = waitable.free
+            if self.live:
+                self.trace.append((self.current, kind, waitable, free if kind == TRY else None))
+                if isinstance(waits_for, Timed) and not free:
+                    self._time_out(waits_for)
+            return free
         while not waitable.free:
             thread = next((thread for thread in self.threads.values() if thread.enabled), None)
             if thread is not None:
@@ -210,7 +236,8 @@ class Scheduler:
             elif not self._let_time_pass(deadline):
                 raise SetupDeadlockError("a call waits for something that nothing will ever bring about")
             elif deadline is not None and self.now >= deadline:
-                return
+                break
+        return waitable.free
 
     def settle(self) -> None:
         """Outside an exploration: run the target's own threads until each of them waits."""
@@ -271,6 +298,7 @@ class Scheduler:
         self._stopped = False
         self.timeouts_left = timeouts
         self.left = 0
+        self.watched = ()
         self.live = True
         try:
             for number, work in enumerate(works):
@@ -297,6 +325,7 @@ class Scheduler:
         self.threads.clear()
         self.trace = []
         self.failures = []
+        self.preemptions = 0
         self.now = 0.0
         self.timeouts_withheld = False
         self.program_threads = self._next_number = program_threads
@@ -344,8 +373,6 @@ class Scheduler:
             following = self._after_choice(thread.number)
             if following is not thread.greenlet:
                 following.switch()
-        if isinstance(waits_for, Timed) and not waits_for.waitable.free:
-            self._time_out(waits_for)
         thread.waits_for = None
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
@@ -353,6 +380,8 @@ class Scheduler:
         chosen = self._choose(running)
         if self._stopped:
             return self._hub_greenlet()
+        if chosen != running and running != HUB and self.threads[running].enabled:
+            self.preemptions += 1
         self.current = chosen
         following = self.threads[chosen].greenlet
         assert following is not None, "a strategy chose a thread that has ended"
@@ -361,6 +390,8 @@ class Scheduler:
     def _time_out(self, wait: Timed) -> None:
         if self.timeouts_left > 0:
             self.timeouts_left -= 1
+        # The clock is shared: who read it before, or began a wait, is to be tried after this too.
+        self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
 
     def _hub_greenlet(self) -> greenlet.greenlet:

@@ -39,11 +39,11 @@ class ThreadHandle:
         """Wait until the thread has ended."""
         scheduler = self.scheduler
         if timeout is not None and timeout >= 0:
-            timed = Timed(scheduler, self, scheduler.now + timeout)
+            deadline = scheduler.deadline(timeout)
             if scheduler.live:
-                scheduler.point_timed(self, timed)
+                scheduler.point_timed(self, Timed(scheduler, self, deadline))
             elif not self.free:
-                scheduler.wait_idle(TRY, self, timed.deadline)
+                scheduler.wait_idle(TRY, self, deadline)
         elif scheduler.live:
             scheduler.point(JOIN, self, self)
         elif not self.free:

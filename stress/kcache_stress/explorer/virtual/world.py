@@ -17,7 +17,7 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from ..events import READ, TRY, WRITE
+from ..events import TRY
 from .locks import VirtualLock
 from .scheduler import HUB, MOST_PROGRAM_THREADS, NEVER, Aborted, Scheduler, Timed
 from .threads import make_thread_module
@@ -45,29 +45,27 @@ Rewrite = Callable[[ast.Module, "frozenset[str] | None"], ast.Module]
 
 
 class Clock:
-    """The virtual time of a scheduler; an object, so that accesses to it are events."""
+    """The virtual time of a scheduler; an object of its own, which sleeping threads wait for."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
 
     def read(self) -> float:
         """Seconds since the execution began."""
-        self._scheduler.access(self, "now", READ)
-        return self._scheduler.now
+        return self._scheduler.deadline(0)
 
     def sleep(self, seconds: float) -> None:
         """Wait until that much time has passed, which others may use."""
         scheduler = self._scheduler
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
-        timed = Timed(scheduler, NEVER, scheduler.now + seconds)
+        deadline = scheduler.deadline(seconds)
         if scheduler.live:
-            scheduler.point_timed(self, timed)
-            scheduler.access(self, "now", WRITE)
+            scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
         elif scheduler.current == HUB:
-            scheduler.now += seconds
+            scheduler.now = deadline
         else:
-            scheduler.wait_idle(TRY, NEVER, timed.deadline)
+            scheduler.wait_idle(TRY, NEVER, deadline)
 
 
 def make_time_module(scheduler: Scheduler) -> ModuleType:

@@ -1,0 +1,85 @@
+"""The calls of a program, made many times over: whatever does not change from one execution to the next is done once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kcache_model.driver import Driver, Prepared, spoil
+from kcache_model.objects import Thing
+from kcache_model.operations import Operation, OperationName
+from kcache_model.outcomes import Outcome
+
+_TAKES_CONTAINERS = frozenset({OperationName.REPLACE, OperationName.ADD_INDEXERS})
+
+Call = tuple[int, Callable[..., object], tuple[object, ...]]
+"""Which call of the program it is, the bound method, its arguments."""
+
+
+class Calls:
+    """Some calls of a program.
+
+    Args:
+        operations: what to call.
+        things: the objects that stand for the items, by stamp; ``None`` if each execution needs its own.
+    """
+
+    def __init__(self, operations: Sequence[Operation], things: dict[str, Thing] | None) -> None:
+        self.operations = operations
+        self._things = things
+        self._arguments: list[tuple[object, ...] | None] = [None] * len(operations)
+        self._outcomes: dict[object, Outcome] = {}
+        self._known: dict[int, Thing] = {}
+
+    def prepare(self, driver: Driver) -> list[Call]:
+        """The calls, ready to be made on a new Indexer."""
+        indexer = driver.indexer
+        calls: list[Call] = []
+        for position, operation in enumerate(self.operations):
+            arguments = self._arguments[position]
+            if arguments is None:
+                prepared = driver.prepare(operation)
+                calls.append((position, prepared.function, prepared.arguments))
+                if self._things is not None and operation.name not in _TAKES_CONTAINERS:
+                    self._arguments[position] = prepared.arguments
+                    self._known.update((id(thing), thing) for thing in self._things.values())
+            else:
+                try:
+                    calls.append((position, getattr(indexer, operation.name.value), arguments))
+                except Exception:
+                    calls.append((position, driver.prepare(operation).function, arguments))
+        return calls
+
+    def outcome(self, driver: Driver, call: Call, result: object, error: BaseException | None) -> Outcome:
+        """What the call gave; what was passed or returned is cleared."""
+        if error is not None:
+            return driver.outcome_of_error(error)
+        position, function, arguments = call
+        operation = self.operations[position]
+        signature = self._signature(result)
+        found = None if signature is None else self._outcomes.get((operation.name, signature))
+        if found is not None:
+            if type(result) is list:
+                result.clear()
+            if operation.name in _TAKES_CONTAINERS:
+                spoil(arguments[0])
+            return found
+        found = driver.outcome(Prepared(operation, function, arguments), result)
+        if signature is not None:
+            self._outcomes[operation.name, signature] = found
+        return found
+
+    def _signature(self, result: object) -> object:
+        """What tells results apart; ``None`` if it takes a closer look."""
+        if result is None:
+            return ()
+        kind = type(result)
+        if kind is str:
+            return result
+        if kind is list:
+            known = self._known
+            signature = [
+                element if type(element) is str else id(element) if id(element) in known else None
+                for element in result  # type: ignore[attr-defined]
+            ]
+            return None if None in signature else tuple(signature)
+        return id(result) if id(result) in self._known else None

@@ -1,0 +1,156 @@
+"""Makes a counterexample of a problem: the fewest preemptions, done again to be sure, and classified.
+
+A search finds a problem in some schedule, or in one that is equivalent to it. Here it is realised, repeated, and made
+smaller: a search bounded by preemptions finds the smallest there is, if it gets that far.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from kcache_model.finding import FindingKind
+
+from .execution import Execution, Runner
+from .granularity import Granularity
+from .judgement.judge import Problem, ProgramJudge
+from .judgement.realise import realising_threads
+from .schedule import Replay, Schedule, as_runs, as_steps, schedule_of
+from .search import SearchLimits, SearchResult, search
+from .strategies.interface import Coverage
+from .strategies.preemption_bounded import PreemptionBounded
+
+_REPETITIONS = 2
+_BOUNDED = SearchLimits(executions=3_000, seconds=1.5)
+_GREEDY_EXECUTIONS = 300
+
+
+class Possible(enum.StrEnum):
+    """Which interpreters can run into a counterexample."""
+
+    WITH_GIL = "possible under the GIL"
+    FREE_THREADED = "needs free-threaded Python"
+    UNKNOWN = "not known whether it is possible under the GIL"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A schedule that shows a problem each time.
+
+    Attributes:
+        schedule: who runs for how many steps.
+        problem: what is wrong.
+        execution: one execution of the schedule.
+        preemptions: how often a thread is left that could have gone on.
+        is_minimal: whether no schedule with fewer preemptions shows a problem.
+    """
+
+    schedule: Schedule
+    problem: Problem
+    execution: Execution
+    preemptions: int
+    is_minimal: bool = False
+
+
+def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) -> Counterexample | Problem:
+    """The smallest counterexample that the budget allows; a problem of kind NONDETERMINISM if it cannot be repeated."""
+    execution, problem = result.execution, result.problem
+    assert execution is not None
+    assert problem is not None
+    granularity = runner.subject.granularity
+    schedule = schedule_of(execution.trace, granularity)
+    if result.order is not None and problem.order and granularity is Granularity.FREE:
+        schedule = as_runs(realising_threads(execution, result.order, problem.order))
+    found = _repeated(runner, judge, schedule)
+    if found is None:
+        return _differs(runner, schedule, problem)
+    smaller = _bounded(runner, judge, found)
+    return smaller or _greedy(runner, judge, found)
+
+
+def replayed(runner: Runner, judge: ProgramJudge, schedule: Schedule) -> tuple[Execution, Problem | None, bool]:
+    """Run one schedule: what happened, what is wrong with it, and whether the schedule could be followed."""
+    strategy = Replay(schedule)
+    execution = runner.run(strategy)
+    return execution, judge.judge(execution), strategy.followed
+
+
+def _repeated(runner: Runner, judge: ProgramJudge, schedule: Schedule) -> Counterexample | None:
+    """The counterexample, if each of several runs of the schedule shows the same problem."""
+    seen = [replayed(runner, judge, schedule) for _ in range(_REPETITIONS)]
+    first, problem, _ = seen[0]
+    if problem is None or any(other is None or other.kind is not problem.kind for _, other, _ in seen):
+        return None
+    return Counterexample(schedule, problem, first, first.preemptions)
+
+
+def _bounded(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Counterexample | None:
+    """The smallest one, or the one at hand if it is; ``None`` if the search did not get that far."""
+    if found.preemptions == 0:
+        return replace(found, is_minimal=True)
+    strategy = PreemptionBounded(found.preemptions - 1)
+    result = search(runner, strategy, judge, _BOUNDED)
+    if result.problem is not None and result.execution is not None:
+        schedule = schedule_of(result.execution.trace, runner.subject.granularity)
+        smaller = _repeated(runner, judge, schedule)
+        return None if smaller is None else replace(smaller, is_minimal=True)
+    return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
+
+
+def _greedy(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Counterexample:
+    """Put runs of one thread together, as long as the problem stays."""
+    best = found
+    left = _GREEDY_EXECUTIONS
+    progress = True
+    while progress and left > 0:
+        progress = False
+        for position in range(len(best.schedule) - 2):
+            candidate = _joined(best.schedule, position)
+            left -= 1
+            execution, problem, _ = replayed(runner, judge, candidate)
+            if problem is not None and problem.kind is best.problem.kind:
+                schedule = schedule_of(execution.trace, runner.subject.granularity)
+                smaller = _repeated(runner, judge, schedule)
+                if smaller is not None and len(smaller.schedule) < len(best.schedule):
+                    best, progress = smaller, True
+                    break
+            if left <= 0:
+                break
+    return best
+
+
+def _joined(schedule: Schedule, position: int) -> Schedule:
+    """The run at ``position`` and the next one of the same thread as one, before what lies between."""
+    thread, _ = schedule[position]
+    steps = as_steps(schedule[:position])
+    after = schedule[position + 1 :]
+    following = next((index for index, (other, _) in enumerate(after) if other == thread), None)
+    if following is None:
+        return schedule
+    steps += as_steps((schedule[position], after[following], *after[:following], *after[following + 1 :]))
+    return as_runs(steps)
+
+
+def _differs(runner: Runner, schedule: Schedule, problem: Problem) -> Problem:
+    """What is different between two runs of one schedule."""
+    first, second = (_story(runner.run(Replay(schedule))) for _ in range(2))
+    for position, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            what = f"step {position + 1} was {one} in one run and {other} in another"
+            break
+    else:
+        what = f"one run had {len(first)} steps and another {len(second)}"
+        if len(first) == len(second):
+            what = f"it showed a problem once ({problem.summary}), but not again"
+    return Problem(
+        FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}; it cannot be explored"
+    )
+
+
+def _story(execution: Execution) -> list[str]:
+    return [
+        f"a {kind} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
+        for thread, kind, obj, slot in execution.trace
+    ]
+
+

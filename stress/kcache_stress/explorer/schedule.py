@@ -1,0 +1,89 @@
+"""Schedules as plain data: who runs for how many steps, one after another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from .events import WRITE, Trace
+from .granularity import Granularity
+from .happens_before import HappensBefore
+from .strategies.interface import STOP, Step, Strategy
+from .virtual.scheduler import FOREVER, Scheduler
+
+Schedule = tuple[tuple[int, int], ...]
+"""(thread, steps) in order; after the last one, whoever runs goes on without preemption."""
+
+
+def schedule_of(trace: Trace, granularity: Granularity) -> Schedule:
+    """The schedule that a trace followed."""
+    own = [event[0] for event in trace if granularity is Granularity.FREE or event[1] > WRITE]
+    return as_runs(own)
+
+
+def as_runs(threads: Iterable[int]) -> Schedule:
+    """Who did each step, in runs."""
+    return tuple((thread, sum(1 for _ in run)) for thread, run in itertools.groupby(threads))
+
+
+def as_steps(schedule: Schedule) -> list[int]:
+    """Who does each step."""
+    return [thread for thread, count in schedule for _ in range(count)]
+
+
+class Replay(Strategy):
+    """Follows a schedule.
+
+    Args:
+        schedule: what to follow.
+
+    Attributes:
+        followed: whether it could be followed to its end.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        super().__init__()
+        self._schedule = schedule
+        self._todo: list[tuple[int, int]] = []
+        self.followed = True
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Start at the beginning of the schedule."""
+        super().begin(scheduler)
+        self._todo = list(reversed(self._schedule))
+        self.followed = True
+
+    def choose(self, running: int) -> int:
+        """Whoever is next in the schedule."""
+        scheduler = self.scheduler
+        if running >= 0 and 0 < scheduler.left < FOREVER // 2:
+            thread = scheduler.threads[running]
+            if not thread.finished and self._may_go_on(running):
+                return running  # its wait timed out, as it did before
+            self.followed = self.followed and thread.finished and scheduler.left <= 1
+        candidates = self.candidates()
+        if not candidates:
+            self.followed = self.followed and not self._todo
+            return STOP
+        while self._todo:
+            chosen, count = self._todo.pop()
+            if chosen in candidates:
+                scheduler.left = count if self._todo else FOREVER
+                return chosen
+            self.followed = False
+        scheduler.left = FOREVER
+        patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
+        return running if running in patient else patient[0]
+
+    def _may_go_on(self, running: int) -> bool:
+        return self.scheduler.threads[running].enabled or running in self.scheduler.next_timeouts()
+
+    def learn(self, step: Step) -> HappensBefore | None:
+        """Nothing to learn."""
+        return None
+
+    def has_more(self) -> bool:
+        """It is one schedule."""
+        return False
+
+

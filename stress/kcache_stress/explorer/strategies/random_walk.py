@@ -1,0 +1,38 @@
+"""A random walk: at each event any thread that can go on, with equal chances."""
+
+from __future__ import annotations
+
+import random
+
+from ..happens_before import HappensBefore
+from .interface import STOP, Coverage, Step, Strategy
+
+
+class RandomWalk(Strategy):
+    """Random schedules without end.
+
+    Args:
+        seed: decides all of them.
+    """
+
+    coverage = Coverage.BUDGET_SPENT
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = random.Random(seed).random
+
+    def choose(self, running: int) -> int:
+        """Anybody, for one event."""
+        candidates = self.candidates()
+        if not candidates:
+            return STOP
+        self.scheduler.left = 1
+        return candidates[int(self._random() * len(candidates))]
+
+    def learn(self, step: Step) -> HappensBefore | None:
+        """Nothing to learn."""
+        return None
+
+    def has_more(self) -> bool:
+        """Always."""
+        return True
