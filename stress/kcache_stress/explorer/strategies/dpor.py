@@ -223,13 +223,16 @@ class Dpor(Strategy):
 
 
 def _initials(trace: Trace, order: HappensBefore, earlier: int, later: int) -> list[int]:
-    """Who can begin the part after ``earlier`` that does not depend on it, ``later`` included."""
+    """Who can begin the part after ``earlier`` that does not depend on it, ``later`` included.
+
+    Other threads that are BLOCKED at the end do nothing in that part.
+    """
     by = trace[earlier][0]
     thread = trace[later][0]
     first: dict[int, int] = {}
     for position in range(earlier + 1, later + 1):
         other = trace[position][0]
-        if other != by and other not in first:
+        if other != by and other not in first and (position == later or trace[position][1] != BLOCKED):
             depends = position != later and order.clocks[position][by] > earlier
             first[other] = -1 if depends else position
     if len(first) == 1:
