@@ -259,8 +259,9 @@ def encode_finding(finding: Finding) -> Json:
         data["calls"] = [encode_call(call) for call in finding.calls]
     if finding.core:
         data["core"] = list(finding.core)
-    if finding.detail:
-        data["detail"] = finding.detail
+    for name in ("detail", "schedule", "interleaving"):
+        if getattr(finding, name):
+            data[name] = getattr(finding, name)
     if finding.scenario is not None:
         data["scenario"] = finding.scenario
     return data
@@ -284,6 +285,8 @@ def decode_finding(data: Json) -> Finding:
         core=tuple(data.get("core", ())),
         detail=data.get("detail", ""),
         scenario=data.get("scenario"),
+        schedule=data.get("schedule", ""),
+        interleaving=data.get("interleaving", ""),
     )
 
 

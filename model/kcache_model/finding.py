@@ -47,6 +47,8 @@ class Finding:
         core: positions in ``calls`` of those that no order explains.
         detail: further lines: stacks, the text of an exception.
         scenario: id of the recorded scenario, if it was one.
+        schedule: for a finding of the explorer, the word with which ``kcache replay`` follows the same schedule again.
+        interleaving: the same schedule, told step by step.
     """
 
     kind: FindingKind
@@ -60,3 +62,5 @@ class Finding:
     core: tuple[int, ...] = ()
     detail: str = ""
     scenario: str | None = None
+    schedule: str = ""
+    interleaving: str = ""

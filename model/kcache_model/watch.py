@@ -20,6 +20,9 @@ class Watch(Protocol):
     def step(self, operation: Operation) -> None:
         """``operation`` is about to be done, as the next one of the program's prefix."""
 
+    def alive(self) -> None:
+        """The program under way has been run once more; it is about to be run again."""
+
     def rest(self) -> None:
         """The implementation is not being called at present."""
 
@@ -31,6 +34,9 @@ class Unwatched:
         """Do nothing."""
 
     def step(self, operation: Operation) -> None:
+        """Do nothing."""
+
+    def alive(self) -> None:
         """Do nothing."""
 
     def rest(self) -> None:

@@ -20,12 +20,12 @@ from kcache_stress.isolation.journal import MemoryJournal
 from kcache_stress.isolation.watchdog import Watchdog
 from kcache_stress.isolation.worker import Outlet
 from kcache_stress.loading import load_target
+from kcache_stress.probing import probe
 from kcache_stress.stress import StressOptions, StressReport, repeat
 
 from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phases import PhaseContext, PhaseOutcome, run_phase
 from .sequential import run_program
-from .smoke import probe
 from .turns import Turn, turns
 
 Arguments = Mapping[str, Any]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kcache_model import operations as op
-from kcache_model.driver import Driver, missing_operations, takes_default
+from kcache_model.driver import Driver, takes_default
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
-from kcache_model.operations import OPTIONAL_OPERATIONS, Operation
+from kcache_model.operations import Operation
 from kcache_model.program import Program
-from kcache_model.target import INDEXES, Target, TargetError
+from kcache_model.target import Target
 from kcache_model.watch import Unwatched, Watch
 
 from .sequential import run_program
@@ -38,26 +36,6 @@ _PROGRAM: tuple[Operation, ...] = (
     op.get_indexers(),
     op.replace(()),
 )
-
-
-def probe(target: Target, semantics: Semantics) -> Target:
-    """The target, with the optional operations that it does not have declared as unsupported.
-
-    Raises:
-        TargetError: the factory fails, or the Indexer lacks a method that it does not declare as unsupported.
-    """
-    indexes = () if INDEXES in target.unsupported else ("node",)
-    driver = Driver(target, indexes, semantics)
-    missing = [name for name in missing_operations(driver.indexer) if target.supports(name)]
-    driver.close()
-    required = [name.value for name in missing if name not in OPTIONAL_OPERATIONS]
-    if required:
-        raise TargetError(
-            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}; implement "
-            f"what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
-            + (' (a plain Store: ["indexes"])' if "by_index" in required else "")
-        )
-    return replace(target, unsupported=target.unsupported | {name.value for name in missing})
 
 
 def smoke(

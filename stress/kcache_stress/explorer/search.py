@@ -56,6 +56,7 @@ def search(
     limits: SearchLimits | None = None,
     *,
     on_execution: Callable[[Execution], None] | None = None,
+    pulse: Callable[[], None] = lambda: None,
 ) -> SearchResult:
     """Run executions until ``judge`` finds a problem, the strategy has no more, or the limits are reached.
 
@@ -65,6 +66,7 @@ def search(
         judge: judges each execution; ``None`` to judge none.
         limits: where to end.
         on_execution: told of each execution that says something: not of redundant ones.
+        pulse: called before each execution.
     """
     limits = limits or SearchLimits()
     began = time.monotonic()
@@ -75,6 +77,7 @@ def search(
     gc.disable()
     try:
         while True:
+            pulse()
             execution = runner.run(strategy)
             executions += 1
             events += len(execution.trace)

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kcache_model.items import Semantics
 from kcache_model.target import Target, TargetError, make_target
 
 from ..loading import load_target
+from ..probing import probe
 from .granularity import Granularity
 from .sandbox import CannotExploreError, Roots, Sandbox
 
@@ -24,11 +26,13 @@ class Subject:
         target: makes Indexers from the instrumented copy of the modules.
         sandbox: where they live.
         granularity: where their threads may be switched.
+        instrument: further packages that are instrumented.
     """
 
     target: Target
     sandbox: Sandbox
     granularity: Granularity
+    instrument: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -53,7 +57,7 @@ def load_subject(
         TargetError: there is no such target.
         CannotExploreError: it cannot be scheduled.
     """
-    real = load_target(spec)
+    real = probe(load_target(spec), Semantics.CLASSIC)
     location, _, name = spec.rpartition(":")
     file = Path(location).resolve() if location.endswith(".py") else None
     packages = {*instrument} if file else {location.partition(".")[0], *instrument}
@@ -71,7 +75,7 @@ def load_subject(
     if not sandbox.sources:
         raise CannotExploreError(f"{location} has no Python source")
     target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
-    return Subject(target, sandbox, granularity)
+    return Subject(target, sandbox, granularity, tuple(instrument))
 
 
 def _folder_of_loose_module(name: str) -> Path | None:

@@ -63,6 +63,10 @@ class Watchdog:
         self._steps += 1
         self._busy = True
 
+    def alive(self) -> None:
+        """The program under way is about to be run again."""
+        self._steps += 1
+
     def rest(self) -> None:
         """The implementation is not being called."""
         if os.getpid() != self._process:

@@ -1,0 +1,260 @@
+"""Explores one program after another: sampling first, then exhaustively, and makes a finding of what it finds."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.program import Program
+from kcache_model.watch import Unwatched, Watch
+
+from ..report.interleaving import interleaving_text
+from .counterexample import Counterexample, Possible, counterexample
+from .execution import Runner
+from .granularity import Granularity
+from .history import explained
+from .judgement.judge import Problem, ProgramJudge
+from .narration import narrate
+from .search import SearchLimits, SearchResult, search
+from .strategies.dpor import DivergedError, Dpor
+from .strategies.interface import Coverage, Strategy
+from .strategies.naive import Naive
+from .strategies.partial_order_sampling import PartialOrderSampling
+from .strategies.pct import Pct
+from .strategies.preemption_bounded import PreemptionBounded
+from .strategies.random_walk import RandomWalk
+from .subject import Subject, load_subject
+from .replay_token import Token, encode_token
+
+PHASE = "explorer"
+
+
+class StrategyName(enum.StrEnum):
+    """How the interleavings of a program are searched."""
+
+    AUTO = "auto"
+    """A few samples, then exhaustively."""
+    DPOR = "dpor"
+    NAIVE = "naive"
+    BOUNDED = "bounded"
+    POS = "pos"
+    PCT = "pct"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class ExploreOptions:
+    """How programs are explored.
+
+    Attributes:
+        strategy: how interleavings are searched.
+        granularity: where threads may be switched.
+        samples: how many samples AUTO takes first.
+        executions: the most executions of one program.
+        seconds: the most time for one program.
+        preemptions: the highest bound of BOUNDED.
+        depth: the bug depth of PCT.
+        seed: of everything random.
+        strict_errors: ask for kcache's error types.
+        minimise_seconds: how long a failing program is made smaller.
+    """
+
+    strategy: StrategyName = StrategyName.AUTO
+    granularity: Granularity = Granularity.FREE
+    samples: int = 20
+    executions: int = 20_000
+    seconds: float = 10.0
+    preemptions: int = 2
+    depth: int = 3
+    seed: int = 0
+    strict_errors: bool = False
+    minimise_seconds: float = 2.0
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What exploring one program gave.
+
+    Attributes:
+        coverage: how much of its interleavings was covered.
+        executions: how many executions it took.
+        finding: what is wrong.
+    """
+
+    coverage: Coverage
+    executions: int
+    finding: Finding | None = None
+
+
+def explore(
+    subject: Subject,
+    program: Program,
+    options: ExploreOptions,
+    watch: Watch | None = None,
+    on_finding: Callable[[Finding], None] = lambda _: None,
+) -> Explored:
+    """Search the interleavings of ``program``, and explain the first that is wrong.
+
+    Args:
+        subject: the implementation, instrumented with the granularity of ``options``.
+        program: what the threads do.
+        options: how to search.
+        watch: told of the program, and of each execution.
+        on_finding: told of a finding before it is made smaller, which may take a while or end the process.
+    """
+    return _Exploration(subject, options, watch or Unwatched(), on_finding).run(program)
+
+
+class _Exploration:
+    def __init__(
+        self, subject: Subject, options: ExploreOptions, watch: Watch, on_finding: Callable[[Finding], None]
+    ) -> None:
+        self._subject = subject
+        self._options = options
+        self._watch = watch
+        self._on_finding = on_finding
+
+    def run(self, program: Program) -> Explored:
+        self._watch.begin(program)
+        try:
+            try:
+                result = self._search(program, self._options)
+            except DivergedError as error:
+                return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
+            if result.problem is None:
+                return Explored(result.coverage, result.executions)
+            self._on_finding(_plain(program, result.problem))
+            return Explored(result.coverage, result.executions, self._finding(program, result))
+        finally:
+            self._watch.rest()
+
+    def _search(self, program: Program, options: ExploreOptions) -> SearchResult:
+        """Search with each strategy in turn until one finds something."""
+        runner = Runner(self._subject, program)
+        judge = ProgramJudge(program, runner.final_reads, strict_errors=options.strict_errors)
+        executions = 0
+        result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
+        for strategy, limit in _plan(options):
+            limits = SearchLimits(limit, options.seconds)
+            result = search(runner, strategy, judge, limits, pulse=self._watch.alive)
+            executions += result.executions
+            if result.problem is not None:
+                break
+        return replace(result, executions=executions)
+
+    def _finding(self, program: Program, result: SearchResult) -> Finding:
+        found = self._confirmed(program, result)
+        if isinstance(found, Counterexample):
+            smaller = self._smaller(program, found.problem.kind)
+            if smaller != program:
+                again = self._search(smaller, self._quick())
+                better = self._confirmed(smaller, again) if again.problem is not None else found
+                if isinstance(better, Counterexample) and better is not found:
+                    program, found = smaller, better
+        if not isinstance(found, Counterexample):
+            return _plain(program, found)
+        return self._explained(program, found)
+
+    def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem:
+        runner = Runner(self._subject, program)
+        judge = ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
+        try:
+            return counterexample(runner, judge, result)
+        finally:
+            runner.clean_up()
+
+    def _smaller(self, program: Program, kind: FindingKind) -> Program:
+        def fails(candidate: Program) -> bool:
+            self._watch.alive()
+            try:
+                result = self._search(candidate, self._quick())
+            except DivergedError:
+                return False
+            return result.problem is not None and result.problem.kind is kind
+
+        return minimise(program, fails, MinimiseBudget(seconds=self._options.minimise_seconds))
+
+    def _quick(self) -> ExploreOptions:
+        return replace(self._options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
+
+    def _explained(self, program: Program, found: Counterexample) -> Finding:
+        runner = Runner(self._subject, program)
+        narration = narrate(runner, found.schedule)
+        runner.clean_up()
+        calls, core, reason = explained(program, found.execution, runner.final_reads, self._options.strict_errors)
+        needs = found.problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
+        smallest = " (no schedule with fewer does it)" if found.is_minimal else ""
+        return Finding(
+            found.problem.kind,
+            PHASE,
+            (reason if needs else "") or found.problem.summary,
+            program,
+            calls=calls if needs else (),
+            core=core if needs else (),
+            detail=f"{_preemptions(found.preemptions)}{smallest}; {self._possible(program, found).value}.",
+            schedule=encode_token(self._token(program, found)),
+            interleaving=interleaving_text(narration),
+        )
+
+    def _token(self, program: Program, found: Counterexample) -> Token:
+        return Token(
+            self._subject.target.name,
+            program,
+            found.schedule,
+            self._subject.granularity,
+            found.problem.kind,
+            self._subject.fingerprint,
+            self._subject.instrument,
+            self._options.strict_errors,
+        )
+
+    def _possible(self, program: Program, found: Counterexample) -> Possible:
+        """Search the same program with switches only where an interpreter with a global lock has them."""
+        if self._subject.granularity is not Granularity.FREE:
+            return Possible.WITH_GIL
+        if found.preemptions == 0:
+            return Possible.WITH_GIL
+        subject = load_subject(
+            self._subject.target.name, instrument=self._subject.instrument, granularity=Granularity.GIL
+        )
+        options = replace(self._quick(), granularity=Granularity.GIL, executions=2_000)
+        result = _Exploration(subject, options, self._watch, lambda _: None)._search(program, options)
+        if result.problem is not None:
+            return Possible.WITH_GIL
+        return Possible.FREE_THREADED if result.coverage is Coverage.EXHAUSTED else Possible.UNKNOWN
+
+
+def _plan(options: ExploreOptions) -> list[tuple[Strategy, int]]:
+    """The strategies to try in turn, each with the most executions that it may take."""
+    dpor = Dpor(steps_are_events=options.granularity is Granularity.FREE)
+    match options.strategy:
+        case StrategyName.AUTO:
+            return [(PartialOrderSampling(options.seed), options.samples), (dpor, options.executions)]
+        case StrategyName.DPOR:
+            return [(dpor, options.executions)]
+        case StrategyName.NAIVE:
+            return [(Naive(), options.executions)]
+        case StrategyName.BOUNDED:
+            return [(PreemptionBounded(options.preemptions), options.executions)]
+        case StrategyName.POS:
+            return [(PartialOrderSampling(options.seed), options.executions)]
+        case StrategyName.PCT:
+            return [(Pct(options.seed, options.depth), options.executions)]
+        case StrategyName.RANDOM:
+            return [(RandomWalk(options.seed), options.executions)]
+
+
+def _preemptions(count: int) -> str:
+    return "no thread has to be interrupted" if count == 0 else f"{count} preemption{'s' if count > 1 else ''}"
+
+
+def _plain(program: Program, problem: Problem) -> Finding:
+    return Finding(problem.kind, PHASE, problem.summary, program)
+
+
+def _nondeterministic(program: Program, why: str) -> Finding:
+    summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
+    return Finding(FindingKind.NONDETERMINISM, PHASE, summary, program)

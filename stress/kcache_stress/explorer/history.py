@@ -1,0 +1,55 @@
+"""An execution as a history, for the judge that explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.operations import Operation
+from kcache_model.outcomes import Outcome
+from kcache_model.program import Program
+from kcache_model.verdict import Status
+
+from .execution import Execution
+from .judgement.orders import marks_in_order
+
+_BUDGET = SearchBudget(seconds=2.0)
+
+
+def history_of(program: Program, execution: Execution, final_reads: Sequence[Operation]) -> History:
+    """The calls of an execution, those before and after the threads included, in the order in which they happened."""
+    calls = _alone(PREFIX_THREAD, program.prefix, execution.prefix, 0)
+    begun = 2 * len(calls)
+    threads = [
+        (thread, operation, outcome)
+        for thread, outcomes in enumerate(execution.outcomes)
+        for operation, outcome in zip(program.threads[thread], outcomes, strict=False)
+    ]
+    ticks = {mark: begun + tick for tick, mark in enumerate(marks_in_order(execution))}
+    calls += [
+        Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome)
+        for position, (thread, operation, outcome) in enumerate(threads)
+    ]
+    calls += _alone(FINAL_THREAD, final_reads, execution.final, begun + len(ticks))
+    return History(program.indexes, tuple(sorted(calls, key=lambda call: call.invoked)), program.semantics)
+
+
+def explained(
+    program: Program, execution: Execution, final_reads: Sequence[Operation], strict_errors: bool
+) -> tuple[tuple[Call, ...], tuple[int, ...], str]:
+    """The calls worth showing, the positions of those that no order explains, and why none does."""
+    history = history_of(program, execution, final_reads)
+    verdict = check_linearizable(history, strict_errors=strict_errors, budget=_BUDGET)
+    if verdict.status is not Status.VIOLATION:
+        return tuple(call for call in history.calls if call.thread >= 0), (), ""
+    in_core = {id(call) for call in verdict.core}
+    calls = tuple(call for call in history.calls if call.thread >= 0 or id(call) in in_core or call.operation.is_write)
+    return calls, tuple(position for position, call in enumerate(calls) if id(call) in in_core), verdict.reason
+
+
+def _alone(thread: int, operations: Sequence[Operation], outcomes: Sequence[Outcome], begun: int) -> list[Call]:
+    return [
+        Call(thread, operation, begun + 2 * position, begun + 2 * position + 1, outcome)
+        for position, (operation, outcome) in enumerate(zip(operations, outcomes, strict=False))
+    ]

@@ -1,0 +1,146 @@
+"""Follows the schedule of a counterexample again, perhaps on a changed implementation."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kcache_model.codec import decode_finding, encode_finding
+from kcache_model.finding import Finding
+from kcache_model.target import TargetError
+from kcache_model.watch import Unwatched, Watch
+
+from ..isolation import run_job
+from ..isolation.worker import Outlet
+from ..report.interleaving import interleaving_text
+from .batch import BatchError, stopped
+from .counterexample import replayed
+from .execution import Runner
+from .explore import PHASE, ExploreOptions, StrategyName, explore
+from .history import explained
+from .judgement.judge import ProgramJudge
+from .narration import narrate
+from .replay_token import Token, decode_token, encode_token
+from .sandbox import CannotExploreError
+from .strategies.interface import Coverage
+from .subject import load_subject
+
+_SEARCH_SECONDS = 10.0
+_STARTUP_SECONDS = 30.0
+
+
+class ReplayAnswer(enum.StrEnum):
+    """What became of a counterexample."""
+
+    REPRODUCED = "reproduced"
+    FIXED = "fixed"
+    CHANGED = "changed"
+    """The implementation has changed so much that the schedule does not fit, and no search settled the matter."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """The answer, what it rests on, and the finding if there still is one."""
+
+    answer: ReplayAnswer
+    note: str
+    finding: Finding | None = None
+
+
+def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
+    """Follow the schedule; where it does not show the problem any more, search all interleavings of the program.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: it cannot be scheduled any more.
+    """
+    watch = watch or Unwatched()
+    subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
+    is_same = subject.fingerprint == token.fingerprint
+    runner = Runner(subject, token.program)
+    judge = ProgramJudge(token.program, runner.final_reads, strict_errors=token.strict_errors)
+    watch.begin(token.program)
+    execution, problem, followed = replayed(runner, judge, token.schedule)
+    if problem is not None:
+        narration = narrate(runner, token.schedule)
+        runner.clean_up()
+        calls, core, reason = explained(token.program, execution, runner.final_reads, token.strict_errors)
+        word = encode_token(replace(token, fingerprint=subject.fingerprint, kind=problem.kind))
+        finding = Finding(
+            problem.kind,
+            PHASE,
+            reason or problem.summary,
+            token.program,
+            calls=calls if core else (),
+            core=core,
+            schedule=word,
+            interleaving=interleaving_text(narration),
+        )
+        changed = "" if is_same else "; the sources have changed since"
+        return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
+    runner.clean_up()
+    options = ExploreOptions(
+        StrategyName.AUTO, token.granularity, seconds=_SEARCH_SECONDS, strict_errors=token.strict_errors
+    )
+    explored = explore(subject, token.program, options, watch)
+    if explored.finding is not None:
+        note = "the schedule does not fail any more, but another one of the same program does"
+        return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
+    fits = "the schedule does not fail any more" if followed else "the schedule does not fit any more"
+    if explored.coverage is Coverage.EXHAUSTED:
+        note = f"{fits}, and none of the program's interleavings does ({explored.executions} executions)"
+        return Replayed(ReplayAnswer.FIXED, note)
+    same = "; the sources are the same, so the target does not do the same each time" if is_same else ""
+    return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {explored.coverage.value}{same}")
+
+
+def replay_in_child(word: str, *, patience_seconds: float = 3.0, on_ready: Callable[[], None] = lambda: None) -> Replayed:
+    """The same in a child process, which may hang or crash.
+
+    Raises:
+        FormatError: the word is damaged.
+        TargetError: there is no such target.
+        CannotExploreError: it cannot be scheduled any more.
+        BatchError: the harness failed.
+    """
+    decode_token(word)
+    answers: list[dict[str, Any]] = []
+    on_ready()
+    end = run_job(
+        f"{__name__}:_replay_job",
+        {"word": word},
+        on_event=answers.append,
+        deadline_seconds=_STARTUP_SECONDS + 2 * _SEARCH_SECONDS,
+        patience_seconds=patience_seconds,
+    )
+    if end.how == "target_error":
+        raise TargetError(end.message)
+    if end.how == "harness_error":
+        raise BatchError(end.message)
+    if not answers:
+        return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped(end))
+    data = answers[-1]
+    if "refused" in data:
+        raise CannotExploreError(data["refused"])
+    finding = data["finding"]
+    return Replayed(
+        ReplayAnswer(data["answer"]), data["note"], None if finding is None else decode_finding(finding)
+    )
+
+
+def _replay_job(outlet: Outlet, word: str) -> None:
+    try:
+        found = replay_token(decode_token(word), outlet.watch)
+    except CannotExploreError as error:
+        outlet.send({"event": "replayed", "refused": str(error)})
+        return
+    outlet.send(
+        {
+            "event": "replayed",
+            "answer": found.answer.value,
+            "note": found.note,
+            "finding": None if found.finding is None else encode_finding(found.finding),
+        }
+    )

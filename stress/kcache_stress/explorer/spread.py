@@ -1,0 +1,70 @@
+"""Spreads batches over an executor: threads that watch child processes here, or the workers of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from itertools import islice
+
+from .batch import Batch, Data, Tally, decode_tally, encode_batch, run_batch
+
+_IN_FLIGHT_PER_JOB = 2
+
+
+def spread(
+    batches: Iterable[Batch],
+    *,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    seconds: float = float("inf"),
+    on_tally: Callable[[Tally], None] = lambda _: None,
+) -> tuple[Tally, bool]:
+    """Run batches until the first finding, the end, or the time limit.
+
+    Args:
+        batches: what to run; taken as they are needed.
+        jobs: how many run at once.
+        executor: where they run; by default in threads of this process, each of which watches over a child process.
+            Any ``concurrent.futures.Executor`` will do, such as that of a dask cluster.
+        seconds: after which no further batch is begun.
+        on_tally: told of the sum so far.
+
+    Returns:
+        The sum, and whether all batches were run.
+    """
+    if executor is not None:
+        return _spread(executor, iter(batches), jobs, seconds, on_tally)
+    with ThreadPoolExecutor(jobs, "kcache batch") as threads:
+        return _spread(threads, iter(batches), jobs, seconds, on_tally)
+
+
+def _spread(
+    executor: Executor,
+    batches: Iterator[Batch],
+    jobs: int,
+    seconds: float,
+    on_tally: Callable[[Tally], None],
+) -> tuple[Tally, bool]:
+    deadline = time.monotonic() + seconds
+    total = Tally()
+    running: set[Future[Data]] = set()
+    is_complete = False
+    try:
+        while True:
+            if time.monotonic() < deadline and not is_complete:
+                wanted = jobs * _IN_FLIGHT_PER_JOB - len(running)
+                more = [executor.submit(run_batch, encode_batch(batch)) for batch in islice(batches, wanted)]
+                running.update(more)
+                is_complete = len(more) < wanted
+            if not running:
+                return total, is_complete
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                total = total.merged(decode_tally(future.result()))
+            on_tally(total)
+            if total.finding is not None or total.refused:
+                return total, False
+    finally:
+        for future in running:
+            future.cancel()

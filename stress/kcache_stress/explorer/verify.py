@@ -1,0 +1,129 @@
+"""Small-scope verification: all programs up to a bound, all interleavings of each, and a certificate that says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from kcache import Indexer
+from kcache_model.items import Semantics
+from kcache_model.target import Target
+from kcache_model.verdict import Status
+
+from .batch import Batch, Description, Tally, describe
+from .explore import ExploreOptions, StrategyName
+from .programs.small_scope import Bound, count_small_scope, small_scope_programs
+from .spread import spread
+
+_BATCH_PROGRAMS = 600
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What small-scope verification has shown.
+
+    Attributes:
+        target: name of the implementation.
+        bound: threads and operations of each, at most.
+        semantics: which generation of client-go decides.
+        granularity: where threads were switched.
+        programs: how many programs the bound has.
+        tally: what exploring them gave.
+        seconds: how long it took.
+        description: what the target is made of.
+    """
+
+    target: str
+    bound: Bound
+    semantics: Semantics
+    granularity: str
+    programs: int
+    tally: Tally
+    seconds: float
+    description: Description
+
+    @property
+    def status(self) -> Status:
+        """OK only if every interleaving of every program was covered."""
+        if self.tally.finding is not None:
+            return Status.VIOLATION
+        return Status.OK if self.tally.exhausted == self.programs else Status.UNKNOWN
+
+
+def verify(
+    target: str,
+    bound: Bound,
+    options: ExploreOptions | None = None,
+    *,
+    semantics: Semantics = Semantics.CLASSIC,
+    instrument: tuple[str, ...] = (),
+    jobs: int = 1,
+    executor: Executor | None = None,
+    seconds: float = float("inf"),
+    patience_seconds: float = 3.0,
+    on_progress: Callable[[int, Tally], None] = lambda _total, _tally: None,
+) -> Certificate:
+    """Explore every program of the bound, exhaustively.
+
+    Args:
+        target: name of the implementation.
+        bound: threads and operations of each, at most.
+        options: how to explore; the strategy is always exhaustive.
+        semantics: which generation of client-go decides.
+        instrument: further packages to instrument.
+        jobs: how many processes.
+        executor: see :func:`~.spread.spread`.
+        seconds: after which no further programs are begun.
+        patience_seconds: how long one execution may take.
+        on_progress: told how many programs there are and what was done so far.
+
+    Raises:
+        TargetError: the target cannot be loaded.
+        BatchError: the harness failed.
+    """
+    began = time.monotonic()
+    options = replace(options or ExploreOptions(), strategy=StrategyName.DPOR)
+    description = describe(target, instrument, options.granularity)
+    stand_in = Target(target, _never_made, frozenset(description.unsupported))
+    if description.refused:
+        total, tally = 0, Tally(refused=description.refused)
+    else:
+        total = count_small_scope(bound, stand_in, semantics)
+        tally, _ = spread(
+            _batches(target, bound, stand_in, options, semantics, instrument, patience_seconds),
+            jobs=jobs,
+            executor=executor,
+            seconds=seconds,
+            on_tally=lambda so_far: on_progress(total, so_far),
+        )
+    spent = time.monotonic() - began
+    return Certificate(target, bound, semantics, options.granularity.value, total, tally, spent, description)
+
+
+def _batches(
+    target: str,
+    bound: Bound,
+    stand_in: Target,
+    options: ExploreOptions,
+    semantics: Semantics,
+    instrument: tuple[str, ...],
+    patience_seconds: float,
+) -> Iterator[Batch]:
+    everything = small_scope_programs(bound, stand_in, semantics)
+    while programs := tuple(islice(everything, _BATCH_PROGRAMS)):
+        yield Batch(
+            target,
+            options,
+            programs=programs,
+            semantics=semantics,
+            instrument=instrument,
+            patience_seconds=patience_seconds,
+        )
+
+
+def _never_made(*_: object) -> Indexer[Any]:
+    raise AssertionError("only asked what it supports")

@@ -1,0 +1,30 @@
+"""What an implementation offers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kcache_model.driver import Driver, missing_operations
+from kcache_model.items import Semantics
+from kcache_model.operations import OPTIONAL_OPERATIONS
+from kcache_model.target import INDEXES, Target, TargetError
+
+
+def probe(target: Target, semantics: Semantics) -> Target:
+    """The target, with the optional operations that it does not have declared as unsupported.
+
+    Raises:
+        TargetError: the factory fails, or the Indexer lacks a method that it does not declare as unsupported.
+    """
+    indexes = () if INDEXES in target.unsupported else ("node",)
+    driver = Driver(target, indexes, semantics)
+    missing = [name for name in missing_operations(driver.indexer) if target.supports(name)]
+    driver.close()
+    required = [name.value for name in missing if name not in OPTIONAL_OPERATIONS]
+    if required:
+        raise TargetError(
+            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}; implement "
+            f"what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
+            + (' (a plain Store: ["indexes"])' if "by_index" in required else "")
+        )
+    return replace(target, unsupported=target.unsupported | {name.value for name in missing})
