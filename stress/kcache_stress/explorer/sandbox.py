@@ -50,7 +50,7 @@ class Roots:
     """Which modules are copied and instrumented.
 
     Attributes:
-        packages: top-level names: each with all that is below.
+        packages: each with all that is below; a dotted name leaves what is above and beside it to the process.
         folder: every top-level module that lies in this folder; ``None`` if there is none.
     """
 
@@ -61,9 +61,9 @@ class Roots:
         """Whether the module called ``name`` is one of them."""
         if name in SHARED_MODULES:
             return False
-        top = name.partition(".")[0]
-        if top in self.packages:
+        if any(name == root or name.startswith(f"{root}.") for root in self.packages):
             return True
+        top = name.partition(".")[0]
         return self.folder is not None and top not in sys.stdlib_module_names and _lies_in(str(self.folder), top)
 
 
@@ -203,8 +203,18 @@ class Sandbox:
         self._real = {name: module for name, module in sys.modules.items() if self.is_private(name)}
         for name in self._real:
             del sys.modules[name]
+        self._covered = list(self._cover())
         sys.modules.update(self._private)
         sys.meta_path.insert(0, self._finder)
+
+    def _cover(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+        """A shared package names the private module below it: yields its dict, the name, and what to restore there."""
+        for root in self.roots.packages:
+            parent, _, child = root.rpartition(".")
+            if parent in sys.modules:
+                holder = vars(sys.modules[parent])
+                yield holder, child, {child: holder.pop(child)} if child in holder else {}
+                holder.update({child: self._private[root]} if root in self._private else {})
 
     def _swap_out(self) -> None:
         sys.meta_path.remove(self._finder)
@@ -212,6 +222,9 @@ class Sandbox:
         for name in self._private:
             del sys.modules[name]
         sys.modules.update(self._real)
+        for holder, child, real in self._covered:
+            holder.pop(child, None)
+            holder.update(real)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
