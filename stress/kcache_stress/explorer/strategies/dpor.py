@@ -11,7 +11,7 @@ that would show what it raced with.
 from __future__ import annotations
 
 from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent
-from ..happens_before import HappensBefore, happens_before
+from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
 from .interface import STOP, Ending, Step, Strategy
 
@@ -148,9 +148,16 @@ class Dpor(Strategy):
         order = happens_before(trace, step.threads, first)
         del self._nodes[branch + 1 :]
         self._nodes += [None] * (len(schedule) + 1 - len(self._nodes))
-        step_of = self._steps_by_event(starts, len(trace))
-        for earlier, later in order.races:
-            self._reverse(trace, order, schedule, step_of[earlier], earlier, later)
+        if self._steps_are_events:
+            for earlier, later in order.races:
+                self._reverse(schedule, earlier, trace[later][0], _initials(trace, order, earlier, later))
+        else:
+            step_of = _steps_by_event(starts, own_events, len(trace))
+            clocks = [order.clocks[end - 1] for end in (*starts[1:], own_events)]
+            for earlier, later in order.races:
+                depth, thread = step_of[earlier], trace[later][0]
+                initials = _initials_of_steps(starts, schedule, clocks, depth, step_of[later])
+                self._reverse(schedule, depth, thread, initials or [thread])
         self._fall_asleep(trace, schedule, branch)
         self._schedule = schedule
         del trace[own_events:]
@@ -184,26 +191,12 @@ class Dpor(Strategy):
             return list(range(own_events))
         return [position for position in range(own_events) if trace[position][1] > WRITE]
 
-    def _steps_by_event(self, starts: list[int], count: int) -> list[int]:
-        if self._steps_are_events:
-            return starts
-        steps, current = [], -1
-        beginnings = set(starts)
-        for position in range(count):
-            current += position in beginnings
-            steps.append(max(current, 0))
-        return steps
-
-    def _reverse(
-        self, trace: Trace, order: HappensBefore, schedule: list[int], depth: int, earlier: int, later: int
-    ) -> None:
-        """At the state before the step of ``earlier``, somebody must be tried who leads to ``later`` without it."""
+    def _reverse(self, schedule: list[int], depth: int, thread: int, initials: list[int]) -> None:
+        """At the state before a step, one of ``initials`` must be tried: who leads to ``thread`` without that step."""
         node = self._nodes[depth]
         if node is None:
             node = self._nodes[depth] = _Node(schedule[depth])
-        initials = _initials(trace, order, earlier, later)
         if node.backtrack.isdisjoint(initials):
-            thread = trace[later][0]
             node.backtrack.add(thread if thread in initials or not initials else initials[0])
 
     def _fall_asleep(self, trace: Trace, schedule: list[int], branch: int) -> None:
@@ -246,3 +239,42 @@ def _initials(trace: Trace, order: HappensBefore, earlier: int, later: int) -> l
             0 <= before < position and clocks[position][u] > before for u, before in first.items() if u != other
         )
     ]
+
+
+def _steps_by_event(starts: list[int], own_events: int, count: int) -> list[int]:
+    """The step of each event; what is BLOCKED comes after all steps."""
+    steps = []
+    for step, (start, end) in enumerate(zip(starts, (*starts[1:], own_events), strict=True)):
+        steps += [step] * (end - start)
+    return steps + [len(starts)] * (count - own_events)
+
+
+def _initials_of_steps(
+    starts: list[int], schedule: list[int], clocks: list[Clock], depth: int, later: int
+) -> list[int]:
+    """As :func:`_initials`, for steps of several events; ``later`` is left out: it might do something else instead.
+
+    A step depends on another one if any of its events does, and so on through all steps: finer than that, the part would
+    do without half of a step.
+
+    Args:
+        starts: the first event of each step.
+        schedule: who did it.
+        clocks: what is known at its end.
+        depth: the step that is not to be done.
+        later: where the part ends.
+    """
+    after = {schedule[depth]: starts[depth]}
+    first: dict[int, int] = {}
+    initials = []
+    for step in range(depth + 1, later):
+        thread, clock = schedule[step], clocks[step]
+        if thread in after:
+            continue
+        if any(clock[other] > start for other, start in after.items()):
+            after[thread] = starts[step]
+        elif thread not in first:
+            if not any(clock[other] > start for other, start in first.items()):
+                initials.append(thread)
+            first[thread] = starts[step]
+    return initials

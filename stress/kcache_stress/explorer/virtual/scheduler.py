@@ -129,6 +129,7 @@ class Scheduler:
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
         self.touch = self.access if steps_are_events else self.note
+        self._steps_are_events = steps_are_events
         self.live = False
         self.aborting = False
         self.left = 0
@@ -336,6 +337,8 @@ class Scheduler:
         """A pooled greenlet: does the work of one thread after another."""
         while True:
             try:
+                if not self._steps_are_events:
+                    self.pause()  # else what comes before its first event would be part of whoever starts it
                 thread.work()
             except Aborted:
                 pass
