@@ -106,11 +106,15 @@ class Driver:
     def outcome(self, prepared: Prepared, result: object) -> Outcome:
         """The outcome of a call that returned ``result``; what was passed or returned is cleared afterwards."""
         name = prepared.operation.name
-        value = self._value(name, result)
+        outcome = self.outcome_so_far(name, result)
         if name in (OperationName.REPLACE, OperationName.ADD_INDEXERS):
             spoil(prepared.arguments[0])
         spoil(result)
-        return returned(value)
+        return outcome
+
+    def outcome_so_far(self, name: OperationName, result: object) -> Outcome:
+        """As :meth:`outcome`, for a look at a result that is left as it is."""
+        return returned(self._value(name, result))
 
     def outcome_of_error(self, error: BaseException) -> Outcome:
         """The outcome of a call that raised."""

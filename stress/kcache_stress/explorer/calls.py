@@ -68,6 +68,19 @@ class Calls:
             self._outcomes[operation.name, signature] = found
         return found
 
+    def outcome_so_far(self, driver: Driver, call: Call, result: object, error: BaseException | None) -> Outcome:
+        """As :meth:`outcome`, for a look at an execution that is not over: nothing is cleared."""
+        if error is not None:
+            return driver.outcome_of_error(error)
+        name = self.operations[call[0]].name
+        signature = self._signature(result)
+        found = None if signature is None else self._outcomes.get((name, signature))
+        if found is None:
+            found = driver.outcome_so_far(name, result)
+            if signature is not None:
+                self._outcomes[name, signature] = found
+        return found
+
     def _signature(self, result: object) -> object:
         """What tells results apart; ``None`` if it takes a closer look."""
         if result is None:

@@ -89,6 +89,7 @@ class Runner:
             prefix = self._one_by_one(driver, self._prefix)
             scheduler.settle()
             log = [_Log(calls.prepare(driver)) for calls in self._threads]
+            strategy.watch(driver, self._threads, log)
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             scheduler.explore([self._work(part, trace) for part in log], strategy.choose, _TIMEOUTS)

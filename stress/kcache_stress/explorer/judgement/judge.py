@@ -42,6 +42,9 @@ class ProgramJudge:
         program: what the threads did.
         final_reads: what was read after they had ended.
         strict_errors: ask for kcache's error types.
+
+    Attributes:
+        monitor: tells which orders of the calls explain what they gave.
     """
 
     def __init__(self, program: Program, final_reads: Sequence[Operation], *, strict_errors: bool = False) -> None:
@@ -55,7 +58,7 @@ class ProgramJudge:
             state, outcome = self._model.apply(state, operation)
             expected.append(outcome)
         self._prefix = tuple(expected)
-        self._monitor = Monitor(self._model, state, self._operations, self._agrees)
+        self.monitor = Monitor(self._model, state, self._operations, self._agrees)
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[str]] = {}
@@ -88,11 +91,11 @@ class ProgramJudge:
 
         def follow(at: int, mark: Mark) -> int | None:
             if mark > 0:
-                return self._monitor.invoked(at, mark - 1)
-            after = self._monitor.returned(at, -mark - 1, outcomes[-mark - 1])
+                return self.monitor.invoked(at, mark - 1)
+            after = self.monitor.returned(at, -mark - 1, outcomes[-mark - 1])
             return None if after == IMPOSSIBLE else after
 
-        for order, state in linear_extensions(marks, self._monitor.start, follow):
+        for order, state in linear_extensions(marks, self.monitor.start, follow):
             if state is None:
                 return self._unexplained(outcomes, -order[-1] - 1, order)
             if not self._explains(state, execution.final):
@@ -119,7 +122,7 @@ class ProgramJudge:
     def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
         key = (at, final)
         if key not in self._finals:
-            self._finals[key] = any(self._reads_back(state, final) for state in self._monitor.states(at))
+            self._finals[key] = any(self._reads_back(state, final) for state in self.monitor.states(at))
         return self._finals[key]
 
     def _reads_back(self, state: State, final: tuple[Outcome, ...]) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
+from kcache_model.driver import Driver
+
+from ..calls import Call, Calls
 from ..events import Trace
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import HUB, Scheduler
@@ -55,6 +59,18 @@ class Step:
     threads: int
 
 
+class CallLog(Protocol):
+    """What has come of the calls of one thread so far.
+
+    Attributes:
+        records: the call, what it returned, what it raised, for each that has ended.
+        spans: the length of the trace before and after each of them.
+    """
+
+    records: list[tuple[Call, object, BaseException | None]]
+    spans: list[tuple[int, int]]
+
+
 class Strategy(ABC):
     """Chooses schedules. One object serves one search of one program.
 
@@ -71,6 +87,13 @@ class Strategy(ABC):
 
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
+
+    def watch(self, driver: Driver, calls: Sequence[Calls], logs: Sequence[CallLog]) -> None:
+        """For strategies that look at more than events: the Indexer, the calls of each thread, what comes of them.
+
+        Comes right before :meth:`begin`.
+        """
+        del driver, calls, logs
 
     def begin(self, scheduler: Scheduler) -> None:
         """An execution is about to start."""
