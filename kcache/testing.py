@@ -27,6 +27,8 @@ from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.program import Program
 from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
+from kcache_stress.explorer.replay_token import decode_token
+from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
 from kcache_stress.report.finding_text import print_finding
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "TargetError",
     "Verdict",
     "check_linearizable",
+    "replay",
     "run_conformance",
 ]
 
@@ -119,6 +122,28 @@ def run_conformance(
     if result.status is not Status.OK:
         raise InconclusiveError("\n".join(result.reasons))
     return result
+
+
+def replay(word: str, *, patience_seconds: float = 3.0) -> None:
+    """Follow the schedule of a counterexample again; returns only if it is fixed.
+
+    Args:
+        word: what the explorer printed: ``kx1.`` and some hundred characters.
+        patience_seconds: how long one execution may take.
+
+    Raises:
+        ConformanceError: it still fails.
+        InconclusiveError: the sources have changed so much that nothing can be said.
+        FormatError: the word is damaged.
+        TargetError: there is no such target any more.
+    """
+    __tracebackhide__ = True
+    found = replay_in_child(word, patience_seconds=patience_seconds)
+    if found.finding is not None:
+        text = _text(found.finding, decode_token(word).target, strict_errors=False)
+        raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
+    if found.answer is ReplayAnswer.CHANGED:
+        raise InconclusiveError(found.note)
 
 
 def _resolve(target: str | Factory, unsupported: Iterable[str] | None) -> tuple[str | Target, str]:

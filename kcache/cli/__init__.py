@@ -7,15 +7,17 @@ import click
 import kcache
 
 from .check import check
+from .explore import explore
 from .replay import replay
 from .targets import targets
+from .verify import verify
 
 _EPILOG = """
 \b
 Exit codes:
   0  nothing wrong was found, and everything ran
   1  a violation was found
-  2  wrong usage, an unusable target, or a fault of kcache itself
+  2  wrong usage, an unusable target, a fault of kcache itself; for replay: cannot tell any more
   3  inconclusive: the budget was too small to say
 """
 
@@ -31,5 +33,7 @@ def main() -> None:
 
 
 main.add_command(check)
+main.add_command(explore)
+main.add_command(verify)
 main.add_command(replay)
 main.add_command(targets)

@@ -55,7 +55,7 @@ def check(
     json_file: Path | None,
     junit_file: Path | None,
 ) -> None:
-    """Check TARGET: smoke test, recorded client-go behaviour, state machine, stress with real threads.
+    """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
 
     Stops at the first violation and shows the smallest example of it.
     """

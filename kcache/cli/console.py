@@ -16,8 +16,6 @@ from kcache_stress.report.finding_text import PHASE_TITLES, print_finding
 
 _PLAIN_WIDTH = 100
 
-_WIDTH = 100
-
 _WIDTH = max(map(len, PHASE_TITLES.values()))
 
 _STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
@@ -74,6 +72,8 @@ def phase_line(phase: PhaseFinished) -> Text:
     verdict, style = "ok", "green"
     if phase.finding is not None:
         verdict, style = "FAILED", "red"
+    elif phase.refused:
+        verdict, style = "skipped", "yellow"
     elif phase.inconclusive:
         verdict, style = "unknown", "yellow"
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
@@ -97,6 +97,11 @@ def print_result(console: Console, result: SuiteResult, target: str, *, strict_e
 
 def _counts(phase: PhaseFinished) -> str:
     counts = phase.counts
+    if phase.refused:
+        return phase.refused
+    if phase.phase == "explorer":
+        programs, exhausted = counts.get("programs", 0), counts.get("exhausted", 0)
+        return f"{programs} programs, {counts.get('executions', 0)} executions, {exhausted} programs exhausted"
     if phase.phase == "smoke":
         return ""
     noun = {"vectors": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")

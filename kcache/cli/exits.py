@@ -13,6 +13,8 @@ from kcache_conformance.suite import HarnessError
 from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
+from kcache_stress.explorer.batch import BatchError
+from kcache_stress.explorer.sandbox import CannotExploreError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
@@ -29,9 +31,9 @@ def clear_errors() -> Iterator[None]:
     """Turns errors that a user can mend into one line; says so where the harness itself is at fault."""
     try:
         yield
-    except (TargetError, FormatError) as error:
+    except (TargetError, FormatError, CannotExploreError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
-    except HarnessError as error:
+    except (HarnessError, BatchError) as error:
         fail(f"this is a fault of kcache, not of your implementation; please report it:\n{error}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
@@ -62,3 +64,55 @@ def patience_option(function: F) -> F:
         show_default=True,
         help="How long one call may take before it counts as hung.",
     )(function)
+
+
+def shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
+    """``THREADSxOPERATIONS``."""
+    found = re.fullmatch(r"([2-4])x([1-4])", value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no shape; write for example 2x2, at most 4x4")
+    return int(found[1]), int(found[2])
+
+
+def instrument_option(function: F) -> F:
+    """``--instrument``."""
+    return click.option(
+        "--instrument",
+        multiple=True,
+        metavar="PACKAGE",
+        help="Instrument this package too; may be repeated. By default the package or folder of TARGET.",
+    )(function)
+
+
+def jobs_option(function: F) -> F:
+    """``--jobs``."""
+    return click.option(
+        "-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="How many processes work."
+    )(function)
+
+
+def dask_option(function: F) -> F:
+    """``--dask``."""
+    return click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Work on the dask cluster with this scheduler, for example tcp://host:8786; needs kcache[dask].",
+    )(function)
+
+
+@contextmanager
+def executor(dask: str | None) -> Iterator[Executor | None]:
+    """Where batches run: the executor of a cluster, or ``None`` for this machine.
+
+    Raises:
+        click.UsageError: the package for clusters is not installed.
+    """
+    if dask is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise click.UsageError('--dask needs the package distributed: pip install "kcache[dask]"') from None
+    with Client(dask) as client:  # type: ignore[no-untyped-call,unused-ignore]
+        yield client.get_executor()  # type: ignore[no-untyped-call,unused-ignore]

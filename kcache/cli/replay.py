@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace as with_changes
 from pathlib import Path
@@ -11,23 +10,25 @@ import click
 
 from kcache_conformance.jobs import run_program_in_child
 from kcache_conformance.suite import HarnessError
-from kcache_model.blob import decode_blob
-from kcache_model.codec import decode_program
-from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.program import Program
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
+from kcache_stress.explorer.debugging import debug
+from kcache_stress.explorer.regression_test import regression_test
+from kcache_stress.explorer.replay_token import PREFIX, decode_token
+from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
 from kcache_stress.report.finding_text import print_finding
 
 from .console import stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import EXIT_CODES, USAGE, clear_errors
 from .options import duration, patience_option, strict_errors_option
+from .programs import read_program
+
+_EXIT_CODES = {ReplayAnswer.REPRODUCED: 1, ReplayAnswer.FIXED: 0, ReplayAnswer.CHANGED: USAGE}
 
 
 @click.command()
-@click.argument("target")
-@click.argument("program")
+@click.argument("words", nargs=-1, required=True, metavar="WORD | TARGET PROGRAM")
 @click.option(
     "--budget",
     callback=duration,
@@ -36,43 +37,80 @@ from .options import duration, patience_option, strict_errors_option
     show_default=True,
     help="How long to try a program with several threads, whose schedule cannot be repeated.",
 )
+@click.option("--pdb", is_flag=True, help="Stop in the debugger where the schedule of WORD goes wrong.")
+@click.option(
+    "--pytest",
+    "test_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a test that follows the schedule of WORD.",
+)
 @strict_errors_option
 @patience_option
-def replay(target: str, program: str, budget: float, strict_errors: bool, patience: float) -> None:
-    """Run PROGRAM on TARGET again: the word that kcache printed with a finding, or a file with a program as JSON.
+def replay(
+    words: tuple[str, ...], budget: float, pdb: bool, test_file: Path | None, strict_errors: bool, patience: float
+) -> None:
+    """Run a finding again: WORD of the explorer (kx1...), or PROGRAM (kc1... or a JSON file) on TARGET.
 
-    Exit code 1 if it still fails, 0 if it does not, 3 if it has several threads and did not fail within the budget.
+    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), or changed (2) if the sources have changed so
+    much that nothing can be said. A PROGRAM of several threads runs again and again on real ones: exit code 3 if it did
+    not fail within the budget, which is no proof.
     """
-    console = stdout_console()
     with clear_errors():
-        decoded = read_program(program)
-        findings: list[Finding] = []
-        rounds = 0
+        if len(words) == 1 and words[0].startswith(PREFIX):
+            token = decode_token(words[0])
+            if test_file is not None:
+                test_file.write_text(regression_test(words[0], token), encoding="utf-8")
+                click.echo(f"wrote {test_file}")
+                return
+            if pdb:
+                debug(token)
+                return
+            _follow(words[0], patience)
+        if len(words) != 2:
+            raise click.UsageError("give one WORD that begins with kx1., or TARGET and PROGRAM")
+        if pdb or test_file is not None:
+            raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
+        _run(words[0], words[1], budget, strict_errors, patience)
 
-        def count(number: int) -> None:
-            nonlocal rounds
-            rounds = number
 
-        end = run_program_in_child(
-            target,
-            decoded,
-            seconds=budget,
-            patience_seconds=patience,
-            strict_errors=strict_errors,
-            on_finding=findings.append,
-            on_round=count,
-        )
-        match end.how:
-            case "target_error":
-                raise TargetError(end.message)
-            case "harness_error":
-                raise HarnessError(end.message)
-            case "hang":
-                findings.append(
-                    Finding(FindingKind.HANG, "replay", "a call did not return", decoded, detail=end.message)
-                )
-            case "crash":
-                findings.append(Finding(FindingKind.CRASH, "replay", "the process ended", decoded, detail=end.message))
+def _follow(word: str, patience: float) -> None:
+    console = stdout_console()
+    found = replay_in_child(word, patience_seconds=patience)
+    style = {"reproduced": "bold red", "fixed": "bold green", "changed": "bold yellow"}[found.answer.value]
+    console.print(f"{found.answer.value.upper()}: {found.note}", style=style, soft_wrap=True)
+    if found.finding is not None:
+        print_finding(console, found.finding, decode_token(word).target)
+    sys.exit(_EXIT_CODES[found.answer])
+
+
+def _run(target: str, program: str, budget: float, strict_errors: bool, patience: float) -> None:
+    console = stdout_console()
+    decoded = read_program(program)
+    findings: list[Finding] = []
+    rounds = 0
+
+    def count(number: int) -> None:
+        nonlocal rounds
+        rounds = number
+
+    end = run_program_in_child(
+        target,
+        decoded,
+        seconds=budget,
+        patience_seconds=patience,
+        strict_errors=strict_errors,
+        on_finding=findings.append,
+        on_round=count,
+    )
+    match end.how:
+        case "target_error":
+            raise TargetError(end.message)
+        case "harness_error":
+            raise HarnessError(end.message)
+        case "hang":
+            findings.append(Finding(FindingKind.HANG, "replay", "a call did not return", decoded, detail=end.message))
+        case "crash":
+            findings.append(Finding(FindingKind.CRASH, "replay", "the process ended", decoded, detail=end.message))
     if findings:
         finding = with_changes(findings[0], phase=findings[0].phase or "replay")
         console.print("It still fails.", style="bold red")
@@ -84,17 +122,3 @@ def replay(target: str, program: str, budget: float, strict_errors: bool, patien
     no_proof = "real threads cannot repeat a schedule, so that is no proof"
     console.print(f"It did not fail in {rounds} runs; {no_proof}.", soft_wrap=True)
     sys.exit(EXIT_CODES[Status.UNKNOWN])
-
-
-def read_program(text: str) -> Program:
-    """The program of a word or a file.
-
-    Raises:
-        FormatError: it is neither.
-    """
-    if not text.startswith("kc1.") and Path(text).is_file():
-        try:
-            return decode_program(json.loads(Path(text).read_text(encoding="utf-8")))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise FormatError(f"{text} is no JSON file: {error}") from None
-    return decode_blob(text)

@@ -52,7 +52,7 @@ def write_junit(file: Path, target: str, result: SuiteResult) -> None:
     names += [name for name in failed if name not in names]
     for name in names:
         case = ElementTree.SubElement(suite, "testcase", classname=printable(target), name=name)
-        reason = next((phase.inconclusive for phase in result.phases if phase.phase == name), "")
+        reason = next((phase.inconclusive or phase.refused for phase in result.phases if phase.phase == name), "")
         if name in failed:
             finding = failed[name]
             failure = ElementTree.SubElement(
@@ -74,6 +74,7 @@ def _phase(phase: PhaseFinished) -> dict[str, object]:
         "coverage": {operation: dict(outcomes) for operation, outcomes in phase.coverage.items()},
         "skipped": list(phase.skipped),
         "inconclusive": phase.inconclusive,
+        "refused": phase.refused,
     }
 
 

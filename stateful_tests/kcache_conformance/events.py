@@ -52,6 +52,7 @@ class PhaseFinished:
         skipped: operations left out because the implementation does not support them.
         inconclusive: why its silence is not the whole answer; empty if it is.
         finding: what it found.
+        refused: why it cannot be run on the implementation; empty if it can.
     """
 
     phase: str
@@ -60,6 +61,7 @@ class PhaseFinished:
     skipped: tuple[str, ...] = ()
     inconclusive: str = ""
     finding: Finding | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True)

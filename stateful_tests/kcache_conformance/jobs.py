@@ -57,7 +57,7 @@ def run_phases_in_thread(target: Target, arguments: Arguments, listener: Listene
             lambda stacks: ends.put(JobEnd("hang", stacks, journal.program)),
         )
         try:
-            _run_phases(target, arguments, watch, listener)
+            _run_phases(target, None, arguments, watch, listener)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -112,7 +112,7 @@ def run_program_in_child(
 
 
 def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
-    _run_phases(load_target(spec), arguments, outlet.watch, lambda event: outlet.send(_encode_event(event)))
+    _run_phases(load_target(spec), spec, arguments, outlet.watch, lambda event: outlet.send(_encode_event(event)))
 
 
 def _program_job(
@@ -136,14 +136,14 @@ def _program_job(
         outlet.send({"event": "finding", "finding": encode_finding(finding)})
 
 
-def _run_phases(target: Target, arguments: Arguments, watch: Watch, listener: Listener) -> None:
+def _run_phases(target: Target, spec: str | None, arguments: Arguments, watch: Watch, listener: Listener) -> None:
     semantics = Semantics(arguments["semantics"])
     target = probe(target, semantics)
     listener(TargetLoaded(_not_tested(target)))
     outcomes: dict[str, PhaseOutcome] = {}
     for turn in turns(arguments["phases"], arguments["budget_seconds"]):
         listener(PhaseStarted(turn.phase, turn.seconds))
-        outcome = run_phase(turn.phase, _context(target, semantics, arguments, turn, watch, listener))
+        outcome = run_phase(turn.phase, _context(target, spec, semantics, arguments, turn, watch, listener))
         if turn.phase in outcomes:
             outcome = outcomes[turn.phase].merged(outcome)
         outcomes[turn.phase] = outcome
@@ -163,6 +163,7 @@ def _not_tested(target: Target) -> tuple[str, ...]:
 
 def _context(
     target: Target,
+    spec: str | None,
     semantics: Semantics,
     arguments: Arguments,
     turn: Turn,
@@ -172,6 +173,7 @@ def _context(
     return PhaseContext(
         target=target,
         semantics=semantics,
+        spec=spec,
         strict_errors=arguments["strict_errors"],
         seed=2 * arguments["seed"] + turn.is_last,
         seconds=turn.seconds,
@@ -186,7 +188,15 @@ def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
     coverage: dict[str, dict[str, int]] = {}
     for (operation, result), count in sorted(outcome.coverage.items()):
         coverage.setdefault(operation, {})[result] = count
-    return PhaseFinished(phase, dict(outcome.counts), coverage, outcome.skipped, outcome.inconclusive, outcome.finding)
+    return PhaseFinished(
+        phase,
+        dict(outcome.counts),
+        coverage,
+        outcome.skipped,
+        outcome.inconclusive,
+        outcome.finding,
+        outcome.refused,
+    )
 
 
 _EVENTS: Mapping[str, type[Event]] = {

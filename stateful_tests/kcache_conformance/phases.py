@@ -1,10 +1,11 @@
-"""The phases of a run, each on its own: smoke test, recorded vectors, state machine, stress.
+"""The phases of a run, each on its own: smoke test, recorded vectors, state machine, explorer, stress.
 
 A phase stops at its first finding, makes the program of the finding as small as it can, and says what it did.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -16,6 +17,11 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.target import Target
 from kcache_model.watch import Unwatched, Watch
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.programs.random_programs import explorer_program
+from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.explorer.subject import load_subject
 from kcache_stress.stress import StressOptions, StressReport, stress
 
 from .recorded.corpus import needs_transformer, recordings, scenarios
@@ -24,11 +30,14 @@ from .sequential import Coverage, run_program
 from .smoke import smoke
 from .state_machine import make_state_machine, run_examples
 
-PHASES = ("smoke", "vectors", "machine", "stress")
+PHASES = ("smoke", "vectors", "machine", "explorer", "stress")
 """The phases in the order in which they run."""
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
+_EXECUTIONS = 300
+_PROGRAM_SECONDS = 2.0
+"""The most that the explorer spends on one program: many programs find more than many interleavings of one."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class PhaseContext:
     Attributes:
         target: the implementation.
         semantics: which generation of client-go decides.
+        spec: how a private copy of the implementation can be loaded; ``None`` if it cannot.
         strict_errors: ask for kcache's error types.
         seed: of everything random.
         seconds: how long the phase may search.
@@ -49,6 +59,7 @@ class PhaseContext:
 
     target: Target
     semantics: Semantics
+    spec: str | None = None
     strict_errors: bool = False
     seed: int = 0
     seconds: float = 10.0
@@ -67,12 +78,14 @@ class PhaseOutcome:
         finding: what is wrong, if anything.
         coverage: (operation, outcome) -> how often.
         skipped: operations left out because the implementation does not support them.
+        refused: why the phase cannot be run on the implementation at all; empty if it can.
     """
 
     counts: Mapping[str, int]
     finding: Finding | None = None
     coverage: Coverage = field(default_factory=Counter)
     skipped: tuple[str, ...] = ()
+    refused: str = ""
 
     def merged(self, later: PhaseOutcome) -> PhaseOutcome:
         """Both turns of a phase as one."""
@@ -81,11 +94,14 @@ class PhaseOutcome:
             self.finding or later.finding,
             self.coverage + later.coverage,
             tuple(sorted({*self.skipped, *later.skipped})),
+            self.refused or later.refused,
         )
 
     @property
     def inconclusive(self) -> str:
         """Why it is not the whole answer although nothing was found; empty if it is."""
+        if self.refused:
+            return ""
         if self.finding is None and not self.counts.get("programs"):
             return "no time was left for a single program; give it a larger budget"
         if self.finding is None and self.counts.get("undecided"):
@@ -149,6 +165,30 @@ def _machine(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome(counts, finding, coverage)
 
 
+def _explorer(context: PhaseContext) -> PhaseOutcome:
+    if context.spec is None:
+        return PhaseOutcome({}, refused="the implementation is no importable function: it cannot be loaded instrumented")
+    began = time.monotonic()
+    try:
+        subject = load_subject(context.spec)
+    except CannotExploreError as error:
+        return PhaseOutcome({}, refused=str(error))
+    options = ExploreOptions(executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.strict_errors)
+    counts = Counter(programs=0, executions=0, exhausted=0)
+    finding = None
+    for number in itertools.count():
+        elapsed = time.monotonic() - began
+        if finding is not None or elapsed > context.seconds:
+            break
+        context.on_progress(elapsed / context.seconds, counts)
+        program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
+        explored = explore(subject, program, options, context.watch, context.on_finding)
+        exhausted = explored.coverage is Coverage.EXHAUSTED and explored.finding is None
+        counts.update(programs=1, executions=explored.executions, exhausted=exhausted)
+        finding = explored.finding
+    return PhaseOutcome(counts, finding)
+
+
 def _stress(context: PhaseContext) -> PhaseOutcome:
     began = time.monotonic()
     options = StressOptions(
@@ -179,6 +219,7 @@ _RUNNERS: Mapping[str, Callable[[PhaseContext], PhaseOutcome]] = {
     "smoke": _smoke,
     "vectors": _vectors,
     "machine": _machine,
+    "explorer": _explorer,
     "stress": _stress,
 }
 

@@ -57,6 +57,8 @@ def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) ->
     execution, problem = result.execution, result.problem
     assert execution is not None
     assert problem is not None
+    if problem.kind is FindingKind.LIVELOCK:
+        return problem
     granularity = runner.subject.granularity
     schedule = schedule_of(execution.trace, granularity)
     if result.order is not None and problem.order and granularity is Granularity.FREE:

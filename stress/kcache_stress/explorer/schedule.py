@@ -36,14 +36,16 @@ class Replay(Strategy):
 
     Args:
         schedule: what to follow.
+        fair_steps: afterwards, how many steps each thread has before it is the next one's turn; 0 for no limit.
 
     Attributes:
         followed: whether it could be followed to its end.
     """
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, fair_steps: int = 0) -> None:
         super().__init__()
         self._schedule = schedule
+        self._fair_steps = fair_steps
         self._todo: list[tuple[int, int]] = []
         self.followed = True
 
@@ -68,9 +70,12 @@ class Replay(Strategy):
         while self._todo:
             chosen, count = self._todo.pop()
             if chosen in candidates:
-                scheduler.left = count if self._todo else FOREVER
+                scheduler.left = count if self._todo or self._fair_steps else FOREVER
                 return chosen
             self.followed = False
+        if self._fair_steps:
+            scheduler.left = self._fair_steps
+            return next((thread for thread in candidates if thread > running), candidates[0])
         scheduler.left = FOREVER
         patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
         return running if running in patient else patient[0]

@@ -7,10 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kcache_model.finding import FindingKind
+
 from .execution import Execution, Runner
 from .happens_before import HappensBefore
 from .judgement.judge import Problem, ProgramJudge
-from .strategies.interface import Coverage, Ending, Step, Strategy
+from .schedule import Replay, schedule_of
+from .strategies.interface import MOST_EVENTS, Coverage, Ending, Step, Strategy
+
+_FAIR_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,10 @@ def search(
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
                 is_cut = True
+                problem = _livelock(runner, execution)
+                if problem is not None:
+                    seconds = time.monotonic() - began
+                    return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, None, seconds)
             elif execution.ending not in (Ending.REDUNDANT, Ending.INFEASIBLE):
                 if on_execution is not None:
                     on_execution(execution)
@@ -105,3 +114,11 @@ def search(
         runner.clean_up()
         if collects:
             gc.enable()
+
+
+def _livelock(runner: Runner, execution: Execution) -> Problem | None:
+    """Whether an endless execution ends if everybody gets a turn: if not, the threads keep each other from it."""
+    begun = schedule_of(execution.trace[: MOST_EVENTS // 2], runner.subject.granularity)
+    if runner.run(Replay(begun, fair_steps=_FAIR_STEPS)).ending is not Ending.ENDLESS:
+        return None
+    return Problem(FindingKind.LIVELOCK, f"the threads go on for ever: {MOST_EVENTS} steps, and each had its turns")

@@ -26,6 +26,8 @@ _EXPLANATIONS = {
     FindingKind.EXCEPTION: "A call raised where the model returns a value.",
     FindingKind.HANG: "A call did not return.",
     FindingKind.NONDETERMINISM: "The same calls, one after another, give other results from run to run.",
+    FindingKind.DEADLOCK: "The threads wait for each other, or for something that nobody will do.",
+    FindingKind.LIVELOCK: "The threads go on for ever without getting anywhere.",
     FindingKind.CRASH: "The process of the implementation ended.",
 }
 
@@ -34,6 +36,7 @@ PHASE_TITLES = {
     "smoke": "smoke test",
     "vectors": "recorded client-go behaviour",
     "machine": "state machine",
+    "explorer": "explorer",
     "stress": "stress with real threads",
 }
 """What people read for the name of a phase."""
@@ -46,8 +49,8 @@ def print_finding(console: Console, finding: Finding, target: str, *, strict_err
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     command = replay_command(finding, target, strict_errors=strict_errors)
     if command is not None:
-        sequential = finding.program is None or finding.program.is_sequential
-        again = "Run it again:" if sequential else "Run the whole round again, many times:"
+        repeats = finding.program is None or finding.program.is_sequential or finding.schedule
+        again = "Run it again:" if repeats else "Run the whole round again, many times:"
         console.print()
         console.print(Text(f"  {again}", style="bold"))
         # One line however long: it is there to be copied.
@@ -58,6 +61,8 @@ def replay_command(finding: Finding, target: str, *, strict_errors: bool = False
     """The command that runs the finding's program again; ``None`` if there is none: no program, or a local factory."""
     if finding.program is None or "<" in target:
         return None
+    if finding.schedule:
+        return f"kcache replay {finding.schedule}"
     options = " --strict-errors" if strict_errors else ""
     return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
 
@@ -76,6 +81,9 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
         marked = "; those marked * cannot all be right" if finding.core else ""
         yield _heading(f"Calls, as they overlapped in time{marked}:")
         yield _indented(timeline(finding.calls, finding.core))
+    if finding.interleaving:
+        yield _heading("The interleaving:")
+        yield _indented(Text(printable(finding.interleaving)))
     if finding.detail:
         yield _heading("Details:")
         yield _indented(Text("\n".join(printable(finding.detail).splitlines()[:_DETAIL_LINES])))

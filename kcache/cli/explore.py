@@ -1,0 +1,160 @@
+"""``kcache explore``: the explorer alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import click
+
+from kcache import Semantics
+from kcache_model.target import TargetError
+from kcache_model.verdict import Status
+from kcache_stress.explorer.batch import Batch, describe
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.spread import spread
+
+from .console import stdout_console
+from .exits import EXIT_CODES, clear_errors
+from .explorer_report import explored_text, print_explorer_finding, progress
+from .options import (
+    dask_option,
+    duration,
+    executor,
+    instrument_option,
+    jobs_option,
+    patience_option,
+    semantics_option,
+    shape,
+    strict_errors_option,
+    target_argument,
+)
+from .programs import read_program
+
+_BATCH_PROGRAMS = 40
+
+
+@click.command()
+@target_argument
+@click.option("--program", help="Explore this program only: a word that kcache printed, or a JSON file.")
+@click.option(
+    "--strategy",
+    type=click.Choice([strategy.value for strategy in StrategyName]),
+    default=StrategyName.AUTO.value,
+    show_default=True,
+    help="How the interleavings of a program are searched: auto takes a few samples (pos), then all (dpor).",
+)
+@click.option(
+    "--granularity",
+    type=click.Choice([granularity.value for granularity in Granularity]),
+    default=Granularity.FREE.value,
+    show_default=True,
+    help="Where threads are switched: at every access (free), where an interpreter with a global lock can (gil), or at "
+    "locks only (sync).",
+)
+@click.option(
+    "--shape",
+    callback=shape,
+    default="3x2",
+    show_default=True,
+    metavar="THREADSxOPERATIONS",
+    help="The largest programs, up to 4x4.",
+)
+@click.option(
+    "--budget", callback=duration, metavar="DURATION", default="30s", show_default=True, help="Time for everything."
+)
+@click.option(
+    "--executions",
+    type=click.IntRange(min=1),
+    default=20_000,
+    show_default=True,
+    help="The most executions of one program.",
+)
+@click.option("--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded.")
+@click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
+@instrument_option
+@semantics_option
+@strict_errors_option
+@jobs_option
+@dask_option
+@patience_option
+def explore(
+    target: str,
+    program: str | None,
+    strategy: str,
+    granularity: str,
+    shape: tuple[int, int],
+    budget: float,
+    executions: int,
+    preemptions: int,
+    depth: int,
+    seed: int,
+    instrument: tuple[str, ...],
+    semantics: str,
+    strict_errors: bool,
+    jobs: int,
+    dask: str | None,
+    patience: float,
+) -> None:
+    """Explore the interleavings of concurrent programs on TARGET, deterministically.
+
+    The modules of TARGET are instrumented and run under a virtual scheduler. Stops at the first violation and shows
+    the interleaving.
+    """
+    console = stdout_console()
+    options = ExploreOptions(
+        strategy=StrategyName(strategy),
+        granularity=Granularity(granularity),
+        executions=executions,
+        seconds=budget,
+        preemptions=preemptions,
+        depth=depth,
+        seed=seed,
+        strict_errors=strict_errors,
+    )
+    with clear_errors():
+        chosen = () if program is None else (read_program(program),)
+        description = describe(target, instrument, options.granularity)
+        if description.refused:
+            raise TargetError(f"{target} cannot be explored: {description.refused}; stress serves: kcache check --only stress")
+        template = Batch(
+            target,
+            options,
+            programs=chosen,
+            shape=shape,
+            semantics=Semantics(semantics),
+            instrument=instrument,
+            seconds=budget,
+            patience_seconds=patience,
+        )
+        console.print(explored_text(target, options, description), soft_wrap=True)
+        with progress(console) as show, executor(dask) as pool:
+            tally, _ = spread(
+                iter([template]) if chosen else _random(template, seed),
+                jobs=jobs,
+                executor=pool,
+                seconds=budget,
+                on_tally=lambda so_far: show(None, so_far),
+            )
+    counts = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
+    console.print(f"  {counts}")
+    if tally.finding is not None:
+        print_explorer_finding(console, tally.finding, target)
+        sys.exit(EXIT_CODES[Status.VIOLATION])
+    if not tally.programs:
+        console.print("unknown: no time was left for a single program; give it a larger budget", style="bold yellow")
+        sys.exit(EXIT_CODES[Status.UNKNOWN])
+    if chosen and not tally.exhausted:
+        console.print("unknown: not all interleavings were covered; give it a larger budget", style="bold yellow")
+        sys.exit(EXIT_CODES[Status.UNKNOWN])
+    console.print("ok", style="bold green")
+
+
+def _random(template: Batch, seed: int) -> Iterator[Batch]:
+    first = seed * 1_000_003
+    while True:
+        yield replace(template, seeds=(first, _BATCH_PROGRAMS))
+        first += _BATCH_PROGRAMS

@@ -1,0 +1,87 @@
+"""What the explorer's commands show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from kcache_model.finding import Finding
+from kcache_model.verdict import Status
+from kcache_stress.explorer.batch import Description, Tally
+from kcache_stress.explorer.explore import ExploreOptions
+from kcache_stress.explorer.verify import Certificate
+from kcache_stress.report.finding_text import print_finding
+
+Show = Callable[[int | None, Tally], None]
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Show]:
+    """A bar on a terminal; nothing elsewhere."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[counts]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("exploring", total=None, counts="")
+
+        def show(total: int | None, tally: Tally) -> None:
+            counts = f"{tally.programs} programs, {tally.executions} executions"
+            bar.update(task, total=total, completed=tally.programs, counts=counts)
+
+        yield show
+
+
+def explored_text(target: str, options: ExploreOptions, description: Description) -> str:
+    """``kcache explore target (...)``, and what cannot be seen of it."""
+    text = f"kcache explore {target} (strategy {options.strategy.value}, granularity {options.granularity.value})"
+    return text + _opaque(description)
+
+
+def print_certificate(console: Console, certificate: Certificate) -> None:
+    """What was verified, and how far."""
+    bound = certificate.bound
+    tally = certificate.tally
+    is_proof = certificate.status is Status.OK
+    console.print(f"kcache verify {certificate.target}{_opaque(certificate.description)}", soft_wrap=True)
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    rows = {
+        "bound": f"{bound.threads}x{bound.operations}: at most {bound.threads} threads of {bound.operations} operations",
+        "semantics": certificate.semantics.value,
+        "granularity": certificate.granularity,
+        "reduction": "source-DPOR with sleep sets" if certificate.granularity == "free" else "source-DPOR",
+        "programs": f"{tally.programs} of {certificate.programs}, modulo renaming and order of threads",
+        "exhausted": f"{tally.exhausted} programs: all interleavings",
+        "executions": str(tally.executions),
+        "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    with console.capture() as capture:
+        console.print(table)
+    console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
+    if is_proof:
+        console.print(Text("verified", style="bold green"))
+    elif tally.finding is None:
+        console.print(Text("not verified: not everything was covered", style="bold yellow"))
+
+
+def print_explorer_finding(console: Console, finding: Finding, target: str) -> None:
+    """The finding, with its interleaving."""
+    console.print()
+    print_finding(console, finding, target)
+
+
+def _opaque(description: Description) -> str:
+    if not description.opaque:
+        return ""
+    return f"\n  not instrumented, each call counts as one access: {', '.join(description.opaque)}"

@@ -1,0 +1,25 @@
+"""Programs as arguments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from kcache_model.blob import decode_blob
+from kcache_model.codec import decode_program
+from kcache_model.errors import FormatError
+from kcache_model.program import Program
+
+
+def read_program(text: str) -> Program:
+    """The program of a word or a file.
+
+    Raises:
+        FormatError: it is neither.
+    """
+    if not text.startswith("kc1.") and Path(text).is_file():
+        try:
+            return decode_program(json.loads(Path(text).read_text(encoding="utf-8")))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise FormatError(f"{text} is no JSON file: {error}") from None
+    return decode_blob(text)
