@@ -1,0 +1,140 @@
+"""What a narration consists of: plain data, without anything of the target in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SYNCHRONISATION = frozenset({"acquire", "try", "query", "release", "join", "call"})
+"""The kinds of happenings that are no plain accesses and of interest in their own right."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why a thread cannot go on.
+
+    Attributes:
+        thread: its number.
+        what: what it waits for.
+        holder: the thread that holds that; ``None`` if nobody does.
+        where: ``file:line``.
+        code: the text of that line.
+        function: whose line it is.
+        holding: the locks that it holds itself.
+    """
+
+    thread: int
+    what: str
+    holder: int | None
+    where: str
+    code: str
+    function: str
+    holding: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Another thread goes on.
+
+    Attributes:
+        thread: the one that is left.
+        is_preemption: whether it could have gone on.
+        ended: whether it had done all that it had to.
+        holding: the locks that it holds.
+        waits_for: what it waits for; empty if for nothing.
+        holder: the thread that holds that; ``None`` if nobody does.
+    """
+
+    thread: int
+    is_preemption: bool
+    ended: bool
+    holding: tuple[str, ...]
+    waits_for: str
+    holder: int | None
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One event, or those in a row that belong to one call of the standard library.
+
+    Attributes:
+        step: its number; the first one is 1.
+        thread: who.
+        kind: a name of a kind of event, or ``call``: of the standard library.
+        subject: the name of the object.
+        slot: which part of it, to be read on: ``['a']``, ``.x``; for calls, ``.method()``. Empty if the whole.
+        value: what was read or what a write replaced; of locks, whether they were taken.
+        after: what a write left.
+        where: ``file:line``; empty if it is in no module of the target.
+        code: the text of that line.
+        function: whose line it is.
+        held: the locks that the thread holds.
+        switch: what precedes it, if another thread ran before.
+        wakes: the threads that it ends the waiting of.
+        begins: whether it is the first of its call of the standard library.
+        ends: whether it is the last of it.
+        shared: whether several threads touch the same, and at least one of them changes it.
+        meets: whether the one before or after it that touches the same is another thread's, and one of the two a write.
+    """
+
+    step: int
+    thread: int
+    kind: str
+    subject: str
+    slot: str
+    value: str
+    after: str
+    where: str
+    code: str
+    function: str
+    held: tuple[str, ...]
+    switch: Switch | None
+    wakes: tuple[int, ...]
+    begins: bool = True
+    ends: bool = True
+    shared: bool = False
+    meets: bool = False
+
+
+@dataclass(frozen=True)
+class ToldCall:
+    """One call of the program.
+
+    Attributes:
+        thread: who makes it.
+        text: the call as Python would write it.
+        outcome: what it gave; ``None`` if it did not return.
+        first: the position of its first happening; of the one that follows if it has none.
+        last: the position of its last happening; ``first - 1`` if it has none.
+    """
+
+    thread: int
+    text: str
+    outcome: str | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Narration:
+    """One execution.
+
+    Attributes:
+        threads: how many threads there were.
+        thread_names: what the target calls its own ones, as far as it does.
+        happenings: what happened, in order.
+        calls: the calls of the program's threads that began.
+        before: the calls before the threads started, with their outcomes.
+        afterwards: what was read back, with the outcomes; empty unless all calls returned.
+        waiting: who waits for what, if it ended in a deadlock.
+        followed: whether the schedule could be followed.
+    """
+
+    threads: int
+    thread_names: Mapping[int, str]
+    happenings: tuple[Happening, ...]
+    calls: tuple[ToldCall, ...]
+    before: tuple[tuple[str, str], ...]
+    afterwards: tuple[tuple[str, str], ...]
+    waiting: tuple[Waiting, ...]
+    followed: bool

@@ -1,0 +1,226 @@
+"""Names and short texts for what a target is made of, without running any code of its own.
+
+An object is called by the way that leads to it from the Indexer, as ``indexer._indices['node']``. Since it may be
+exchanged for another, the ways are looked up again whenever something was written.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+import weakref
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from kcache_model.objects import Thing
+
+from .virtual.locks import VirtualLock, VirtualRLock
+from .virtual.world import PRIVATE_MODULES
+
+_DEEPEST = 7
+_MOST_OBJECTS = 2_000
+_MOST_CHILDREN = 50
+_MOST_ELEMENTS = 4
+_LONGEST_TEXT = 32
+
+_SIMPLE = (type(None), bool, int, float, complex, str, bytes, type(...))
+_SEQUENCES = (list, tuple, deque)
+_SETS = (set, frozenset)
+_LOCKS = (VirtualLock, VirtualRLock)
+_LEAVES = (*_SIMPLE, Thing, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", frozenset: "{}"}
+
+MISSING = "nothing"
+"""The text of what is not there: a key that a dict does not have, an attribute that is not set."""
+
+
+class Names:
+    """Calls objects by name.
+
+    Attributes:
+        root: the Indexer.
+    """
+
+    def __init__(self) -> None:
+        self.root: object = None
+        self._modules: dict[int, Mapping[str, object]] = {}
+        self._now: dict[int, str] | None = None
+        self._numbered: dict[int, str] = {}
+        self._former: dict[int, str] = {}
+        self._kept: list[object] = []
+        self._counts: Counter[str] = Counter()
+
+    def forget(self) -> None:
+        """Something was written: other ways may lead to other objects now."""
+        self._now = None
+
+    def meet(self, namespace: Mapping[str, object]) -> None:
+        """Ways may also begin in the globals of this module."""
+        if id(namespace) not in self._modules:
+            self._modules[id(namespace)] = namespace
+            self._now = None
+
+    def of(self, obj: object) -> str:
+        """The name of an object; one that no way leads to gets a number."""
+        if isinstance(obj, type):
+            return obj.__name__
+        if type(obj) is dict and "__builtins__" in obj:
+            return _module_name(obj)
+        if self._now is None:
+            self._now = self._walk()
+        found = self._now.get(id(obj))
+        if found is not None:
+            self._former[id(obj)] = found
+            return found
+        former = self._former.get(id(obj))
+        if former is not None:
+            return f"former {former}"
+        if id(obj) not in self._numbered:
+            self._number(obj)
+        return self._numbered.get(id(obj), type(obj).__name__)
+
+    def text(self, value: object, depth: int = 0) -> str:
+        """A value in a few characters."""
+        try:
+            return self._text(value, depth)
+        except Exception:  # whatever it is, a report is no place to fail
+            return type(value).__name__
+
+    def _text(self, value: object, depth: int) -> str:
+        kind = type(value)
+        if kind in _SIMPLE:
+            return _cut(repr(value))
+        if isinstance(value, Thing):
+            return f"{value.key}@{value.stamp}"
+        if isinstance(value, type):
+            return value.__name__
+        if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+            return f"{value.__name__}()".replace("<lambda>()", "a lambda")
+        if kind in _BRACKETS or isinstance(value, dict):
+            return self._container(value, depth)
+        return self.of(value)
+
+    def _container(self, value: object, depth: int) -> str:
+        kind: type = type(value)
+        size = dict.__len__(value) if isinstance(value, dict) else len(value)  # type: ignore[arg-type]
+        if isinstance(value, dict):
+            if size and depth > 1:
+                return "{...}"
+            items = itertools.islice(dict.items(value), _MOST_ELEMENTS)
+            texts = [f"{self.text(key, depth + 1)}: {self.text(held, depth + 1)}" for key, held in items]
+            opening, closing = "{", "}"
+        else:
+            opening, closing = _BRACKETS[kind][0], _BRACKETS[kind][1]
+            if size and depth > 1:
+                return f"{opening}...{closing}"
+            # Sets have no order that is the same in each process.
+            sample: Iterator[object] = itertools.islice(value, 100)  # type: ignore[call-overload]
+            elements = [self.text(held, depth + 1) for held in sample]
+            texts = (sorted(elements) if kind in _SETS else elements)[:_MOST_ELEMENTS]
+        if size > len(texts):
+            texts.append("...")
+        return f"{opening}{', '.join(texts)}{closing}"
+
+    def _number(self, obj: object) -> None:
+        kind = type(obj)
+        # What is kept cannot pass its identity on to another object; but what is watched for its end must end in time.
+        with suppress(Exception):
+            if weakref.getweakrefcount(obj) or hasattr(kind, "__del__"):
+                return
+        self._kept.append(obj)
+        self._counts[kind.__name__] += 1
+        self._numbered[id(obj)] = f"{kind.__name__}#{self._counts[kind.__name__]}"
+
+    def _walk(self) -> dict[int, str]:
+        """All objects that can be reached, nearest first."""
+        found: dict[int, str] = {}
+        queue: deque[tuple[object, str, int]] = deque()
+        if self.root is not None:
+            queue.append((self.root, "indexer", 0))
+        for namespace in self._modules.values():
+            queue.extend((obj, name, 1) for name, obj in _globals(namespace))
+        while queue and len(found) < _MOST_OBJECTS:
+            obj, name, depth = queue.popleft()
+            if id(obj) in found or isinstance(obj, _LEAVES):
+                continue
+            found[id(obj)] = name
+            if depth < _DEEPEST and not isinstance(obj, _LOCKS):
+                queue.extend((held, name + suffix, depth + 1) for suffix, held in _children(obj))
+        return found
+
+
+def peek(obj: object, slot: object) -> object:
+    """What an object holds in a slot, without running code of the target.
+
+    Raises:
+        LookupError: nothing.
+    """
+    if isinstance(obj, dict):
+        return obj if slot is None else dict.__getitem__(obj, slot)
+    if isinstance(obj, list) and type(slot) is int:
+        return list.__getitem__(obj, slot)
+    if isinstance(obj, deque) and type(slot) is int:
+        return deque.__getitem__(obj, slot)
+    if isinstance(obj, (list, deque, set, frozenset, bytearray, array)) or slot is None:
+        return obj
+    name = str(slot)
+    if isinstance(obj, type):
+        return obj.__dict__[name]
+    return attributes(obj)[name]
+
+
+def attributes(obj: object) -> dict[str, object]:
+    """The attributes of an object, those in slots included."""
+    found: dict[str, object] = {}
+    kind = type(obj)
+    for owner in reversed(kind.__mro__):
+        for name, descriptor in owner.__dict__.items():
+            if type(descriptor) is types.MemberDescriptorType:
+                with suppress(AttributeError):
+                    found[name] = descriptor.__get__(obj, kind)
+    with suppress(AttributeError, TypeError):
+        found.update(object.__getattribute__(obj, "__dict__"))
+    return found
+
+
+def is_library(obj: object) -> bool:
+    """Whether it is an Event, a Condition, a Queue or the like: something whose inside is of no interest."""
+    return type(obj).__module__ in PRIVATE_MODULES
+
+
+def _children(obj: object) -> Iterator[tuple[str, object]]:
+    if isinstance(obj, dict):
+        for key, held in itertools.islice(list(dict.items(obj)), _MOST_CHILDREN):
+            if type(key) in _SIMPLE:
+                yield f"[{_cut(repr(key))}]", held
+    elif isinstance(obj, _SEQUENCES):
+        for position, held in enumerate(itertools.islice(list(obj), _MOST_CHILDREN)):
+            yield f"[{position}]", held
+    elif type(obj).__name__ != "Thread":
+        hidden = is_library(obj)  # what is inside goes by the name of the whole
+        for name, held in itertools.islice(attributes(obj).items(), _MOST_CHILDREN):
+            yield "" if hidden else f".{name}", held
+
+
+def _globals(namespace: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    module = namespace.get("__name__")
+    for name, obj in list(namespace.items()):
+        if name.startswith(("__", "_kc_")):
+            continue
+        if isinstance(obj, type):
+            if obj.__module__ == module:
+                for attribute, held in list(obj.__dict__.items()):
+                    if not attribute.startswith("__") and not hasattr(type(held), "__get__"):
+                        yield f"{obj.__name__}.{attribute}", held
+        elif getattr(type(obj), "__module__", "") not in ("typing", "__future__"):
+            yield f"{_module_name(namespace)}.{name}", obj
+
+
+def _module_name(namespace: Mapping[str, object]) -> str:
+    return str(namespace.get("__name__", "?")).removeprefix("kcache_target_").rpartition(".")[2]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."

@@ -1,0 +1,264 @@
+"""An interleaving as text: a lane for each thread, time from top to bottom.
+
+Only one thread acts at a time, so what a thread does may reach into the lanes to the right of its own.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from kcache_model.render import printable
+
+from ..explorer.happenings import SYNCHRONISATION, Happening, Narration, Switch, ToldCall, Waiting
+
+_WIDTH = 100
+_NARROWEST = 60
+"""How wide a lane is at least, where there are too many to lie side by side."""
+_COMFORTABLE = 24
+_MOST_ROWS = 60
+_MOST_SOURCE_LINES = 3
+_NOTHING = "nothing"
+_MAKING = ".__init__()"
+
+
+def interleaving_text(narration: Narration) -> str:
+    """The whole story, up to 100 columns wide."""
+    return "\n".join(line.rstrip() for line in _Lanes(narration).lines()) + "\n"
+
+
+class _Lanes:
+    """Writes one narration."""
+
+    def __init__(self, narration: Narration) -> None:
+        self._narration = narration
+        count = max(narration.threads, 1)
+        self._step = _WIDTH // 2 if count == 2 else (_WIDTH - _NARROWEST) // max(count - 1, 1)
+        self._width = _WIDTH // 2 - 2 if count == 2 else _NARROWEST
+        self._open: set[int] = set()
+        self._source = ("", -1)
+        """The line and the thread that the last row was about: it is not written twice."""
+
+    def lines(self) -> Iterator[str]:
+        narration = self._narration
+        yield from self._calls("Before the threads start:", narration.before)
+        yield from ["", self._header()]
+        shown = rows_to_show(narration)
+        hidden: list[int] = []
+        for position, happening in enumerate(narration.happenings):
+            begins = [call for call in narration.calls if call.first == position]
+            if begins or position in shown:
+                yield from self._fold(hidden)
+            if position in shown and happening.switch is not None:
+                yield from self._rule(happening.switch)
+            for call in begins:
+                yield from self._begin(call)
+            if position in shown:
+                yield from self._happening(happening)
+            else:
+                hidden.append(position)
+            ends = [call for call in narration.calls if call.last == position and call.outcome is not None]
+            if ends:
+                yield from self._fold(hidden)
+            for call in ends:
+                yield from self._end(call)
+        yield from self._fold(hidden)
+        for call in narration.calls:
+            if call.first >= len(narration.happenings):
+                yield from self._begin(call)
+        yield from self._deadlock()
+        yield ""
+        yield from self._calls("Afterwards:", narration.afterwards)
+
+    def _calls(self, title: str, calls: Sequence[tuple[str, str]]) -> Iterator[str]:
+        if calls:
+            text = "; ".join(f"{text} -> {outcome}" for text, outcome in calls)
+            yield from _wrapped(f"{title} {text}", _WIDTH, "", "    ")
+
+    def _header(self) -> str:
+        line = ""
+        for thread in range(self._narration.threads):
+            line = line.ljust(self._offset(thread)) + self._name(thread)
+        return line
+
+    def _begin(self, call: ToldCall) -> Iterator[str]:
+        yield from self._row(call.thread, [f"\u250c {call.text}"])
+        self._open.add(call.thread)
+        if call.last < call.first and call.outcome is not None:
+            yield from self._end(call)
+
+    def _end(self, call: ToldCall) -> Iterator[str]:
+        self._open.discard(call.thread)
+        yield from self._row(call.thread, [f"\u2514 {call.outcome}"])
+
+    def _happening(self, happening: Happening) -> Iterator[str]:
+        thread = happening.thread
+        if thread not in self._open and thread >= min(self._narration.threads, self._program_threads()):
+            self._open.add(thread)
+        text = []
+        if self._source != (happening.where, thread):
+            text += _source_lines(happening.where, printable(happening.code), self._width)
+        text += _wrapped(self._what(happening), self._width, "\u2502   ", "\u2502       ")
+        yield from self._row(thread, text)
+        self._source = (happening.where, thread)
+
+    def _program_threads(self) -> int:
+        return max((call.thread for call in self._narration.calls), default=-1) + 1
+
+    def _fold(self, hidden: list[int]) -> Iterator[str]:
+        if not hidden:
+            return
+        happenings = [self._narration.happenings[position] for position in hidden]
+        hidden.clear()
+        threads = sorted({happening.thread for happening in happenings})
+        text = f"... {len(happenings)} more"
+        if len(threads) > 1:
+            text += f", of threads {', '.join(str(thread + 1) for thread in threads)}"
+        yield from self._row(happenings[0].thread, [f"\u2502 {text}"])
+
+    def _rule(self, switch: Switch) -> Iterator[str]:
+        name = self._name(switch.thread)
+        if switch.ended:
+            text = f"{name} is done"
+        elif switch.is_preemption:
+            text = f"{name} is interrupted here" + (f", holding {_and(switch.holding)}" if switch.holding else "")
+        else:
+            text = f"{name} {self._waits(switch.waits_for, switch.holder)}"
+        self._source = ("", -1)
+        yield f"\u2500\u2500 {text} ".ljust(_WIDTH, "\u2500")
+
+    def _row(self, thread: int, texts: Sequence[str]) -> Iterator[str]:
+        """Lines in the lane of a thread; other lanes go on beside them."""
+        self._source = ("", -1)
+        for text in texts:
+            line = ""
+            for lane in range(self._narration.threads):
+                own = text if lane == thread else "\u2502" if lane in self._open else ""
+                if own and len(line) <= self._offset(lane):
+                    line = line.ljust(self._offset(lane)) + own
+            yield line
+
+    def _what(self, happening: Happening) -> str:
+        """What was touched, and how."""
+        what = f"{happening.subject}{happening.slot}"
+        value, after = happening.value, happening.after
+        if happening.kind == "read":
+            return f"read {what} -> {value}"
+        if happening.kind == "write":
+            if after == _NOTHING:
+                return f"remove {what}" + (": it was not there" if value == after else f" (was {value})")
+            return f"write {what}: still {after}" if value == after else f"write {what} = {after}"
+        if happening.kind == "try":
+            return f"try {what} -> {value}"
+        if happening.kind != "call":
+            return f"{happening.kind} {what}"
+        return self._library_call(happening, what)
+
+    def _library_call(self, happening: Happening, what: str) -> str:
+        if not happening.begins or not happening.ends:
+            what += " begins" if happening.begins else " returns" if happening.ends else " goes on"
+        if happening.slot in (".set()", ".clear()", ".is_set()") and happening.ends:
+            what += f" -> {happening.after}"
+        if happening.wakes:
+            what += f", wakes {_and([self._name(thread) for thread in happening.wakes])}"
+        elif happening.slot.startswith(".notify") and happening.ends:
+            what += ", wakes nobody"
+        return what
+
+    def _deadlock(self) -> Iterator[str]:
+        if not self._narration.waiting:
+            return
+        yield "\u2500\u2500 no thread can go on ".ljust(_WIDTH, "\u2500")
+        for waiting in self._narration.waiting:
+            holding = f", while it holds {_and(waiting.holding)}" if waiting.holding else ""
+            text = f"{self._name(waiting.thread)} {self._waits(waiting.what, waiting.holder)}{holding}"
+            yield from _wrapped(text, _WIDTH, "", "    ")
+            yield from self._where(waiting)
+
+    def _where(self, waiting: Waiting) -> Iterator[str]:
+        if waiting.where:
+            function = f"  (in {waiting.function})" if waiting.function else ""
+            yield _clipped(f"    {waiting.where}  {printable(waiting.code)}{function}", _WIDTH)
+
+    def _waits(self, what: str, holder: int | None) -> str:
+        if what.endswith("()"):
+            return f"waits in {what}"
+        return f"waits for {what}" + (f", held by {self._name(holder)}" if holder is not None else "")
+
+    def _name(self, thread: int) -> str:
+        name = self._narration.thread_names.get(thread)
+        return f"thread {thread + 1}" + (f" ({printable(name)[:20]})" if name else "")
+
+    def _offset(self, thread: int) -> int:
+        return thread * self._step
+
+
+def rows_to_show(narration: Narration) -> set[int]:
+    """Positions of what is worth a row.
+
+    All that several threads share, all synchronisation, and where calls begin and end. If that is too much to take in:
+    where one thread meets what another one has done, and where they are switched. If that still is: what is nearest to
+    where a thread is interrupted, and to the end.
+    """
+    happenings = narration.happenings
+    switches = [at for at, happening in enumerate(happenings) if happening.switch is not None]
+    edges = {at for switch in switches for at in (switch - 1, switch)} | {len(happenings) - 1}
+    everything = {at for at, happening in enumerate(happenings) if _is_interesting(happening)}
+    everything |= edges | {at for call in narration.calls for at in (call.first, call.last)}
+    everything |= {at for at in range(1, len(happenings)) if at - 1 in everything and _goes_on(happenings, at)}
+    everything &= set(range(len(happenings)))
+    if len(everything) <= _COMFORTABLE:
+        return _unfold_single(everything, len(happenings))
+    meetings = {at for at, happening in enumerate(happenings) if happening.meets} | edges
+    meetings |= {at for at in range(1, len(happenings)) if at - 1 in meetings and _goes_on(happenings, at)}
+    meetings &= everything
+    if len(meetings) <= _MOST_ROWS:
+        return _unfold_single(meetings, len(happenings))
+    turns = [at for at in switches if (switch := happenings[at].switch) is not None and switch.is_preemption]
+    turns.append(len(happenings))
+    nearest = sorted(meetings, key=lambda at: min(abs(at - turn) for turn in turns))
+    return _unfold_single(set(nearest[:_MOST_ROWS]), len(happenings))
+
+
+def _goes_on(happenings: Sequence[Happening], at: int) -> bool:
+    """Whether it is the rest of what a line of source began to write."""
+    before, happening = happenings[at - 1], happenings[at]
+    return happening.kind == before.kind == "write" and (happening.where, happening.thread) == (
+        before.where,
+        before.thread,
+    )
+
+
+def _unfold_single(shown: set[int], count: int) -> set[int]:
+    """A single row is as short as the remark that it is left out."""
+    alone = {at for at in range(count) if at not in shown and at - 1 in shown | {-1} and at + 1 in shown | {count}}
+    return shown | alone
+
+
+def _is_interesting(happening: Happening) -> bool:
+    if happening.slot == _MAKING and happening.kind == "call":
+        return False
+    return happening.shared or happening.kind in SYNCHRONISATION
+
+
+def _and(texts: Sequence[str]) -> str:
+    return " and ".join((", ".join(texts[:-1]), texts[-1])) if len(texts) > 1 else "".join(texts)
+
+
+def _wrapped(text: str, width: int, first: str, following: str) -> list[str]:
+    return textwrap.wrap(
+        printable(text), width, initial_indent=first, subsequent_indent=following, break_on_hyphens=False
+    )
+
+
+def _source_lines(where: str, code: str, width: int) -> list[str]:
+    """Where it is and what stands there: in one line if there is room."""
+    line = f"\u2502 {where}  {code}"
+    if len(line) <= width:
+        return [line]
+    lines = _wrapped(code, width, "\u2502  ", "\u2502      ")
+    return [f"\u2502 {where}", *lines[:_MOST_SOURCE_LINES]]
+
+
+def _clipped(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
