@@ -72,7 +72,9 @@ _BATCH_PROGRAMS = 40
     show_default=True,
     help="The most executions of one program.",
 )
-@click.option("--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded.")
+@click.option(
+    "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."
+)
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
 @instrument_option
@@ -119,7 +121,8 @@ def explore(
         chosen = () if program is None else (read_program(program),)
         description = describe(target, instrument, options.granularity)
         if description.refused:
-            raise TargetError(f"{target} cannot be explored: {description.refused}; stress serves: kcache check --only stress")
+            stress = f"stress serves: kcache check {target} --only stress"
+            raise TargetError(f"{target} cannot be explored: {description.refused}; {stress}")
         template = Batch(
             target,
             options,

@@ -55,7 +55,7 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
     console.print(f"kcache verify {certificate.target}{_opaque(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = {
-        "bound": f"{bound.threads}x{bound.operations}: at most {bound.threads} threads of {bound.operations} operations",
+        "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
         "semantics": certificate.semantics.value,
         "granularity": certificate.granularity,
         "reduction": "source-DPOR with sleep sets" if certificate.granularity == "free" else "source-DPOR",

@@ -20,7 +20,6 @@ from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.subject import load_subject
 from kcache_stress.stress import StressOptions, StressReport, stress
 
@@ -167,7 +166,7 @@ def _machine(context: PhaseContext) -> PhaseOutcome:
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
     if context.spec is None:
-        return PhaseOutcome({}, refused="the implementation is no importable function: it cannot be loaded instrumented")
+        return PhaseOutcome({}, refused="the implementation cannot be imported by name, so not instrumented either")
     began = time.monotonic()
     try:
         subject = load_subject(context.spec)
@@ -183,8 +182,7 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
         context.on_progress(elapsed / context.seconds, counts)
         program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
         explored = explore(subject, program, options, context.watch, context.on_finding)
-        exhausted = explored.coverage is Coverage.EXHAUSTED and explored.finding is None
-        counts.update(programs=1, executions=explored.executions, exhausted=exhausted)
+        counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
         finding = explored.finding
     return PhaseOutcome(counts, finding)
 

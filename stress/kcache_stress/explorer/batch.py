@@ -19,11 +19,10 @@ from kcache_model.target import TargetError
 
 from ..isolation import JobEnd, run_job
 from ..isolation.worker import Outlet
-from .explore import PHASE, ExploreOptions, Explored, StrategyName, explore
+from .explore import PHASE, Explored, ExploreOptions, StrategyName, explore
 from .granularity import Granularity
 from .programs.random_programs import ExplorerShape, explorer_program
 from .sandbox import CannotExploreError
-from .strategies.interface import Coverage
 from .subject import Subject, load_subject
 
 Data = dict[str, Any]
@@ -88,7 +87,7 @@ class Tally:
         return replace(
             self,
             programs=self.programs + 1,
-            exhausted=self.exhausted + (explored.coverage is Coverage.EXHAUSTED and explored.finding is None),
+            exhausted=self.exhausted + (explored.is_exhausted),
             executions=self.executions + explored.executions,
             finding=self.finding or explored.finding,
         )
@@ -222,10 +221,8 @@ def describe(target: str, instrument: tuple[str, ...], granularity: Granularity)
 
     def on_event(event: Data) -> None:
         if event["event"] == "description":
-            fields = event["description"]
-            found.append(
-                Description(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
-            )
+            unsupported, refused, opaque, sources = event["description"].values()
+            found.append(Description(tuple(unsupported), refused, tuple(opaque), tuple(sources)))
 
     end = run_job(
         f"{__name__}:_describe_job",
@@ -263,9 +260,7 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
         outlet.send({"event": "tally", "tally": encode_tally(timed)})
 
     try:
-        subject = load_subject(
-            decoded.target, instrument=decoded.instrument, granularity=decoded.options.granularity
-        )
+        subject = load_subject(decoded.target, instrument=decoded.instrument, granularity=decoded.options.granularity)
     except CannotExploreError as error:
         tally = Tally(refused=str(error))
         send()

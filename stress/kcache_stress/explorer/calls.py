@@ -1,4 +1,4 @@
-"""The calls of a program, made many times over: whatever does not change from one execution to the next is done once."""
+"""The calls of a program, made many times over: what does not change between executions is done once."""
 
 from __future__ import annotations
 

@@ -154,5 +154,3 @@ def _story(execution: Execution) -> list[str]:
         f"a {kind} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
         for thread, kind, obj, slot in execution.trace
     ]
-
-

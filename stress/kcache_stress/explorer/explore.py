@@ -18,6 +18,7 @@ from .granularity import Granularity
 from .history import explained
 from .judgement.judge import Problem, ProgramJudge
 from .narration import narrate
+from .replay_token import Token, encode_token
 from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import Coverage, Strategy
@@ -27,7 +28,6 @@ from .strategies.pct import Pct
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .subject import Subject, load_subject
-from .replay_token import Token, encode_token
 
 PHASE = "explorer"
 
@@ -87,6 +87,11 @@ class Explored:
     coverage: Coverage
     executions: int
     finding: Finding | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all interleavings were covered, and nothing is wrong with any."""
+        return self.coverage is Coverage.EXHAUSTED and self.finding is None
 
 
 def explore(

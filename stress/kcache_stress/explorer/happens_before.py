@@ -1,7 +1,8 @@
 """The happens-before relation of a trace, and its reversible races.
 
-Two events are ordered if one thread did both, if they depend on each other (:mod:`.events`), or through others. A race is
-a pair of dependent events of different threads with nothing between them, which could have happened the other way round.
+Two events are ordered if one thread did both, if they depend on each other (:mod:`.events`), or through others. A race
+is a pair of dependent events of different threads with nothing between them, which could have happened the other way
+round.
 Vector clocks after C. Fidge and F. Mattern (1988); races as source-DPOR needs them (P. Abdulla et al.: Optimal Dynamic
 Partial Order Reduction, 2014).
 """
@@ -106,7 +107,8 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
         known[thread] = position + 1
         clocks[position] = tuple(known)
         if kind == SPAWN:
-            _join(knowledge[slot], clocks[position])  # type: ignore[index]
+            assert isinstance(slot, int)
+            _join(knowledge[slot], clocks[position])
         if racing and position >= first:
             if len(racing) > 1:
                 racing = _latest(racing, trace, clocks)
@@ -138,9 +140,7 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
     elif kind == RELEASE and trace[position][3]:
         lock.released, lock.looks = position, []
     racing = [
-        other
-        for other in candidates
-        if other >= 0 and trace[other][0] != thread and known[trace[other][0]] <= other
+        other for other in candidates if other >= 0 and trace[other][0] != thread and known[trace[other][0]] <= other
     ]
     for other in ordered:
         if other >= 0:
@@ -163,9 +163,11 @@ def _shared_objects(trace: Trace) -> set[int]:
 
 def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:
     """Those that do not happen before another one of them: with that one in between it is no race."""
-    return [
-        event for event in racing if not any(other != event and clocks[other][trace[event][0]] > event for other in racing)
-    ]
+
+    def is_covered(event: int) -> bool:
+        return any(other != event and clocks[other][trace[event][0]] > event for other in racing)
+
+    return [event for event in racing if not is_covered(event)]
 
 
 def _join(known: list[int], clock: Clock) -> None:

@@ -96,7 +96,9 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
     return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {explored.coverage.value}{same}")
 
 
-def replay_in_child(word: str, *, patience_seconds: float = 3.0, on_ready: Callable[[], None] = lambda: None) -> Replayed:
+def replay_in_child(
+    word: str, *, patience_seconds: float = 3.0, on_ready: Callable[[], None] = lambda: None
+) -> Replayed:
     """The same in a child process, which may hang or crash.
 
     Raises:
@@ -125,9 +127,7 @@ def replay_in_child(word: str, *, patience_seconds: float = 3.0, on_ready: Calla
     if "refused" in data:
         raise CannotExploreError(data["refused"])
     finding = data["finding"]
-    return Replayed(
-        ReplayAnswer(data["answer"]), data["note"], None if finding is None else decode_finding(finding)
-    )
+    return Replayed(ReplayAnswer(data["answer"]), data["note"], None if finding is None else decode_finding(finding))
 
 
 def _replay_job(outlet: Outlet, word: str) -> None:

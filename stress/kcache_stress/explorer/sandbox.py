@@ -87,6 +87,7 @@ class Sandbox:
         self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
         self.sources: dict[str, bytes] = {}
         self.opaque: list[str] = []
+        self._is_active = False
         self._facts = Facts()
         self._start_over()
 
@@ -127,7 +128,6 @@ class Sandbox:
         self._world.forget_threads()
 
     def _start_over(self) -> None:
-        self._is_active = False
         self._real: dict[str, ModuleType] = {}
         self._private: dict[str, ModuleType] = {}
         self.sources.clear()
@@ -234,7 +234,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._sandbox = sandbox
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         if name in PRIVATE_MODULES:
             return importlib.machinery.ModuleSpec(name, _Ready(self._sandbox.world_module(name)))
@@ -259,7 +259,7 @@ class _Ready(importlib.abc.Loader):
         self._module = module
         self._spec = module.__spec__
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    def create_module(self, _spec: importlib.machinery.ModuleSpec) -> ModuleType:
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from .events import WRITE, Trace
 from .granularity import Granularity
-from .happens_before import HappensBefore
-from .strategies.interface import STOP, Step, Strategy
+from .strategies.interface import STOP, Strategy
 from .virtual.scheduler import FOREVER, Scheduler
 
 Schedule = tuple[tuple[int, int], ...]
@@ -83,12 +82,6 @@ class Replay(Strategy):
     def _may_go_on(self, running: int) -> bool:
         return self.scheduler.threads[running].enabled or running in self.scheduler.next_timeouts()
 
-    def learn(self, step: Step) -> HappensBefore | None:
-        """Nothing to learn."""
-        return None
-
     def has_more(self) -> bool:
         """It is one schedule."""
         return False
-
-

@@ -43,9 +43,7 @@ class Subject:
         return digest.hexdigest()[:8]
 
 
-def load_subject(
-    spec: str, *, instrument: Iterable[str] = (), granularity: Granularity = Granularity.FREE
-) -> Subject:
+def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Granularity = Granularity.FREE) -> Subject:
     """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``, instrumented.
 
     Args:

@@ -117,7 +117,8 @@ class ProgramJudge:
         if outcome.error is ErrorKind.OTHER:
             summary = f"{operation.name.value} raised {outcome.message}"
             return Problem(FindingKind.EXCEPTION, summary, order)
-        return Problem(FindingKind.NONLINEARIZABLE, f"no order of the calls explains what {operation.name.value} gave", order)
+        summary = f"no order of the calls explains what {operation.name.value} gave"
+        return Problem(FindingKind.NONLINEARIZABLE, summary, order)
 
     def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
         key = (at, final)

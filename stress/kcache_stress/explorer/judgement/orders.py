@@ -83,7 +83,9 @@ def marks_by_need(execution: Execution, order: HappensBefore) -> Marks:
     return Marks(tuple(tuple(mark for mark, _ in own) for own in marks), tuple(needs))
 
 
-def linear_extensions(marks: Marks, start: S, follow: Callable[[S, Mark], S | None]) -> Iterator[tuple[tuple[Mark, ...], S | None]]:
+def linear_extensions(
+    marks: Marks, start: S, follow: Callable[[S, Mark], S | None]
+) -> Iterator[tuple[tuple[Mark, ...], S | None]]:
     """Walk all orders that ``marks`` admits; states that were reached before, at the same marks, are not walked again.
 
     Args:

@@ -46,8 +46,6 @@ class Dpor(Strategy):
         redundant: how many executions sleep sets cut short.
     """
 
-    needs_order = True
-
     def __init__(self, *, steps_are_events: bool = True) -> None:
         super().__init__()
         self.redundant = 0
@@ -172,7 +170,8 @@ class Dpor(Strategy):
             untried = node.backtrack - node.done - self._sleeping_at[depth]
             if untried:
                 chosen = min(untried)
-                self._asleep_before = frozenset(node.done | self._sleeping_at[depth]) if self._steps_are_events else frozenset()
+                asleep = node.done | self._sleeping_at[depth]
+                self._asleep_before = frozenset(asleep) if self._steps_are_events else frozenset()
                 node.done.add(chosen)
                 self._prefix = [*self._schedule[:depth], chosen]
                 return True

@@ -78,11 +78,9 @@ class Strategy(ABC):
         scheduler: the threads; set for each execution.
         ending: how the current execution ended; set when it does.
         coverage: what a search that ran to its end has covered.
-        needs_order: whether linearizability is to be judged over all orders that happens-before admits.
     """
 
     scheduler: Scheduler
-    needs_order = False
     coverage = Coverage.EXHAUSTED
 
     def __init__(self) -> None:
@@ -103,16 +101,17 @@ class Strategy(ABC):
     def choose(self, running: int) -> int:
         """Who is next; sets ``scheduler.left`` to the number of events that it may do before the next choice."""
 
-    @abstractmethod
     def learn(self, step: Step) -> HappensBefore | None:
-        """An execution is over. Returns its happens-before relation if :attr:`needs_order`."""
+        """An execution is over. Returns its happens-before relation, if the strategy works it out."""
+        del step
+        return None
 
     @abstractmethod
     def has_more(self) -> bool:
         """Whether there is anything left to try."""
 
     def candidates(self) -> list[int]:
-        """The threads that may be chosen; if there are none the execution has been ended, and ``choose`` returns HUB."""
+        """The threads that may be chosen; if there are none, the execution is over and ``choose`` returns STOP."""
         scheduler = self.scheduler
         enabled = scheduler.enabled()
         length = len(scheduler.trace)

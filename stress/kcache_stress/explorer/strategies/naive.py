@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..happens_before import HappensBefore
-from .interface import STOP, Step, Strategy
+from .interface import STOP, Strategy
 
 
 class Naive(Strategy):
@@ -32,10 +31,6 @@ class Naive(Strategy):
             candidates.insert(0, running)
         self._path.append((candidates, 0))
         return candidates[0]
-
-    def learn(self, step: Step) -> HappensBefore | None:
-        """Nothing to learn."""
-        return None
 
     def has_more(self) -> bool:
         """Go to the deepest choice with candidates left."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import random
 from math import log
 
-from ..happens_before import HappensBefore
 from ..virtual.scheduler import FOREVER
-from .interface import STOP, Coverage, Step, Strategy
+from .interface import STOP, Coverage, Strategy
 
 
 class PartialOrderSampling(Strategy):
@@ -73,10 +72,6 @@ class PartialOrderSampling(Strategy):
             if number != chosen and pending is not None and not thread.finished:
                 watched.setdefault(id(pending[1]), []).append(number)
         self._watched = self.scheduler.watched = watched
-
-    def learn(self, step: Step) -> HappensBefore | None:
-        """Nothing to learn."""
-        return None
 
     def has_more(self) -> bool:
         """Always."""

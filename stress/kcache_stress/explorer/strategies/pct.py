@@ -36,7 +36,7 @@ class Pct(Strategy):
     @property
     def guarantee(self) -> float:
         """The least probability with which one execution shows a bug of this depth."""
-        return 1.0 / (self._threads * self._length ** (self._depth - 1))
+        return 1.0 / (self._threads * float(self._length) ** (self._depth - 1))
 
     def begin(self, scheduler: Scheduler) -> None:
         """Draw the events at which priorities change."""
@@ -65,7 +65,7 @@ class Pct(Strategy):
         """Remember how long executions are."""
         self._length = max(self._length, len(step.trace)) if self._length != 100 else max(1, len(step.trace))
         self._threads = max(self._threads, step.threads)
-        return None
+        return super().learn(step)
 
     def has_more(self) -> bool:
         """Always."""

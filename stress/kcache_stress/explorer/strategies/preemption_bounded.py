@@ -1,7 +1,7 @@
 """Every schedule with at most so many preemptions, fewest first: the smallest counterexample is found first.
 
-M. Musuvathi, S. Qadeer: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (2007). A switch is a
-preemption if the thread that is left could have gone on.
+M. Musuvathi, S. Qadeer: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (2007). A switch is
+a preemption if the thread that is left could have gone on.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class PreemptionBounded(Strategy):
         return [running]
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Nothing to learn but whether the bound matters: at the last choice there may be more beyond it."""
+        """Note whether the bound was met: then there may be more beyond it."""
         self._is_cut = self._is_cut or self._preemptions >= self.bound
-        return None
+        return super().learn(step)
 
     def has_more(self) -> bool:
         """Go to the deepest choice with candidates left, or to the next bound."""

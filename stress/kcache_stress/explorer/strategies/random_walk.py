@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from ..happens_before import HappensBefore
-from .interface import STOP, Coverage, Step, Strategy
+from .interface import STOP, Coverage, Strategy
 
 
 class RandomWalk(Strategy):
@@ -28,10 +27,6 @@ class RandomWalk(Strategy):
             return STOP
         self.scheduler.left = 1
         return candidates[int(self._random() * len(candidates))]
-
-    def learn(self, step: Step) -> HappensBefore | None:
-        """Nothing to learn."""
-        return None
 
     def has_more(self) -> bool:
         """Always."""

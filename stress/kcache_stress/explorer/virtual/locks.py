@@ -33,7 +33,7 @@ class VirtualLock:
                 scheduler.point(ACQUIRE, self, self)
             elif not self.free:
                 scheduler.wait_idle(ACQUIRE, self)
-        elif not self._acquire_or_give_up(blocking, timeout):
+        elif not _acquire_or_give_up(self, blocking, timeout):
             return False
         self.free = False
         self.owner = scheduler.current
@@ -73,19 +73,6 @@ class VirtualLock:
     def _at_fork_reinit(self) -> None:
         self.free = True
 
-    def _acquire_or_give_up(self, blocking: bool, timeout: float) -> bool:
-        scheduler = self.scheduler
-        _check_timeout(blocking, timeout)
-        if blocking and timeout != 0:
-            deadline = scheduler.deadline(timeout)
-            if scheduler.live and not scheduler.aborting:
-                return scheduler.point_timed(self, Timed(scheduler, self, deadline))
-            if not self.free:
-                return scheduler.wait_idle(TRY, self, deadline)
-        elif scheduler.live:
-            scheduler.point(TRY, self, None)
-        return self.free
-
 
 class VirtualRLock:
     """``_thread.RLock``: may be taken again by the thread that holds it.
@@ -115,7 +102,7 @@ class VirtualRLock:
                 scheduler.point(ACQUIRE, self, self)
             elif not self.free:
                 scheduler.wait_idle(ACQUIRE, self)
-        elif not self._acquire_or_give_up(blocking, timeout):
+        elif not _acquire_or_give_up(self, blocking, timeout):
             return False
         self.free = False
         self.owner = scheduler.current
@@ -178,7 +165,20 @@ class VirtualRLock:
     def _at_fork_reinit(self) -> None:
         self.free, self.count = True, 0
 
-    _acquire_or_give_up = VirtualLock._acquire_or_give_up
+
+def _acquire_or_give_up(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: float) -> bool:
+    """Wait as long as the caller wants to; whether the lock is free."""
+    scheduler = lock.scheduler
+    _check_timeout(blocking, timeout)
+    if blocking and timeout != 0:
+        timed = Timed(scheduler, lock, scheduler.now + timeout)
+        if scheduler.live and not scheduler.aborting:
+            scheduler.point_timed(lock, timed)
+        elif not lock.free:
+            scheduler.wait_idle(TRY, lock, timed.deadline)
+    elif scheduler.live:
+        scheduler.point(TRY, lock, None)
+    return lock.free
 
 
 def _check_timeout(blocking: bool, timeout: float) -> None:
@@ -188,5 +188,3 @@ def _check_timeout(blocking: bool, timeout: float) -> None:
         raise ValueError("timeout value must be a non-negative number")
     if timeout > _LONGEST_TIMEOUT:
         raise OverflowError("timeout value is too large")
-
-

@@ -233,9 +233,9 @@ class Scheduler:
                     self._time_out(waits_for)
             return free
         while not waitable.free:
-            thread = next((thread for thread in self.threads.values() if thread.enabled), None)
-            if thread is not None:
-                self._run_idle(thread)
+            other = next((thread for thread in self.threads.values() if thread.enabled), None)
+            if other is not None:
+                self._run_idle(other)
             elif not self._let_time_pass(deadline):
                 raise SetupDeadlockError("a call waits for something that nothing will ever bring about")
             elif deadline is not None and self.now >= deadline:
@@ -244,8 +244,8 @@ class Scheduler:
 
     def settle(self) -> None:
         """Outside an exploration: run the target's own threads until each of them waits."""
-        while (thread := next((thread for thread in self.threads.values() if thread.enabled), None)) is not None:
-            self._run_idle(thread)
+        while (waiting := next((thread for thread in self.threads.values() if thread.enabled), None)) is not None:
+            self._run_idle(waiting)
 
     def start(self, work: Callable[[], object], number: int | None = None) -> int:
         """Start a virtual thread and return its number.

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import importlib.util
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
 from ..events import TRY
-from .locks import VirtualLock
 from .scheduler import HUB, MOST_PROGRAM_THREADS, NEVER, Aborted, Scheduler, Timed
 from .threads import make_thread_module
 
@@ -175,17 +175,14 @@ class World:
         return found if fromlist else self.module(full.partition(".")[0])
 
 
-class _no_fork_hooks:  # noqa: N801 - a context manager
+@contextlib.contextmanager
+def _no_fork_hooks() -> Iterator[None]:
     """The virtual locks of the copies are no business of a real fork."""
-
-    def __enter__(self) -> None:
-        self._real = getattr(os, "register_at_fork", None)
-        if self._real is not None:
-            os.register_at_fork = lambda **_: None  # type: ignore[assignment]
-
-    def __exit__(self, *_: object) -> None:
-        if self._real is not None:
-            os.register_at_fork = self._real
-
-
-__all__ = ["PRIVATE_MODULES", "THREADING_CLASSES", "VirtualLock", "World"]
+    real = getattr(os, "register_at_fork", None)
+    if real is not None:
+        setattr(os, "register_at_fork", lambda **_: None)  # noqa: B010
+    try:
+        yield
+    finally:
+        if real is not None:
+            setattr(os, "register_at_fork", real)  # noqa: B010
