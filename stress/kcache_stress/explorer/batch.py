@@ -108,6 +108,7 @@ def encode_batch(batch: Batch) -> Data:
     """A batch as JSON."""
     data = asdict(replace(batch, programs=()))
     data["programs"] = [encode_program(program) for program in batch.programs]
+    data["semantics"] = batch.semantics.value
     return data
 
 
