@@ -63,10 +63,12 @@ class CallLog(Protocol):
     """What has come of the calls of one thread so far.
 
     Attributes:
+        calls: all of them.
         records: the call, what it returned, what it raised, for each that has ended.
         spans: the length of the trace before and after each of them.
     """
 
+    calls: list[Call]
     records: list[tuple[Call, object, BaseException | None]]
     spans: list[tuple[int, int]]
 
