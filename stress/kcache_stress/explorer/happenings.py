@@ -127,6 +127,7 @@ class Narration:
         before: the calls before the threads started, with their outcomes.
         afterwards: what was read back, with the outcomes; empty unless all calls returned.
         waiting: who waits for what, if it ended in a deadlock.
+        failures: what ended threads of the target.
         followed: whether the schedule could be followed.
     """
 
@@ -137,4 +138,5 @@ class Narration:
     before: tuple[tuple[str, str], ...]
     afterwards: tuple[tuple[str, str], ...]
     waiting: tuple[Waiting, ...]
+    failures: tuple[str, ...]
     followed: bool

@@ -1,7 +1,8 @@
 """Names and short texts for what a target is made of, without running any code of its own.
 
 An object is called by the way that leads to it from the Indexer, as ``indexer._indices['node']``. Since it may be
-exchanged for another, the ways are looked up again whenever something was written.
+exchanged for another, the ways are looked up again whenever something was written. What comes and goes, as messages in
+a queue do, is numbered: a position in a list would be another one with the next step.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _LONGEST_TEXT = 32
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes, type(...))
 _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
+_CONTAINERS = (dict, *_SEQUENCES, *_SETS)
 _LOCKS = (VirtualLock, VirtualRLock)
 _LEAVES = (*_SIMPLE, Thing, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", frozenset: "{}"}
@@ -47,6 +49,7 @@ class Names:
         self.root: object = None
         self._modules: dict[int, Mapping[str, object]] = {}
         self._now: dict[int, str] | None = None
+        self._lasting: frozenset[int] | None = None
         self._numbered: dict[int, str] = {}
         self._former: dict[int, str] = {}
         self._kept: list[object] = []
@@ -75,11 +78,9 @@ class Names:
             self._former[id(obj)] = found
             return found
         former = self._former.get(id(obj))
-        if former is not None:
-            return f"former {former}"
-        if id(obj) not in self._numbered:
-            self._number(obj)
-        return self._numbered.get(id(obj), type(obj).__name__)
+        if former is not None and id(obj) not in self._numbered:
+            return former if "#" in former else f"former {former}"
+        return self._number(obj)
 
     def text(self, value: object, depth: int = 0) -> str:
         """A value in a few characters."""
@@ -123,15 +124,18 @@ class Names:
             texts.append("...")
         return f"{opening}{', '.join(texts)}{closing}"
 
-    def _number(self, obj: object) -> None:
+    def _number(self, obj: object) -> str:
         kind = type(obj)
+        if id(obj) in self._numbered:
+            return self._numbered[id(obj)]
         # What is kept cannot pass its identity on to another object; but what is watched for its end must end in time.
         with suppress(Exception):
             if weakref.getweakrefcount(obj) or hasattr(kind, "__del__"):
-                return
+                return kind.__name__
         self._kept.append(obj)
         self._counts[kind.__name__] += 1
-        self._numbered[id(obj)] = f"{kind.__name__}#{self._counts[kind.__name__]}"
+        name = self._numbered[id(obj)] = f"{kind.__name__}#{self._counts[kind.__name__]}"
+        return name
 
     def _walk(self) -> dict[int, str]:
         """All objects that can be reached, nearest first."""
@@ -141,14 +145,25 @@ class Names:
             queue.append((self.root, "indexer", 0))
         for namespace in self._modules.values():
             queue.extend((obj, name, 1) for name, obj in _globals(namespace))
+        # What was taken out of a list still holds what it holds.
+        queue.extend((obj, self._numbered[id(obj)], 1) for obj in self._kept if not isinstance(obj, _CONTAINERS))
         while queue and len(found) < _MOST_OBJECTS:
             obj, name, depth = queue.popleft()
             if id(obj) in found or isinstance(obj, _LEAVES):
                 continue
             found[id(obj)] = name
             if depth < _DEEPEST and not isinstance(obj, _LOCKS):
-                queue.extend((held, name + suffix, depth + 1) for suffix, held in _children(obj))
+                queue.extend(
+                    (held, self._through(obj, name, suffix, held), depth + 1) for suffix, held in _children(obj)
+                )
+        if self._lasting is None:
+            self._lasting = frozenset(found)
         return found
+
+    def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
+        """The name of what ``obj`` holds."""
+        passing = self._lasting is not None and isinstance(obj, _SEQUENCES) and id(held) not in self._lasting
+        return self._number(held) if passing and not isinstance(held, _LEAVES) else name + suffix
 
 
 def peek(obj: object, slot: object) -> object:

@@ -38,6 +38,7 @@ class _LookingOn(Replay):
     def begin(self, scheduler: Scheduler) -> None:
         """Put the recording in the place of the trace."""
         super().begin(scheduler)
+        self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
         scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names)
 
 
@@ -61,7 +62,7 @@ def narrate(runner: Runner, schedule: Schedule) -> Narration:
         execution = seen.run(strategy)
         recording = strategy.recording
         if recording is None:  # it did not get as far as that
-            return Narration(0, {}, (), (), (), (), (), False)
+            return Narration(0, {}, (), (), (), (), (), (), False)
         recording.settle()
         return _told(seen, execution, recording, strategy)
     finally:
@@ -103,6 +104,7 @@ def _told(runner: Runner, execution: Execution, recording: Recording, strategy: 
         _with_outcomes(runner.program.prefix, execution.prefix),
         _with_outcomes(runner.final_reads, execution.final),
         waiting,
+        execution.failures,
         strategy.followed,
     )
 

@@ -233,7 +233,9 @@ class Recording(list[Event]):
         if place.library:
             method = place.library
             entered = _ENTERING.get(method)
-            name, suffix = self._names.of(place.called), "" if entered else f".{method}()"
+            # What is being made is not yet where it will be known by.
+            name = type(place.called).__name__ if method in _MAKING else self._names.of(place.called)
+            suffix = "" if entered else f".{method}()"
             moment = Moment(at, at, thread, entered or "call", name, suffix, place, left, held, call=call)
             if method not in _MAKING:
                 moment.touched.append((id(place.called), method not in _LOOKING))

@@ -5,16 +5,18 @@ Only one thread acts at a time, so what a thread does may reach into the lanes t
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from kcache_model.render import printable
 
 from ..explorer.happenings import SYNCHRONISATION, Happening, Narration, Switch, ToldCall, Waiting
+from ..explorer.judgement.judge import Problem
 
 _WIDTH = 100
-_NARROWEST = 60
-"""How wide a lane is at least, where there are too many to lie side by side."""
+_LANE = 60
+"""How wide the lane of a thread is at most; lanes overlap."""
 _COMFORTABLE = 24
 _MOST_ROWS = 60
 _MOST_SOURCE_LINES = 3
@@ -22,19 +24,22 @@ _NOTHING = "nothing"
 _MAKING = ".__init__()"
 
 
-def interleaving_text(narration: Narration) -> str:
-    """The whole story, up to 100 columns wide."""
-    return "\n".join(line.rstrip() for line in _Lanes(narration).lines()) + "\n"
+def interleaving_text(narration: Narration, problem: Problem | None = None) -> str:
+    """The whole story, up to 100 columns wide; what cannot be explained is marked with ``*``."""
+    return "\n".join(line.rstrip() for line in _Lanes(narration, problem).lines()) + "\n"
 
 
 class _Lanes:
     """Writes one narration."""
 
-    def __init__(self, narration: Narration) -> None:
+    def __init__(self, narration: Narration, problem: Problem | None) -> None:
         self._narration = narration
+        self._problem = problem
+        self._wrong = _wrong_call(narration, problem)
+        self._shown = rows_to_show(narration)
+        self._hidden: list[int] = []
         count = max(narration.threads, 1)
-        self._step = _WIDTH // 2 if count == 2 else (_WIDTH - _NARROWEST) // max(count - 1, 1)
-        self._width = _WIDTH // 2 - 2 if count == 2 else _NARROWEST
+        self._step = (_WIDTH - _LANE) // max(count - 1, 1)
         self._open: set[int] = set()
         self._source = ("", -1)
         """The line and the thread that the last row was about: it is not written twice."""
@@ -43,32 +48,49 @@ class _Lanes:
         narration = self._narration
         yield from self._calls("Before the threads start:", narration.before)
         yield from ["", self._header()]
-        shown = rows_to_show(narration)
-        hidden: list[int] = []
-        for position, happening in enumerate(narration.happenings):
-            begins = [call for call in narration.calls if call.first == position]
-            if begins or position in shown:
-                yield from self._fold(hidden)
-            if position in shown and happening.switch is not None:
-                yield from self._rule(happening.switch)
-            for call in begins:
-                yield from self._begin(call)
-            if position in shown:
-                yield from self._happening(happening)
-            else:
-                hidden.append(position)
-            ends = [call for call in narration.calls if call.last == position and call.outcome is not None]
-            if ends:
-                yield from self._fold(hidden)
-            for call in ends:
-                yield from self._end(call)
-        yield from self._fold(hidden)
+        for stretch in _stretches(narration.happenings):
+            yield from self._stretch(stretch)
+        yield from self._fold()
         for call in narration.calls:
             if call.first >= len(narration.happenings):
                 yield from self._begin(call)
         yield from self._deadlock()
-        yield ""
-        yield from self._calls("Afterwards:", narration.afterwards)
+        for failure in narration.failures:
+            yield from ["", *_wrapped(f"A thread of the target ended with {failure}", _WIDTH, "", "    ")]
+        if narration.afterwards:
+            mark = "*" if self._problem is not None and self._wrong is None else ""
+            yield from ["", *self._calls(f"{mark}Afterwards:", narration.afterwards)]
+        if self._problem is not None and not narration.waiting:
+            yield from ["", *_wrapped(f"* {self._problem.summary}", _WIDTH, "", "    ")]
+
+    def _stretch(self, stretch: Sequence[int]) -> Iterator[str]:
+        """What one thread does until another one goes on."""
+        calls, happenings = self._narration.calls, self._narration.happenings
+        begin = {call.first: call for call in calls if call.first <= call.last}
+        end = {call.last: call for call in calls if call.first <= call.last and call.outcome is not None}
+        switch = happenings[stretch[0]].switch
+        if switch is not None and any(at in self._shown or at in begin or at in end for at in stretch):
+            yield from self._fold()
+            yield from self._rule(switch)
+        for at in stretch:
+            yield from self._calls_without_happenings(at)
+            if at in begin:
+                yield from self._fold()
+                yield from self._begin(begin[at])
+            if at in self._shown:
+                yield from self._fold()
+                yield from self._happening(happenings[at])
+            elif not _is_making(happenings[at]):
+                self._hidden.append(at)
+            if at in end:
+                yield from self._fold()
+                yield from self._end(end[at])
+
+    def _calls_without_happenings(self, at: int) -> Iterator[str]:
+        for call in self._narration.calls:
+            if call.first == at and call.last < at:
+                yield from self._fold()
+                yield from self._begin(call)
 
     def _calls(self, title: str, calls: Sequence[tuple[str, str]]) -> Iterator[str]:
         if calls:
@@ -89,7 +111,7 @@ class _Lanes:
 
     def _end(self, call: ToldCall) -> Iterator[str]:
         self._open.discard(call.thread)
-        yield from self._row(call.thread, [f"\u2514 {call.outcome}"])
+        yield from self._row(call.thread, [f"\u2514 {call.outcome}{' *' if call is self._wrong else ''}"])
 
     def _happening(self, happening: Happening) -> Iterator[str]:
         thread = happening.thread
@@ -97,19 +119,19 @@ class _Lanes:
             self._open.add(thread)
         text = []
         if self._source != (happening.where, thread):
-            text += _source_lines(happening.where, printable(happening.code), self._width)
-        text += _wrapped(self._what(happening), self._width, "\u2502   ", "\u2502       ")
+            text += _source_lines(happening.where, printable(happening.code), _LANE)
+        text += _wrapped(self._what(happening), _LANE, "\u2502   ", "\u2502       ")
         yield from self._row(thread, text)
         self._source = (happening.where, thread)
 
     def _program_threads(self) -> int:
         return max((call.thread for call in self._narration.calls), default=-1) + 1
 
-    def _fold(self, hidden: list[int]) -> Iterator[str]:
-        if not hidden:
+    def _fold(self) -> Iterator[str]:
+        if not self._hidden:
             return
-        happenings = [self._narration.happenings[position] for position in hidden]
-        hidden.clear()
+        happenings = [self._narration.happenings[at] for at in self._hidden]
+        self._hidden.clear()
         threads = sorted({happening.thread for happening in happenings})
         text = f"... {len(happenings)} more"
         if len(threads) > 1:
@@ -125,7 +147,7 @@ class _Lanes:
         else:
             text = f"{name} {self._waits(switch.waits_for, switch.holder)}"
         self._source = ("", -1)
-        yield f"\u2500\u2500 {text} ".ljust(_WIDTH, "\u2500")
+        yield _clipped(f"\u2500\u2500 {text} ".ljust(_WIDTH, "\u2500"), _WIDTH)
 
     def _row(self, thread: int, texts: Sequence[str]) -> Iterator[str]:
         """Lines in the lane of a thread; other lanes go on beside them."""
@@ -202,14 +224,16 @@ def rows_to_show(narration: Narration) -> set[int]:
     """
     happenings = narration.happenings
     switches = [at for at, happening in enumerate(happenings) if happening.switch is not None]
-    edges = {at for switch in switches for at in (switch - 1, switch)} | {len(happenings) - 1}
+    edges = {at for stretch in _stretches(happenings) for at in _edges(stretch, happenings)}
     everything = {at for at, happening in enumerate(happenings) if _is_interesting(happening)}
-    everything |= edges | {at for call in narration.calls for at in (call.first, call.last)}
+    calls = [range(call.first, call.last + 1) for call in narration.calls if call.first <= call.last]
+    everything |= edges | {at for call in calls for at in _edges(_own(call, happenings), happenings)}
     everything |= {at for at in range(1, len(happenings)) if at - 1 in everything and _goes_on(happenings, at)}
     everything &= set(range(len(happenings)))
     if len(everything) <= _COMFORTABLE:
         return _unfold_single(everything, len(happenings))
-    meetings = {at for at, happening in enumerate(happenings) if happening.meets} | edges
+    meetings = {at for at, happening in enumerate(happenings) if happening.meets or _is_signal(happening)}
+    meetings |= edges
     meetings |= {at for at in range(1, len(happenings)) if at - 1 in meetings and _goes_on(happenings, at)}
     meetings &= everything
     if len(meetings) <= _MOST_ROWS:
@@ -231,14 +255,46 @@ def _goes_on(happenings: Sequence[Happening], at: int) -> bool:
 
 def _unfold_single(shown: set[int], count: int) -> set[int]:
     """A single row is as short as the remark that it is left out."""
-    alone = {at for at in range(count) if at not in shown and at - 1 in shown | {-1} and at + 1 in shown | {count}}
-    return shown | alone
+    fence = shown | {-1, count}
+    return shown | {at for at in range(count) if at - 1 in fence and at + 1 in fence}
+
+
+def _stretches(happenings: Sequence[Happening]) -> Iterator[range]:
+    """Positions of what is done by one thread before another one goes on."""
+    starts = [at for at, happening in enumerate(happenings) if at == 0 or happening.switch is not None]
+    for start, end in itertools.pairwise([*starts, len(happenings)]):
+        yield range(start, end)
+
+
+def _own(stretch: range, happenings: Sequence[Happening]) -> list[int]:
+    """What the thread that the stretch begins with does in it."""
+    return [at for at in stretch if happenings[at].thread == happenings[stretch.start].thread]
+
+
+def _edges(stretch: Sequence[int], happenings: Sequence[Happening]) -> set[int]:
+    """The first and the last one of a stretch, but not the making of what nobody else knows yet."""
+    own = [at for at in stretch if not _is_making(happenings[at])] or stretch
+    return {own[0], own[-1]}
+
+
+def _wrong_call(narration: Narration, problem: Problem | None) -> ToldCall | None:
+    """The call whose outcome cannot be explained."""
+    if problem is None or not problem.order or problem.order[-1] > 0 or "after the threads" in problem.summary:
+        return None
+    position = -problem.order[-1] - 1
+    return narration.calls[position] if position < len(narration.calls) else None
+
+
+def _is_making(happening: Happening) -> bool:
+    return happening.kind == "call" and happening.slot == _MAKING
+
+
+def _is_signal(happening: Happening) -> bool:
+    return bool(happening.wakes) or happening.slot in (".notify()", ".notify_all()")
 
 
 def _is_interesting(happening: Happening) -> bool:
-    if happening.slot == _MAKING and happening.kind == "call":
-        return False
-    return happening.shared or happening.kind in SYNCHRONISATION
+    return not _is_making(happening) and (happening.shared or happening.kind in SYNCHRONISATION)
 
 
 def _and(texts: Sequence[str]) -> str:
@@ -256,7 +312,7 @@ def _source_lines(where: str, code: str, width: int) -> list[str]:
     line = f"\u2502 {where}  {code}"
     if len(line) <= width:
         return [line]
-    lines = _wrapped(code, width, "\u2502  ", "\u2502      ")
+    lines = _wrapped(code, width, "\u2502     ", "\u2502         ")
     return [f"\u2502 {where}", *lines[:_MOST_SOURCE_LINES]]
 
 
