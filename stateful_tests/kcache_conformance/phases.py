@@ -34,7 +34,7 @@ PHASES = ("smoke", "vectors", "machine", "explorer", "stress")
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
-_EXECUTIONS = 300
+_EXECUTIONS = 100
 _PROGRAM_SECONDS = 2.0
 """The most that the explorer spends on one program: many programs find more than many interleavings of one."""
 

@@ -85,6 +85,7 @@ class _Author:
         self._stamps = 0
         self._versions = 0
         self.own_key: str | None = None
+        self.shared: Operation | None = None
         self.late = False
         self.most_operations = shape.operations[1]
 
@@ -93,9 +94,13 @@ class _Author:
         self.late = theme.needs is OperationName.ADD_INDEXERS
         writes, reads = self._kinds(theme.writes), self._kinds(theme.reads)
         prefix = self._prefix()
+        if prefix and reads and self.rng.random() < 0.25:
+            prefix += (self._pick(reads),)  # whoever keeps what was read has something to keep
         fewest, most = self._shape.threads
         count = fewest if self.rng.random() < 0.75 else self.rng.randint(fewest, most)
         threads = tuple(theme.thread(self, number, writes or reads, reads or writes) for number in range(count))
+        if theme.warms_up and self.shared is not None:
+            prefix += (self.shared,)
         return Program(self._indexes, prefix, threads, self._semantics)
 
     def key(self) -> str:
@@ -135,12 +140,18 @@ class _Author:
         """An object to look up others with; often by several values, so that they may be looked up one by one."""
         if self.rng.random() < 0.6:
             return self.item(value=self.value())
-        return replace(self.item(), values=dict.fromkeys(self._indexes, tuple(self._values)))
+        # In any order: a lookup value by value misses what moves from the next one to the last one.
+        values = tuple(self.rng.sample(self._values, len(self._values)))
+        return replace(self.item(), values=dict.fromkeys(self._indexes, values))
 
     def version(self) -> str:
         """A new resource version."""
         self._versions += 1
         return str(self._versions)
+
+    def any_read(self) -> Operation:
+        """Some look at the store, of whatever kind."""
+        return self._pick(self._kinds(_READS))
 
     def late_names(self) -> Sequence[str]:
         """The names of indices to add: mostly two, so that it can be seen half done."""
@@ -269,6 +280,25 @@ def _again(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thre
     return author.thread(writes) if number or again.is_write else (again,) * author.most_operations
 
 
+def _own(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    """Everybody reads the same; one has just written: shared answers must not be older than that."""
+    if number == 0:
+        author.shared = author.rng.choice(reads).make(author)
+    read = author.shared
+    assert read is not None
+    write = author.thread(writes)[:1] if number % 2 else ()
+    return (*write, read)[-author.most_operations :]
+
+
+def _stale(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+    """What was read before the threads began is read again, after another look that may have shown something newer."""
+    if number == 0:
+        return author.thread(writes)
+    author.shared = author.rng.choice(reads).make(author)
+    other = author.any_read()
+    return (other, author.shared)[-author.most_operations :]
+
+
 def _late(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
     if number == 0:
         return (op.add_indexers(*author.late_names()), *author.thread(writes, reads)[1:])
@@ -284,6 +314,7 @@ class _Theme:
     writes: _Kinds = _WRITES
     reads: _Kinds = _READS
     needs: OperationName | None = None
+    warms_up: bool = False
 
 
 _THEMES = (
@@ -292,6 +323,8 @@ _THEMES = (
     _Theme(14, _apart),
     _Theme(14, _both),
     _Theme(12, _again),
+    _Theme(8, _own),
+    _Theme(8, _stale, warms_up=True),
     _Theme(11, _late, _LATE_WRITES, _LATE_READS, OperationName.ADD_INDEXERS),
     _Theme(3, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
 )
