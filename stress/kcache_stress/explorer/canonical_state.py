@@ -40,8 +40,8 @@ _VALUES += (decimal.Decimal, datetime.timezone)
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 _DESCRIPTORS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType)
 _DESCRIPTORS += (types.MemberDescriptorType, types.GetSetDescriptorType)
-_CONSTANT = (type, types.ModuleType, types.CodeType, types.GenericAlias, types.UnionType, logging.Logger)
-_CONSTANT += (enum.Enum, re.Pattern, types.EllipsisType, types.NotImplementedType, *_DESCRIPTORS)
+CONSTANTS = (type, types.ModuleType, types.CodeType, types.GenericAlias, types.UnionType, logging.Logger)
+CONSTANTS += (enum.Enum, re.Pattern, types.EllipsisType, types.NotImplementedType, *_DESCRIPTORS)
 """What counts by its identity: it lives as long as the modules do, and what it holds is nobody's business."""
 
 _BASES = (object, dict, list, set, frozenset, tuple, str, int, float, bytes, bytearray, BaseException, deque)
@@ -142,7 +142,7 @@ class CanonicalState:
             return self._rlock
         if issubclass(kind, (VirtualLock, ThreadHandle)):
             return self._lock
-        if issubclass(kind, _CONSTANT) or kind.__module__ == "typing":
+        if issubclass(kind, CONSTANTS) or kind.__module__ == "typing":
             return self._constant
         if not _is_readable(kind):
             return self._opaque
@@ -156,8 +156,12 @@ class CanonicalState:
     def _float(self, item: float) -> None:
         self.tokens += (float, repr(item))
 
-    def _constant(self, item: object) -> None:
+    def keep(self, item: object) -> None:
+        """Keep something alive that counts by its identity."""
         self._kept[id(item)] = item
+
+    def _constant(self, item: object) -> None:
+        self.keep(item)
         self.tokens += (_CONSTANT_MARK, id(item))
 
     def _tuple(self, item: tuple[object, ...]) -> None:

@@ -17,27 +17,27 @@ Two visits are the same if the target, the judge and the race detector cannot te
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from kcache_model.driver import Driver
 
 from ..calls import Calls
 from ..canonical_state import CanonicalState
-from ..events import PAUSE, QUERY, TRY, WRITE, location
+from ..events import PAUSE, WRITE, Event, location
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
 from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
+from ..local_view import LocalView
 from ..namespaces import Namespaces, instrumented_modules
 from ..open_accesses import Clash, OpenAccesses
 from ..subject import Subject
-from ..virtual.scheduler import Scheduler
+from ..virtual.scheduler import FOREVER, Scheduler
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
 _NOT_STARTED = 0
 _FRESH = 1
-_QUIET = -1
 _ENDED = -1
 
 
@@ -47,17 +47,33 @@ class _Seen:
 
     Attributes:
         calls: how many of its calls have ended.
-        digest: number of the sequence of states that it has seen.
-        looks: at which choices these states were.
+        digest: number of the sequence of all that it has found.
+        since: how long the trace was when its current call began.
+        looks: at which choices the whole state may have decided what it found.
+        made: objects that it has made and shared: at which choice they were there first, and their numbers in that state.
         is_inside: whether its current call has synchronised.
         tail: whether it has accessed something since the end of a call.
     """
 
     calls: int = 0
     digest: int = _NOT_STARTED
+    since: int = 0
     looks: tuple[int, ...] = ()
+    made: tuple[tuple[int, tuple[int, ...]], ...] = ()
     is_inside: bool = False
     tail: bool = False
+
+
+class _WatchedTrace(list[Event]):
+    """A trace that tells of each event right before it takes place."""
+
+    def __init__(self, note: Callable[[Event], None]) -> None:
+        super().__init__()
+        self._note = note
+
+    def append(self, event: Event) -> None:
+        self._note(event)
+        super().append(event)
 
 
 @dataclass
@@ -75,7 +91,7 @@ class _Node:
     chosen: int
     untried: list[int]
     state: int
-    seen: dict[int, _Seen]
+    seen: list[_Seen]
     judged: int
 
 
@@ -106,7 +122,8 @@ class StateHashing(Strategy):
         self._canonical = CanonicalState()
         self._ledger = Ledger(judge.monitor)
         self._state_numbers: dict[tuple[object, ...], int] = {}
-        self._digests: dict[tuple[int, int], int] = {}
+        self._local = CanonicalState()
+        self._digests: dict[object, int] = {}
         self._visited: set[object] = set()
         self._path: list[_Node] = []
         self._open = OpenAccesses()
@@ -126,19 +143,26 @@ class StateHashing(Strategy):
     def begin(self, scheduler: Scheduler) -> None:
         """Plan to repeat the path up to its last choice."""
         super().begin(scheduler)
-        self._trace = scheduler.trace
+        self._trace = scheduler.trace = _WatchedTrace(self._on_event)
         self._depth = 0
         self._position = 0
         self._is_doomed = False
-        self._looks: dict[int, tuple[tuple[int, ...], list[object]]] = {}
-        self._needed = frozenset(look for seen in self._path[-1].seen.values() for look in seen.looks) if self._path else ()
-        self._seen = dict.fromkeys(range(len(self._logs)), _Seen())
+        self._views = [LocalView(self._local) for _ in self._logs]
+        self._seen = [_Seen() for _ in self._logs]
         self._judged = self._ledger.start
+        self._looks: dict[int, tuple[tuple[int, ...], list[object]]] = {}
+        planned = self._path[-1].seen if self._path else self._seen
+        self._since = [FOREVER if seen.digest == _ENDED else seen.since for seen in planned]
+        self._needed = {look for seen in planned for look in seen.looks}
+        self._made: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+        for thread, seen in enumerate(planned):
+            for depth, numbers in seen.made:
+                self._made.setdefault(depth, []).append((thread, numbers))
         changed = self._namespaces.changed()
         if changed is not None:
             self._note(f"{changed} is not the same in every execution")
         if len(scheduler.threads) > len(self._logs):
-            self._note("it has threads of its own from the start")
+            self._note("it has threads of its own")
 
     def choose(self, running: int) -> int:
         """Repeat the path; go on from its end, as long as that leads to states that were not visited yet."""
@@ -147,18 +171,14 @@ class StateHashing(Strategy):
         depth = self._depth
         self._depth += 1
         last = len(self._path) - 1
-        if depth < last:
-            if depth in self._needed:
-                self._look(depth)
-            return self._path[depth].chosen
-        if depth == last and not self._position:
-            return self._resume(self._path[last])
-        clash = self._account(depth)
+        if depth <= last and not self._position:
+            return self._repeat(depth)
+        clash = self._account(depth) if depth else None
         candidates = self.candidates()
         if not candidates:
             return STOP
         state = self._look(depth)
-        self._see_preambles(state)
+        self._see_what_was_made(depth)
         extra = self._extra()
         if self._is_flawed(clash):
             self.end(Ending.REDUNDANT)
@@ -166,10 +186,7 @@ class StateHashing(Strategy):
         if self._is_doomed:
             candidates = [running if running in candidates else candidates[0]]
         elif len(candidates) > 1:
-            key = (state, self._judged, scheduler.timeouts_left, self._threads_key(), extra)
-            before = len(self._visited)
-            self._visited.add(key)
-            if len(self._visited) == before:
+            if not self._is_new((state, self._judged, scheduler.timeouts_left, self._threads_key(), extra)):
                 self.redundant += 1
                 self.end(Ending.REDUNDANT)
                 return STOP
@@ -177,8 +194,45 @@ class StateHashing(Strategy):
                 candidates.remove(running)
                 candidates.insert(0, running)
         chosen = candidates[0]
-        self._path.append(_Node(chosen, candidates[1:], state, dict(self._seen), self._judged))
+        self._path.append(_Node(chosen, candidates[1:], state, self._seen.copy(), self._judged))
         return chosen
+
+    def _repeat(self, depth: int) -> int:
+        node = self._path[depth]
+        is_last = depth == len(self._path) - 1
+        if is_last or depth in self._needed or depth in self._made:
+            state = self._look(depth)
+            objects = self._looks[depth][1]
+            for thread, numbers in self._made.get(depth, ()):
+                for number in numbers:
+                    self._views[thread].know(objects[number])
+            if state != node.state:
+                self._note("the same choices led elsewhere: it does not do the same each time")
+        if is_last:
+            self._position = len(self._trace)
+            self._seen = node.seen.copy()
+            self._judged = node.judged
+            self._open.restart(self._trace)
+            self._since = [0] * len(self._since)
+            for view, seen in zip(self._views, self._seen, strict=True):
+                if view.calls != seen.calls:
+                    view.forget(seen.calls)
+                view.take()
+        return node.chosen
+
+    def _is_new(self, key: object) -> bool:
+        before = len(self._visited)
+        self._visited.add(key)
+        return len(self._visited) > before
+
+    def _on_event(self, event: Event) -> None:
+        thread, kind, obj, slot = event
+        if thread < len(self._since) and len(self._trace) >= self._since[thread] and not self.scheduler.aborting:
+            view = self._views[thread]
+            calls = len(self._logs[thread].spans)
+            if calls != view.calls:
+                view.forget(calls)
+            view.note(kind, obj, slot)
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Check that the judge gets to see what the ledger saw."""
@@ -201,59 +255,37 @@ class StateHashing(Strategy):
             self._path.pop()
         return False
 
-    def _resume(self, node: _Node) -> int:
-        """The end of the path: take the next choice of its last node."""
-        self._position = len(self._trace)
-        self._seen = dict(node.seen)
-        self._judged = node.judged
-        self._open.restart(self._trace)
-        if self._look(self._depth - 1) != node.state:
-            self._note("the same choices led elsewhere: it does not do the same each time")
-        return node.chosen
-
     # What the last step did.
 
     def _account(self, depth: int) -> Clash | None:
-        """Add the last step to what threads have seen, to what the judge knows, and to what is open."""
+        """Add the last step to what its thread has seen, to what the judge knows, and to what is open."""
         trace, start = self._trace, self._position
         self._position = len(trace)
-        if depth == 0:
-            return None
         clash = self._open.step(trace, start)
         node = self._path[depth - 1]
         thread, kind, _, _ = trace[start]
-        accesses = 0
         for by, what, obj, _ in trace[start:]:
-            if by != thread and by not in self._seen:
-                self._seen[by] = _Seen(0, self._digest(node.seen[thread].digest, node.state), (depth - 1, depth))
-            if what <= WRITE:
-                accesses += 1
-                if what == WRITE and self._namespaces.name_of(obj) is not None:
-                    self._note(f"{self._namespaces.name_of(obj)} is written")
-        is_quiet = not accesses and kind not in (TRY, QUERY)
-        if is_quiet and kind == PAUSE:
+            if what == WRITE and self._namespaces.name_of(obj) is not None:
+                self._note(f"{self._namespaces.name_of(obj)} is written")
+            elif by != thread:
+                self._note("it has threads of its own")
+        if kind == PAUSE and len(trace) == start + 1:
             node.untried.clear()  # nobody notices when this happens
-        seen = self._seen[thread]
-        digest = self._digest(seen.digest, _QUIET if is_quiet else node.state)
-        looks = seen.looks if is_quiet else _with(seen.looks, depth - 1, depth)
         if thread < len(self._logs):
-            self._seen[thread] = self._account_calls(thread, kind, _Seen(seen.calls, digest, looks, seen.is_inside))
-        else:
-            self._seen[thread] = _Seen(0, digest, looks)
+            self._judge_calls(thread, kind)
+            self._seen[thread] = self._see(thread, depth, node)
         if self._judged == WRONG or self.scheduler.failures:
             self._is_doomed = True
         return clash
 
-    def _account_calls(self, thread: int, kind: int, seen: _Seen) -> _Seen:
-        log, first, ledger = self._logs[thread], self._first_call[thread], self._ledger
+    def _judge_calls(self, thread: int, kind: int) -> None:
+        """Tell the ledger which calls have begun and ended."""
+        log, first, ledger, seen = self._logs[thread], self._first_call[thread], self._ledger, self._seen[thread]
         judged, is_inside = self._judged, seen.is_inside
-        if kind == PAUSE:
-            seen = seen if seen.looks else _Seen(digest=_FRESH)
-        elif not is_inside:
+        if kind != PAUSE and not is_inside:
             judged = ledger.begins(judged, thread, first + seen.calls)
             is_inside = True
-        calls = len(log.spans)
-        for call in range(seen.calls, calls):
+        for call in range(seen.calls, len(log.spans)):
             outcome = self._calls[thread].outcome_so_far(self._driver, *log.records[call])
             if is_inside:
                 judged = ledger.ends(judged, thread, first + call, outcome)
@@ -261,30 +293,45 @@ class StateHashing(Strategy):
             else:
                 judged = ledger.floats(judged, thread, first + call, outcome)
         self._judged = judged
-        if calls == seen.calls:
-            return _Seen(calls, seen.digest, seen.looks, is_inside)
-        return self._after_calls(thread, calls, seen)
+        self._is_inside = is_inside
 
-    def _after_calls(self, thread: int, calls: int, seen: _Seen) -> _Seen:
-        """What a thread has seen that has ended a call, and perhaps begun another one."""
-        tail = bool(self._open.stretches[thread])
-        if self.scheduler.threads[thread].finished:
-            return _Seen(calls, _FRESH, (), False, tail)
-        preamble = [what for by, what, _, _ in self._trace[self._logs[thread].spans[-1][1] :] if by == thread]
-        if not preamble:
-            return _Seen(calls, _FRESH, (), False, tail)
-        if WRITE in preamble:
-            return _Seen(calls, seen.digest, seen.looks, False, tail)
-        # It has read what is there now. Which state that is shows in a moment.
-        return _Seen(calls, _NOT_STARTED, (self._depth - 1,), False, tail)
+    def _see(self, thread: int, depth: int, node: _Node) -> _Seen:
+        """What a thread has seen after its step."""
+        view, before, spans = self._views[thread], self._seen[thread], self._logs[thread].spans
+        calls, has_ended_call, since = len(spans), len(spans) > before.calls, before.since
+        if has_ended_call:
+            tail, since = bool(self._open.stretches[thread]), spans[-1][1]
+            if view.calls != calls:
+                view.forget(calls)
+            if not view.is_coarse:
+                before = _Seen(digest=_FRESH)
+            if self.scheduler.threads[thread].finished:
+                return _Seen(calls, _ENDED, tail=tail)
+        else:
+            tail = False
+        if not view.tokens:
+            return _Seen(calls, before.digest, since, tail=tail)
+        looks = _with(before.looks, depth - 1, depth) if view.is_coarse else before.looks
+        found = (before.digest, view.is_coarse and node.state, view.take())
+        digest = self._digests.setdefault(found, len(self._digests) + 2)
+        return _Seen(calls, digest, since, looks, before.made, self._is_inside, tail)
 
-    def _see_preambles(self, state: int) -> None:
-        for thread, seen in self._seen.items():
-            if seen.digest == _NOT_STARTED and seen.calls:
-                self._seen[thread] = _Seen(seen.calls, self._digest(_FRESH, state), seen.looks, False, seen.tail)
-
-    def _digest(self, digest: int, state: int) -> int:
-        return self._digests.setdefault((digest, state), len(self._digests) + 2)
+    def _see_what_was_made(self, depth: int) -> None:
+        """Objects that are shared since the last step: the thread that made them may still refer to them."""
+        if not depth:
+            return
+        thread = self._path[depth - 1].chosen
+        if thread >= len(self._seen) or self._seen[thread].digest in (_ENDED, _FRESH):
+            return
+        ids, objects = self._looks[depth]
+        before = self._looks[depth - 1][0]
+        if ids == before:
+            return
+        numbers = tuple(number for number, found in enumerate(ids) if found not in before)
+        if numbers:
+            for number in numbers:
+                self._views[thread].know(objects[number])
+            self._seen[thread] = replace(self._seen[thread], made=(*self._seen[thread].made, (depth, numbers)))
 
     # Keys.
 
@@ -298,32 +345,22 @@ class StateHashing(Strategy):
         return self._state_numbers.setdefault(tuple(canonical.tokens), len(self._state_numbers))
 
     def _threads_key(self) -> tuple[tuple[int, int, bool], ...]:
-        threads = self.scheduler.threads
-        return tuple(
-            (_ENDED, 0, False) if threads[thread].finished else (seen.calls, seen.digest, seen.is_inside)
-            for thread, seen in self._seen.items()
-        )
+        return tuple((seen.calls, seen.digest, seen.is_inside) for seen in self._seen)
 
     def _extra(self) -> tuple[object, ...]:
         """Which objects are which; comes right after :meth:`_look`."""
-        canonical = self._canonical
+        canonical, depth = self._canonical, self._depth - 1
         numbers = canonical.numbers
-        current, objects = self._looks[self._depth - 1]
-        canonical.objects = objects.copy()
-        tokens: list[object] = []
-        canonical.tokens = tokens
-        known: dict[tuple[int, ...], int] = {current: 0}
-        for seen in self._seen.values():
-            for look in seen.looks:
-                ids, objects = self._looks[look]
-                number = known.setdefault(ids, len(known))
-                tokens.append(number)
-                if number == len(known) - 1 and number:
-                    found = tuple(map(numbers.get, ids))
+        canonical.objects = canonical.objects.copy()
+        canonical.tokens = tokens = []
+        ids = self._looks[depth][0]
+        for view, seen in zip(self._views, self._seen, strict=True):
+            for known, objects in ((tuple(view.numbers), view.objects), *map(self._looks.__getitem__, seen.looks)):
+                if known != ids:
+                    found = tuple(map(numbers.get, known))
+                    tokens.append(found)
                     if None in found:
                         canonical.read(objects)
-                    else:
-                        tokens.append(found)
         self._add_arguments(tokens)
         self._add_tails(tokens)
         return tuple(tokens)
@@ -342,7 +379,7 @@ class StateHashing(Strategy):
 
     def _add_tails(self, tokens: list[object]) -> None:
         numbers = self._canonical.numbers
-        for thread, seen in self._seen.items():
+        for thread, seen in enumerate(self._seen):
             if seen.tail:
                 found = set()
                 for by, kind, obj, slot in reversed(self._trace):
@@ -363,7 +400,7 @@ class StateHashing(Strategy):
 
     def _is_flawed(self, clash: Clash | None) -> bool:
         """Whether the search is to end because it cannot be a proof."""
-        self._note(self._canonical.opaque)
+        self._note(self._canonical.opaque or self._local.opaque)
         if clash is not None and self.race is None:
             self.race = f"threads {clash.threads[0] + 1} and {clash.threads[1] + 1}"
             self.coverage = Coverage.BUDGET_SPENT
