@@ -22,7 +22,7 @@ class HappensBefore:
     """What is ordered in a trace.
 
     Attributes:
-        clocks: for each event, what its thread knows once it has done it; its own position plus one included.
+        clocks: for each event, what its thread knows once it has done it; of itself, its last visible event.
         visible: for each event, whether another thread could notice when it happens.
         races: pairs (earlier, later) of positions.
     """
@@ -72,48 +72,71 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     visible = bytearray(count)
     result = HappensBefore(clocks, visible)
     knowledge = [[0] * threads for _ in range(threads)]
+    last: list[Clock] = [(0,) * threads] * threads
     locations: dict[object, _Location] = {}
     locks: dict[int, _Lock] = {}
     for position, (thread, kind, obj, slot) in enumerate(trace):
-        known = knowledge[thread]
-        racing: list[int] | None = None
         if kind <= WRITE:
-            if id(obj) in shared:
-                visible[position] = 1
-                where = location(obj, slot)
-                place = locations.get(where)
-                if place is None:
-                    place = locations[where] = _Location()
-                before = [place.written, *place.readers.values()] if kind else (place.written,)
-                for other in before:
-                    if other >= 0:
-                        by = trace[other][0]
-                        if by != thread and known[by] <= other:
-                            racing = [other] if racing is None else [*racing, other]
-                for other in before:
-                    if other >= 0 and trace[other][0] != thread:
-                        _join(known, clocks[other])
-                if kind:
-                    place.written = position
-                    place.readers.clear()
-                else:
-                    place.readers[thread] = position
-        elif obj is not None:
-            visible[position] = 1
+            if id(obj) not in shared:
+                clocks[position] = last[thread]  # nobody can learn of it, and it teaches nothing
+                continue
+            where = location(obj, slot)
+            place = locations.get(where)
+            if place is None:
+                place = locations[where] = _Location()
+            known = knowledge[thread]
+            racing = _on_location(place, position, trace, clocks, known, kind)
+        elif obj is None:
+            clocks[position] = last[thread]
+            continue
+        else:
             lock = locks.get(id(obj))
             if lock is None:
                 lock = locks[id(obj)] = _Lock()
+            known = knowledge[thread]
             racing = _on_lock(lock, position, trace, clocks, known, kind)
+        visible[position] = 1
         known[thread] = position + 1
-        clocks[position] = tuple(known)
+        clocks[position] = last[thread] = tuple(known)
         if kind == SPAWN:
             assert isinstance(slot, int)
             _join(knowledge[slot], clocks[position])
+            last[slot] = tuple(knowledge[slot])
         if racing and position >= first:
             if len(racing) > 1:
                 racing = _latest(racing, trace, clocks)
             result.races += [(other, position) for other in racing]
     return result
+
+
+def _on_location(
+    place: _Location, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int
+) -> list[int] | None:
+    """Update the record of a location and what the thread knows; returns the events that race with this one."""
+    thread = trace[position][0]
+    racing: list[int] | None = None
+    before: list[int] | None = None
+    written = place.written
+    if written >= 0:
+        by = trace[written][0]
+        if by != thread:
+            before = [written]
+            if known[by] <= written:
+                racing = [written]
+    if kind:
+        for by, read in place.readers.items():
+            if by != thread:
+                before = [read] if before is None else [*before, read]
+                if known[by] <= read:
+                    racing = [read] if racing is None else [*racing, read]
+        place.written = position
+        place.readers.clear()
+    else:
+        place.readers[thread] = position
+    if before is not None:
+        for other in before:
+            _join(known, clocks[other])
+    return racing
 
 
 def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int) -> list[int]:
@@ -150,15 +173,17 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
 
 def _shared_objects(trace: Trace) -> set[int]:
     """The objects that two threads accessed, one of them writing."""
-    threads: dict[int, int] = {}
+    first: dict[int, int] = {}
+    several: set[int] = set()
     written: set[int] = set()
     for thread, kind, obj, _ in trace:
         if kind <= WRITE:
             found = id(obj)
-            threads[found] = threads.get(found, 0) | 1 << thread
+            if first.setdefault(found, thread) != thread:
+                several.add(found)
             if kind:
                 written.add(found)
-    return {found for found in written if threads[found] & (threads[found] - 1)}
+    return several & written
 
 
 def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:
