@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 import greenlet
 
-from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace
+from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace
 
 HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 8
@@ -326,6 +326,7 @@ class Scheduler:
         if left_over:
             self._abort(left_over)
         self.threads.clear()
+        _restore_locks(self.trace)
         self.trace = self.make_trace()
         self.failures = []
         self.preemptions = 0
@@ -469,6 +470,20 @@ class Scheduler:
             raise Aborted
         while True:
             self._hub_greenlet().switch()
+
+
+def _restore_locks(trace: Trace) -> None:
+    """Free the locks that were free before an execution and are not after it: those of modules outlive it."""
+    held = {
+        id(obj)
+        for _, kind, obj, slot in trace
+        if (kind == ACQUIRE or (kind == TRY and slot)) and not obj.free  # type: ignore[attr-defined]
+    }
+    for _, kind, obj, slot in trace if held else ():
+        if id(obj) in held and kind != QUERY:
+            held.discard(id(obj))
+            if kind == ACQUIRE or (slot if kind == TRY else not slot):  # it was free when this happened
+                obj._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 def _nothing() -> None:

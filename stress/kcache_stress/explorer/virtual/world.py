@@ -121,6 +121,8 @@ class World:
                 for ident in list(threading._active)[known:]:
                     del threading._active[ident]
             threading._limbo.clear()
+            if hasattr(threading, "_shutdown_locks"):  # until Python 3.12; each later start would look at them
+                threading._shutdown_locks.clear()
 
     def _make(self, name: str) -> ModuleType:
         parent, _, child = name.rpartition(".")
