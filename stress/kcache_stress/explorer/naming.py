@@ -14,11 +14,14 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import TypeGuard, TypeVar
 
 from kcache_model.objects import Thing
 
 from .virtual.locks import VirtualLock, VirtualRLock
 from .virtual.world import PRIVATE_MODULES
+
+K = TypeVar("K")
 
 _DEEPEST = 7
 _MOST_OBJECTS = 2_000
@@ -38,6 +41,16 @@ MISSING = "nothing"
 """The text of what is not there: a key that a dict does not have, an attribute that is not set."""
 
 
+def is_a(obj: object, kind: type[K]) -> TypeGuard[K]:
+    """As ``isinstance``, which would ask the object what it pretends to be."""
+    return issubclass(type(obj), kind)
+
+
+def is_any(obj: object, kinds: tuple[type, ...]) -> bool:
+    """As :func:`is_a`, for one of several."""
+    return issubclass(type(obj), kinds)
+
+
 class Names:
     """Calls objects by name.
 
@@ -52,7 +65,7 @@ class Names:
         self._lasting: frozenset[int] | None = None
         self._numbered: dict[int, str] = {}
         self._former: dict[int, str] = {}
-        self._kept: list[object] = []
+        self._kept: dict[int, object] = {}
         self._counts: Counter[str] = Counter()
 
     def forget(self) -> None:
@@ -66,21 +79,13 @@ class Names:
             self._now = None
 
     def of(self, obj: object) -> str:
-        """The name of an object; one that no way leads to gets a number."""
-        if isinstance(obj, type):
-            return obj.__name__
-        if type(obj) is dict and "__builtins__" in obj:
-            return _module_name(obj)
-        if self._now is None:
-            self._now = self._walk()
-        found = self._now.get(id(obj))
-        if found is not None:
+        """The name of an object; one that no way leads to gets a number, or is called by the way that once did."""
+        found = self._way_to(obj)
+        if found is None:
+            return self._number(obj) if id(obj) not in self._former else f"former {self._former[id(obj)]}"
+        if "#" not in found and id(obj) not in self._former and self._keep(obj):
             self._former[id(obj)] = found
-            return found
-        former = self._former.get(id(obj))
-        if former is not None and id(obj) not in self._numbered:
-            return former if "#" in former else f"former {former}"
-        return self._number(obj)
+        return found
 
     def text(self, value: object, depth: int = 0) -> str:
         """A value in a few characters."""
@@ -93,20 +98,22 @@ class Names:
         kind = type(value)
         if kind in _SIMPLE:
             return _cut(repr(value))
-        if isinstance(value, Thing):
+        if is_a(value, Thing):
             return f"{value.key}@{value.stamp}"
-        if isinstance(value, type):
+        if is_a(value, type):
             return value.__name__
-        if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
-            return f"{value.__name__}()".replace("<lambda>()", "a lambda")
-        if kind in _BRACKETS or isinstance(value, dict):
+        if is_any(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+            return f"{getattr(value, '__name__', '')}()".replace("<lambda>()", "a lambda")
+        if kind in _BRACKETS or is_a(value, dict):
             return self._container(value, depth)
-        return self.of(value)
+        name = self._way_to(value) or self._number(value)
+        # Among others it need not be told where else it can be found.
+        return name if depth == 0 or "#" in name else kind.__name__
 
     def _container(self, value: object, depth: int) -> str:
         kind: type = type(value)
-        size = dict.__len__(value) if isinstance(value, dict) else len(value)  # type: ignore[arg-type]
-        if isinstance(value, dict):
+        size = dict.__len__(value) if is_a(value, dict) else len(value)  # type: ignore[arg-type]
+        if is_a(value, dict):
             if size and depth > 1:
                 return "{...}"
             items = itertools.islice(dict.items(value), _MOST_ELEMENTS)
@@ -122,20 +129,34 @@ class Names:
             texts = (sorted(elements) if kind in _SETS else elements)[:_MOST_ELEMENTS]
         if size > len(texts):
             texts.append("...")
-        return f"{opening}{', '.join(texts)}{closing}"
+        comma = "," if kind is tuple and size == 1 else ""
+        return f"{opening}{', '.join(texts)}{comma}{closing}"
+
+    def _way_to(self, obj: object) -> str | None:
+        if is_a(obj, type):
+            return obj.__name__
+        if type(obj) is dict and "__builtins__" in obj:
+            return _module_name(obj)
+        if self._now is None:
+            self._now = self._walk()
+        return self._now.get(id(obj))
 
     def _number(self, obj: object) -> str:
-        kind = type(obj)
-        if id(obj) in self._numbered:
-            return self._numbered[id(obj)]
-        # What is kept cannot pass its identity on to another object; but what is watched for its end must end in time.
+        kind = type(obj).__name__
+        if id(obj) not in self._numbered:
+            if not self._keep(obj):
+                return kind
+            self._counts[kind] += 1
+            self._numbered[id(obj)] = f"{kind}#{self._counts[kind]}"
+        return self._numbered[id(obj)]
+
+    def _keep(self, obj: object) -> bool:
+        """Keep an object from passing its identity on to another one; but one whose end is watched must end in time."""
         with suppress(Exception):
-            if weakref.getweakrefcount(obj) or hasattr(kind, "__del__"):
-                return kind.__name__
-        self._kept.append(obj)
-        self._counts[kind.__name__] += 1
-        name = self._numbered[id(obj)] = f"{kind.__name__}#{self._counts[kind.__name__]}"
-        return name
+            if weakref.getweakrefcount(obj) or any("__del__" in owner.__dict__ for owner in type(obj).__mro__):
+                return False
+        self._kept[id(obj)] = obj
+        return True
 
     def _walk(self) -> dict[int, str]:
         """All objects that can be reached, nearest first."""
@@ -146,13 +167,14 @@ class Names:
         for namespace in self._modules.values():
             queue.extend((obj, name, 1) for name, obj in _globals(namespace))
         # What was taken out of a list still holds what it holds.
-        queue.extend((obj, self._numbered[id(obj)], 1) for obj in self._kept if not isinstance(obj, _CONTAINERS))
+        numbered = [(self._kept[known], name, 1) for known, name in self._numbered.items()]
+        queue.extend(start for start in numbered if not is_any(start[0], _CONTAINERS))
         while queue and len(found) < _MOST_OBJECTS:
             obj, name, depth = queue.popleft()
-            if id(obj) in found or isinstance(obj, _LEAVES):
+            if id(obj) in found or is_any(obj, _LEAVES):
                 continue
             found[id(obj)] = name
-            if depth < _DEEPEST and not isinstance(obj, _LOCKS):
+            if depth < _DEEPEST and not is_any(obj, _LOCKS):
                 queue.extend(
                     (held, self._through(obj, name, suffix, held), depth + 1) for suffix, held in _children(obj)
                 )
@@ -162,8 +184,8 @@ class Names:
 
     def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
         """The name of what ``obj`` holds."""
-        passing = self._lasting is not None and isinstance(obj, _SEQUENCES) and id(held) not in self._lasting
-        return self._number(held) if passing and not isinstance(held, _LEAVES) else name + suffix
+        passing = self._lasting is not None and is_any(obj, _SEQUENCES) and id(held) not in self._lasting
+        return self._number(held) if passing and not is_any(held, _LEAVES) else name + suffix
 
 
 def peek(obj: object, slot: object) -> object:
@@ -172,16 +194,16 @@ def peek(obj: object, slot: object) -> object:
     Raises:
         LookupError: nothing.
     """
-    if isinstance(obj, dict):
+    if is_a(obj, dict):
         return obj if slot is None else dict.__getitem__(obj, slot)
-    if isinstance(obj, list) and type(slot) is int:
+    if is_a(obj, list) and type(slot) is int:
         return list.__getitem__(obj, slot)
-    if isinstance(obj, deque) and type(slot) is int:
+    if is_a(obj, deque) and type(slot) is int:
         return deque.__getitem__(obj, slot)
-    if isinstance(obj, (list, deque, set, frozenset, bytearray, array)) or slot is None:
+    if is_any(obj, (list, deque, set, frozenset, bytearray, array)) or slot is None:
         return obj
     name = str(slot)
-    if isinstance(obj, type):
+    if is_a(obj, type):
         return obj.__dict__[name]
     return attributes(obj)[name]
 
@@ -206,12 +228,12 @@ def is_library(obj: object) -> bool:
 
 
 def _children(obj: object) -> Iterator[tuple[str, object]]:
-    if isinstance(obj, dict):
+    if is_a(obj, dict):
         for key, held in itertools.islice(list(dict.items(obj)), _MOST_CHILDREN):
             if type(key) in _SIMPLE:
                 yield f"[{_cut(repr(key))}]", held
-    elif isinstance(obj, _SEQUENCES):
-        for position, held in enumerate(itertools.islice(list(obj), _MOST_CHILDREN)):
+    elif is_any(obj, _SEQUENCES):
+        for position, held in enumerate(itertools.islice(list(_elements(obj)), _MOST_CHILDREN)):
             yield f"[{position}]", held
     elif type(obj).__name__ != "Thread":
         hidden = is_library(obj)  # what is inside goes by the name of the whole
@@ -219,15 +241,26 @@ def _children(obj: object) -> Iterator[tuple[str, object]]:
             yield "" if hidden else f".{name}", held
 
 
+def _elements(obj: object) -> Iterator[object]:
+    """What is in a list, a tuple or a deque, whatever its class makes of iteration."""
+    if is_a(obj, list):
+        return list.__iter__(obj)
+    if is_a(obj, tuple):
+        return tuple.__iter__(obj)
+    return deque.__iter__(obj) if is_a(obj, deque) else iter(())
+
+
 def _globals(namespace: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     module = namespace.get("__name__")
     for name, obj in list(namespace.items()):
         if name.startswith(("__", "_kc_")):
             continue
-        if isinstance(obj, type):
+        if is_a(obj, type):
             if obj.__module__ == module:
                 for attribute, held in list(obj.__dict__.items()):
-                    if not attribute.startswith("__") and not hasattr(type(held), "__get__"):
+                    if not attribute.startswith("__") and not any(
+                        "__get__" in owner.__dict__ for owner in type(held).__mro__
+                    ):
                         yield f"{obj.__name__}.{attribute}", held
         elif getattr(type(obj), "__module__", "") not in ("typing", "__future__"):
             yield f"{_module_name(namespace)}.{name}", obj

@@ -17,8 +17,9 @@ from kcache_model.render import operation_text, outcome_text
 
 from .execution import Execution, Runner
 from .happenings import Happening, Narration, Switch, ToldCall, Waiting
+from .moments import Left, Moment, Place
 from .naming import Names
-from .recording import Left, Moment, Place, Recording
+from .recording import Recording
 from .schedule import Replay, Schedule
 from .strategies.interface import Ending
 from .virtual.scheduler import Scheduler

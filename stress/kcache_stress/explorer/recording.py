@@ -10,12 +10,12 @@ import os
 import sys
 from collections import deque
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, field
 from types import FrameType
 
-from .events import ACQUIRE, JOIN, KIND_NAMES, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Event, location
+from .events import ACQUIRE, JOIN, KIND_NAMES, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Event, location
 from .instrument.hooks import Cell
-from .naming import MISSING, Names, attributes, is_library, peek
+from .moments import Left, Moment, Place, event_state, place_of, thread_name
+from .naming import MISSING, Names, is_a, is_any, peek
 from .virtual.locks import VirtualLock, VirtualRLock
 from .virtual.scheduler import Scheduler, VirtualThread
 from .virtual.world import PRIVATE_MODULES
@@ -24,87 +24,6 @@ _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
 _MAKING = frozenset({"__init__"})
 _LOOKING = frozenset({"is_set", "qsize", "empty", "full", "locked", "is_alive"})
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where in the target a thread is.
-
-    Attributes:
-        path: of the instrumented module; empty if it is in none.
-        line: its number there.
-        function: the name of the function.
-        library: the method of the standard library that the function called; empty if none.
-        called: of what object, if of any.
-        key: tells calls of the library apart.
-    """
-
-    path: str = ""
-    line: int = 0
-    function: str = ""
-    library: str = ""
-    called: object = None
-    key: object = None
-
-
-@dataclass(frozen=True)
-class Left:
-    """How a thread was left when another one went on.
-
-    Attributes:
-        thread: its number.
-        could_go_on: whether this was a preemption.
-        ended: whether it had nothing left to do.
-        holding: the names of the locks that it held.
-        waits_for: what it waited for; empty if for nothing.
-        holder: the thread that held that.
-        place: where it waited.
-    """
-
-    thread: int
-    could_go_on: bool
-    ended: bool = False
-    holding: tuple[str, ...] = ()
-    waits_for: str = ""
-    holder: int | None = None
-    place: Place = field(default_factory=Place)
-
-
-@dataclass
-class Moment:
-    """One event, or those in a row that belong to one call of the standard library.
-
-    Attributes:
-        first: its position in the trace.
-        last: of the last of them.
-        thread: who.
-        kind: what it did: a name of a kind of event, or ``call``.
-        name: what it did it to.
-        slot: which part of that, to be read on: ``['a']``, ``.x``, ``.method()``; empty if the whole.
-        before: what was there.
-        after: what is there afterwards; empty unless it was a write.
-        place: where.
-        left: how the thread that ran before was left, if it was another one.
-        held: the names of the locks that the thread holds.
-        touched: what it shares with other threads if they touch it too, and whether it changes that.
-        wakes: the threads that need not wait any longer.
-        call: which call of the library it belongs to, if any; a call may take several.
-    """
-
-    first: int
-    last: int
-    thread: int
-    kind: str
-    name: str
-    slot: str
-    place: Place
-    left: Left | None
-    held: tuple[str, ...]
-    before: str = ""
-    after: str = ""
-    touched: list[tuple[object, bool]] = field(default_factory=list)
-    wakes: list[int] = field(default_factory=list)
-    call: int = -1
 
 
 class Recording(list[Event]):
@@ -149,7 +68,7 @@ class Recording(list[Event]):
             return
         (moment, obj, slot), self._written = self._written, None
         self._names.forget()
-        moment.after = _event_state(obj) if moment.place.library else self._value(obj, slot)
+        moment.after = event_state(obj) if moment.place.library else self._value(obj, slot)
 
     def left(self, thread: VirtualThread) -> Left:
         """How a thread stands that does not run."""
@@ -166,7 +85,7 @@ class Recording(list[Event]):
         if place.library and place.library not in _ENTERING:
             what = f"{self._names.of(place.called)}.{place.library}()"
             return Left(thread.number, False, False, holding, what, None, place)
-        holder = obj.owner if isinstance(obj, (VirtualLock, VirtualRLock)) and not obj.free else None
+        holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
         name = self._names.of(place.called if place.library else obj)
         return Left(thread.number, False, False, holding, name, holder, place)
 
@@ -186,7 +105,7 @@ class Recording(list[Event]):
             path = frame.f_code.co_filename
             if path in self._sources:
                 self._names.meet(frame.f_globals)
-                return _place(frame, library)
+                return place_of(frame, library)
             if not path.startswith(_OWN_FILES) and frame.f_globals.get("__name__") in PRIVATE_MODULES:
                 library = frame
             frame = frame.f_back
@@ -196,12 +115,13 @@ class Recording(list[Event]):
         thread, kind, obj, _ = event
         frame = sys._getframe(2)
         if thread not in self.thread_names and thread >= self._scheduler.program_threads:
-            self.thread_names[thread] = _thread_name(frame)
+            self.thread_names[thread] = thread_name(frame)
         place = self.place(frame)
-        if not place.path:  # how threads begin and end is nobody's concern
+        # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
+        if kind == PAUSE or not place.path or place.library in _MAKING:
             return
         direct = not place.library or place.library in _ENTERING or place.library in ("acquire", "release")
-        if direct and isinstance(obj, (VirtualLock, VirtualRLock)):
+        if direct and (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)):
             self._locks[id(obj)] = obj
         previous = self.moments[-1] if self.moments else None
         changed = previous is not None and previous.thread != thread
@@ -211,7 +131,8 @@ class Recording(list[Event]):
             previous = self._moment(event, place, left, call, frame)
             self.moments.append(previous)
         previous.last = len(self)
-        if kind == RELEASE:
+        if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
+            # Who waits in a Condition has taken a lock that somebody else is to give back.
             previous.wakes += self._waiting_for(obj)
         if place.library:
             self._written = (previous, place.called, None)
@@ -233,16 +154,14 @@ class Recording(list[Event]):
         if place.library:
             method = place.library
             entered = _ENTERING.get(method)
-            # What is being made is not yet where it will be known by.
-            name = type(place.called).__name__ if method in _MAKING else self._names.of(place.called)
-            suffix = "" if entered else f".{method}()"
-            moment = Moment(at, at, thread, entered or "call", name, suffix, place, left, held, call=call)
-            if method not in _MAKING:
-                moment.touched.append((id(place.called), method not in _LOOKING))
-            return moment
+            name, suffix = self._names.of(place.called), "" if entered else f".{method}()"
+            touched: list[tuple[object, bool]] = [(id(place.called), method not in _LOOKING)]
+            return Moment(
+                at, at, thread, entered or "call", name, suffix, place, left, held, touched=touched, call=call
+            )
         changes = kind not in (READ, QUERY, SPAWN, JOIN)
         touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
-        if isinstance(obj, Cell):
+        if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
             return Moment(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
@@ -257,9 +176,10 @@ class Recording(list[Event]):
         return moment
 
     def _suffix(self, obj: object, slot: object) -> str:
-        if slot is None or isinstance(obj, (set, frozenset)):
+        if slot is None or is_any(obj, (set, frozenset)):
             return ""
-        indexed = isinstance(obj, (dict, list, deque)) and "__builtins__" not in obj
+        is_module = is_a(obj, dict) and dict.__contains__(obj, "__builtins__")
+        indexed = is_any(obj, (dict, list, deque)) and not is_module
         return f"[{self._names.text(slot)}]" if indexed else f".{slot}"
 
     def _value(self, obj: object, slot: object) -> str:
@@ -283,32 +203,3 @@ class Recording(list[Event]):
         for thread in self._scheduler.threads.values():
             if not thread.finished and thread.waits_for is not None and thread.pending and thread.pending[1] is obj:
                 yield thread.number
-
-
-def _event_state(obj: object) -> str:
-    """What is to be known of an Event after a call."""
-    if is_library(obj) and type(obj).__name__ == "Event":
-        return "set" if attributes(obj).get("_flag") else "not set"
-    return ""
-
-
-def _place(frame: FrameType, library: FrameType | None) -> Place:
-    parts = [part for part in frame.f_code.co_qualname.split(".") if not part.startswith("<")]
-    function = parts[-1] if parts else ""
-    if library is None:
-        return Place(frame.f_code.co_filename, frame.f_lineno, function)
-    called = library.f_locals.get("self")
-    key = (id(library), id(library.f_code), id(frame), frame.f_lasti)
-    name = library.f_code.co_name
-    return Place(frame.f_code.co_filename, frame.f_lineno, function, name, called, key)
-
-
-def _thread_name(frame: FrameType | None) -> str:
-    """The name that the target gave to the running thread; empty if it gave none."""
-    while frame is not None:
-        if frame.f_code.co_name == "_bootstrap_inner":
-            name = attributes(frame.f_locals.get("self")).get("_name")
-            if isinstance(name, str) and not name.startswith(("Thread-", "ThreadPoolExecutor-")):
-                return name
-        frame = frame.f_back
-    return ""

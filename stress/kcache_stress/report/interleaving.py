@@ -5,23 +5,20 @@ Only one thread acts at a time, so what a thread does may reach into the lanes t
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 
 from kcache_model.render import printable
 
-from ..explorer.happenings import SYNCHRONISATION, Happening, Narration, Switch, ToldCall, Waiting
+from ..explorer.happenings import Happening, Narration, Switch, ToldCall, Waiting
 from ..explorer.judgement.judge import Problem
+from .interleaving_rows import rows_to_show, stretches
 
 _WIDTH = 100
 _LANE = 60
 """How wide the lane of a thread is at most; lanes overlap."""
-_COMFORTABLE = 24
-_MOST_ROWS = 60
 _MOST_SOURCE_LINES = 3
 _NOTHING = "nothing"
-_MAKING = ".__init__()"
 
 
 def interleaving_text(narration: Narration, problem: Problem | None = None) -> str:
@@ -48,7 +45,7 @@ class _Lanes:
         narration = self._narration
         yield from self._calls("Before the threads start:", narration.before)
         yield from ["", self._header()]
-        for stretch in _stretches(narration.happenings):
+        for stretch in stretches(narration.happenings):
             yield from self._stretch(stretch)
         yield from self._fold()
         for call in narration.calls:
@@ -80,7 +77,7 @@ class _Lanes:
             if at in self._shown:
                 yield from self._fold()
                 yield from self._happening(happenings[at])
-            elif not _is_making(happenings[at]):
+            else:
                 self._hidden.append(at)
             if at in end:
                 yield from self._fold()
@@ -104,14 +101,16 @@ class _Lanes:
         return line
 
     def _begin(self, call: ToldCall) -> Iterator[str]:
-        yield from self._row(call.thread, [f"\u250c {call.text}"])
+        yield from self._row(call.thread, _wrapped(call.text, _LANE, "\u250c ", "\u2502     "))
         self._open.add(call.thread)
         if call.last < call.first and call.outcome is not None:
             yield from self._end(call)
 
     def _end(self, call: ToldCall) -> Iterator[str]:
         self._open.discard(call.thread)
-        yield from self._row(call.thread, [f"\u2514 {call.outcome}{' *' if call is self._wrong else ''}"])
+        yield from self._row(
+            call.thread, _wrapped(f"{call.outcome}{' *' if call is self._wrong else ''}", _LANE, "\u2514 ", "      ")
+        )
 
     def _happening(self, happening: Happening) -> Iterator[str]:
         thread = happening.thread
@@ -165,7 +164,7 @@ class _Lanes:
         what = f"{happening.subject}{happening.slot}"
         value, after = happening.value, happening.after
         if happening.kind == "read":
-            return f"read {what} -> {value}"
+            return f"read {what}" + (f" -> {value}" if value != what else "")
         if happening.kind == "write":
             if after == _NOTHING:
                 return f"remove {what}" + (": it was not there" if value == after else f" (was {value})")
@@ -215,86 +214,12 @@ class _Lanes:
         return thread * self._step
 
 
-def rows_to_show(narration: Narration) -> set[int]:
-    """Positions of what is worth a row.
-
-    All that several threads share, all synchronisation, and where calls begin and end. If that is too much to take in:
-    where one thread meets what another one has done, and where they are switched. If that still is: what is nearest to
-    where a thread is interrupted, and to the end.
-    """
-    happenings = narration.happenings
-    switches = [at for at, happening in enumerate(happenings) if happening.switch is not None]
-    edges = {at for stretch in _stretches(happenings) for at in _edges(stretch, happenings)}
-    everything = {at for at, happening in enumerate(happenings) if _is_interesting(happening)}
-    calls = [range(call.first, call.last + 1) for call in narration.calls if call.first <= call.last]
-    everything |= edges | {at for call in calls for at in _edges(_own(call, happenings), happenings)}
-    everything |= {at for at in range(1, len(happenings)) if at - 1 in everything and _goes_on(happenings, at)}
-    everything &= set(range(len(happenings)))
-    if len(everything) <= _COMFORTABLE:
-        return _unfold_single(everything, len(happenings))
-    meetings = {at for at, happening in enumerate(happenings) if happening.meets or _is_signal(happening)}
-    meetings |= edges
-    meetings |= {at for at in range(1, len(happenings)) if at - 1 in meetings and _goes_on(happenings, at)}
-    meetings &= everything
-    if len(meetings) <= _MOST_ROWS:
-        return _unfold_single(meetings, len(happenings))
-    turns = [at for at in switches if (switch := happenings[at].switch) is not None and switch.is_preemption]
-    turns.append(len(happenings))
-    nearest = sorted(meetings, key=lambda at: min(abs(at - turn) for turn in turns))
-    return _unfold_single(set(nearest[:_MOST_ROWS]), len(happenings))
-
-
-def _goes_on(happenings: Sequence[Happening], at: int) -> bool:
-    """Whether it is the rest of what a line of source began to write."""
-    before, happening = happenings[at - 1], happenings[at]
-    return happening.kind == before.kind == "write" and (happening.where, happening.thread) == (
-        before.where,
-        before.thread,
-    )
-
-
-def _unfold_single(shown: set[int], count: int) -> set[int]:
-    """A single row is as short as the remark that it is left out."""
-    fence = shown | {-1, count}
-    return shown | {at for at in range(count) if at - 1 in fence and at + 1 in fence}
-
-
-def _stretches(happenings: Sequence[Happening]) -> Iterator[range]:
-    """Positions of what is done by one thread before another one goes on."""
-    starts = [at for at, happening in enumerate(happenings) if at == 0 or happening.switch is not None]
-    for start, end in itertools.pairwise([*starts, len(happenings)]):
-        yield range(start, end)
-
-
-def _own(stretch: range, happenings: Sequence[Happening]) -> list[int]:
-    """What the thread that the stretch begins with does in it."""
-    return [at for at in stretch if happenings[at].thread == happenings[stretch.start].thread]
-
-
-def _edges(stretch: Sequence[int], happenings: Sequence[Happening]) -> set[int]:
-    """The first and the last one of a stretch, but not the making of what nobody else knows yet."""
-    own = [at for at in stretch if not _is_making(happenings[at])] or stretch
-    return {own[0], own[-1]}
-
-
 def _wrong_call(narration: Narration, problem: Problem | None) -> ToldCall | None:
     """The call whose outcome cannot be explained."""
     if problem is None or not problem.order or problem.order[-1] > 0 or "after the threads" in problem.summary:
         return None
     position = -problem.order[-1] - 1
     return narration.calls[position] if position < len(narration.calls) else None
-
-
-def _is_making(happening: Happening) -> bool:
-    return happening.kind == "call" and happening.slot == _MAKING
-
-
-def _is_signal(happening: Happening) -> bool:
-    return bool(happening.wakes) or happening.slot in (".notify()", ".notify_all()")
-
-
-def _is_interesting(happening: Happening) -> bool:
-    return not _is_making(happening) and (happening.shared or happening.kind in SYNCHRONISATION)
 
 
 def _and(texts: Sequence[str]) -> str:

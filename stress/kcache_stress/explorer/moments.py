@@ -1,0 +1,119 @@
+"""What is seen of single events: where they happen in the target, and how other threads stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import FrameType
+
+from .naming import attributes, is_library
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the target a thread is.
+
+    Attributes:
+        path: of the instrumented module; empty if it is in none.
+        line: its number there.
+        function: the name of the function.
+        library: the method of the standard library that the function called; empty if none.
+        called: of what object, if of any.
+        key: tells calls of the library apart.
+    """
+
+    path: str = ""
+    line: int = 0
+    function: str = ""
+    library: str = ""
+    called: object = None
+    key: object = None
+
+
+@dataclass(frozen=True)
+class Left:
+    """How a thread was left when another one went on.
+
+    Attributes:
+        thread: its number.
+        could_go_on: whether this was a preemption.
+        ended: whether it had nothing left to do.
+        holding: the names of the locks that it held.
+        waits_for: what it waited for; empty if for nothing.
+        holder: the thread that held that.
+        place: where it waited.
+    """
+
+    thread: int
+    could_go_on: bool
+    ended: bool = False
+    holding: tuple[str, ...] = ()
+    waits_for: str = ""
+    holder: int | None = None
+    place: Place = field(default_factory=Place)
+
+
+@dataclass
+class Moment:
+    """One event, or those in a row that belong to one call of the standard library.
+
+    Attributes:
+        first: its position in the trace.
+        last: of the last of them.
+        thread: who.
+        kind: what it did: a name of a kind of event, or ``call``.
+        name: what it did it to.
+        slot: which part of that, to be read on: ``['a']``, ``.x``, ``.method()``; empty if the whole.
+        before: what was there.
+        after: what is there afterwards; empty unless it was a write.
+        place: where.
+        left: how the thread that ran before was left, if it was another one.
+        held: the names of the locks that the thread holds.
+        touched: what it shares with other threads if they touch it too, and whether it changes that.
+        wakes: the threads that need not wait any longer.
+        call: which call of the library it belongs to, if any; a call may take several.
+    """
+
+    first: int
+    last: int
+    thread: int
+    kind: str
+    name: str
+    slot: str
+    place: Place
+    left: Left | None
+    held: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+    touched: list[tuple[object, bool]] = field(default_factory=list)
+    wakes: list[int] = field(default_factory=list)
+    call: int = -1
+
+
+def event_state(obj: object) -> str:
+    """What is to be known of an Event after a call."""
+    if is_library(obj) and type(obj).__name__ == "Event":
+        return "set" if attributes(obj).get("_flag") else "not set"
+    return ""
+
+
+def place_of(frame: FrameType, library: FrameType | None) -> Place:
+    """Where the target stands in a frame, and what it called of the library, if it did."""
+    parts = [part for part in frame.f_code.co_qualname.split(".") if not part.startswith("<")]
+    function = parts[-1] if parts else ""
+    if library is None:
+        return Place(frame.f_code.co_filename, frame.f_lineno, function)
+    called = library.f_locals.get("self")
+    key = (id(library), id(library.f_code), id(frame), frame.f_lasti)
+    name = library.f_code.co_name
+    return Place(frame.f_code.co_filename, frame.f_lineno, function, name, called, key)
+
+
+def thread_name(frame: FrameType | None) -> str:
+    """The name that the target gave to the running thread; empty if it gave none."""
+    while frame is not None:
+        if frame.f_code.co_name == "_bootstrap_inner":
+            name = attributes(frame.f_locals.get("self")).get("_name")
+            if isinstance(name, str) and not name.startswith(("Thread-", "ThreadPoolExecutor-")):
+                return name
+        frame = frame.f_back
+    return ""
