@@ -31,6 +31,8 @@ from .subject import Subject, load_subject
 
 PHASE = "explorer"
 
+_MINIMISE_ATTEMPTS = 150
+
 
 class StrategyName(enum.StrEnum):
     """How the interleavings of a program are searched."""
@@ -71,7 +73,7 @@ class ExploreOptions:
     depth: int = 3
     seed: int = 0
     strict_errors: bool = False
-    minimise_seconds: float = 2.0
+    minimise_seconds: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class _Exploration:
                 return False
             return result.problem is not None and result.problem.kind is kind
 
-        return minimise(program, fails, MinimiseBudget(seconds=self._options.minimise_seconds))
+        return minimise(program, fails, MinimiseBudget(self._options.minimise_seconds, _MINIMISE_ATTEMPTS))
 
     def _quick(self) -> ExploreOptions:
         return replace(self._options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
@@ -225,7 +227,7 @@ class _Exploration:
         subject = load_subject(
             self._subject.target.name, instrument=self._subject.instrument, granularity=Granularity.GIL
         )
-        options = replace(self._quick(), granularity=Granularity.GIL, executions=2_000)
+        options = replace(self._quick(), granularity=Granularity.GIL, executions=3_000, seconds=10.0)
         result = _Exploration(subject, options, self._watch, lambda _: None)._search(program, options)
         if result.problem is not None:
             return Possible.WITH_GIL

@@ -322,6 +322,7 @@ class Scheduler:
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
         self.live = False
+        self.trace = []  # what threads do while they are unwound is no part of the execution
         left_over = [thread for thread in self.threads.values() if not thread.finished]
         if left_over:
             self._abort(left_over)

@@ -1,0 +1,255 @@
+"""From a program to a finding and back: exploring, minimising, words, replays, batches, certificates."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from kcache_conformance.gallery import gallery
+from kcache_model import operations as op
+from kcache_model.errors import FormatError
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.items import Item, Semantics
+from kcache_model.program import Program
+from kcache_model.verdict import Status
+from kcache_stress.explorer.batch import Batch, Tally, decode_batch, describe, encode_batch, run_batch
+from kcache_stress.explorer.counterexample import replayed
+from kcache_stress.explorer.execution import Runner
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.programs.random_programs import explorer_program
+from kcache_stress.explorer.programs.small_scope import parse_bound
+from kcache_stress.explorer.replay_token import Token, decode_token, encode_token
+from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
+from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.search import search
+from kcache_stress.explorer.spread import spread
+from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.explorer.subject import load_subject
+from kcache_stress.explorer.verify import verify
+
+FOLDER = gallery()[0].path.parent
+QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)
+
+
+def spec(name: str) -> str:
+    return f"{FOLDER / name}.py:new_indexer"
+
+
+def item(key: str, stamp: str, value: str) -> Item:
+    return Item(key, stamp, {"node": (value,)})
+
+
+MOVE = Program(
+    ("node",),
+    (op.add(item("a", "v1", "n1")),),
+    ((op.update(item("a", "v2", "n2")),), (op.by_index("node", "n1"),)),
+)
+"""One thread moves an object while the other looks where it was."""
+
+
+def first_finding(name: str, options: ExploreOptions = QUICK, programs: int = 300) -> tuple[Finding, Program]:
+    subject = load_subject(spec(name), granularity=options.granularity)
+    for seed in range(programs):
+        program = explorer_program(seed, subject.target, Semantics.CLASSIC)
+        finding = explore(subject, program, options).finding
+        if finding is not None:
+            return finding, program
+    raise AssertionError(f"nothing was found in {name}")
+
+
+def test_a_finding_is_small_explained_and_repeatable() -> None:
+    finding, _ = first_finding("lookup_in_two_steps")
+    assert finding.kind is FindingKind.NONLINEARIZABLE
+    assert finding.program is not None
+    assert len(finding.program) <= 3
+    assert "which no order of the calls allows" in finding.summary
+    assert finding.core
+    assert "1 preemption (no schedule with fewer does it); possible under the GIL." in finding.detail
+    assert "lookup_in_two_steps.py" in finding.interleaving
+    found = replay_token(decode_token(finding.schedule))
+    assert found.answer is ReplayAnswer.REPRODUCED
+    assert found.note == "the same schedule still fails"
+
+
+def test_a_fault_that_needs_free_threaded_python_is_labelled() -> None:
+    finding, _ = first_finding("unlocked_reader_count")
+    assert "needs free-threaded Python" in finding.detail
+
+
+@pytest.mark.parametrize("strategy", [name for name in StrategyName if name is not StrategyName.NAIVE])
+def test_every_strategy_finds_a_plain_fault(strategy: StrategyName) -> None:
+    options = ExploreOptions(strategy, executions=3000, minimise_seconds=0.2)
+    assert explore(load_subject(spec("lookup_in_two_steps")), MOVE, options).finding is not None
+
+
+@pytest.mark.parametrize("strategy", list(StrategyName))
+def test_no_strategy_accuses_a_correct_design(strategy: StrategyName) -> None:
+    options = ExploreOptions(strategy, executions=500)
+    explored = explore(load_subject(spec("textbook")), MOVE, options)
+    assert explored.finding is None
+    complete = {StrategyName.AUTO, StrategyName.DPOR, StrategyName.NAIVE, StrategyName.BOUNDED}
+    assert (explored.coverage is Coverage.EXHAUSTED) == (strategy in complete)
+
+
+def test_what_was_cut_short_is_never_called_exhausted() -> None:
+    subject = load_subject(spec("read_write_lock"))
+    assert explore(subject, MOVE, ExploreOptions(StrategyName.DPOR, executions=3)).coverage is Coverage.BUDGET_SPENT
+    bounded = ExploreOptions(StrategyName.BOUNDED, preemptions=1)
+    assert explore(subject, MOVE, bounded).coverage is Coverage.BOUND_REACHED
+
+
+@pytest.mark.parametrize("granularity", list(Granularity))
+def test_granularities(granularity: Granularity) -> None:
+    options = ExploreOptions(granularity=granularity, minimise_seconds=0.2)
+    assert (
+        explore(load_subject(spec("lookup_in_two_steps"), granularity=granularity), MOVE, options).finding is not None
+    )
+    correct = explore(load_subject(spec("sequence_lock"), granularity=granularity), MOVE, options)
+    assert correct.is_exhausted
+
+
+def test_a_hundred_failing_schedules_replay() -> None:
+    """Many different schedules, each run again in a sandbox of its own kind."""
+    reproduced = 0
+    for name in ("lookup_in_two_steps", "unlocked_list", "torn_sequence_lock", "snapshot_without_lock", "lost_wakeup"):
+        for schedule, subject, program, kind in failing_schedules(name, 20):
+            runner = Runner(subject, program)
+            _, problem, followed = replayed(runner, ProgramJudge(program, runner.final_reads), schedule)
+            runner.clean_up()
+            assert problem is not None
+            assert (problem.kind, followed) == (kind, True)
+            reproduced += 1
+    assert reproduced == 100
+
+
+def failing_schedules(name: str, count: int) -> Iterator[tuple]:
+    from kcache_stress.explorer.schedule import schedule_of
+    from kcache_stress.explorer.search import SearchLimits
+
+    subject = load_subject(spec(name))
+    fresh = load_subject(spec(name))
+    found = 0
+    for seed in itertools.count():
+        program = explorer_program(seed, subject.target, Semantics.CLASSIC)
+        runner = Runner(subject, program)
+        judge = ProgramJudge(program, runner.final_reads)
+        result = search(runner, PartialOrderSampling(seed), judge, SearchLimits(executions=30))
+        if result.problem is None or result.execution is None:
+            continue
+        yield schedule_of(result.execution.trace, Granularity.FREE), fresh, program, result.problem.kind
+        found += 1
+        if found == count:
+            return
+
+
+def test_a_token_survives_the_round_trip() -> None:
+    token = Token("a.b:c", MOVE, ((0, 3), (1, 7)), Granularity.GIL, FindingKind.DEADLOCK, "12345678", ("x",), True)
+    assert decode_token(encode_token(token)) == token
+
+
+def test_damaged_tokens_are_refused() -> None:
+    token = Token("a.b:c", MOVE, ((0, 3), (1, 7)), Granularity.FREE, FindingKind.DEADLOCK, "12345678")
+    word = encode_token(token)
+    rng = random.Random(1)
+    refused = 0
+    for _ in range(300):
+        position = rng.randrange(4, len(word))
+        damaged = word[:position] + rng.choice("abcXYZ019-_!") + word[position + 1 :]
+        try:
+            same = decode_token(damaged) == token
+        except FormatError:
+            refused += 1
+        else:
+            assert same
+    assert refused > 250
+    for cut in (word[:4], word[:20], word[:-3], "kx1.", "kx2." + word[4:], word.replace("kx1", "kc1")):
+        with pytest.raises(FormatError):
+            decode_token(cut)
+
+
+def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
+    target = tmp_path / "target.py"
+    source = (FOLDER / "lookup_in_two_steps.py").read_text(encoding="utf-8")
+    (tmp_path / "textbook.py").write_text((FOLDER / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
+    target.write_text(source, encoding="utf-8")
+    subject = load_subject(f"{target}:new_indexer")
+    finding = explore(subject, MOVE, QUICK).finding
+    assert finding is not None
+    token = decode_token(finding.schedule)
+    target.write_text("# a comment on top\n" + source, encoding="utf-8")
+    moved = replay_token(token)
+    assert moved.answer is ReplayAnswer.REPRODUCED
+    assert "the sources have changed since" in moved.note
+    target.write_text("from textbook import new_indexer\n", encoding="utf-8")
+    fixed = replay_token(token)
+    assert fixed.answer is ReplayAnswer.FIXED
+    assert "none of the program's interleavings does" in fixed.note
+
+
+def test_a_batch_is_plain_data() -> None:
+    batch = Batch(spec("textbook"), QUICK, (MOVE,), semantics=Semantics.CURRENT, instrument=("x",))
+    assert decode_batch(encode_batch(batch)) == batch
+
+
+def test_batches_run_in_any_executor() -> None:
+    batches = [Batch(spec("textbook"), QUICK, (MOVE,) * 3), Batch(spec("textbook"), QUICK, seeds=(0, 5))]
+    here, complete = spread(iter(batches), jobs=2)
+    assert complete
+    assert (here.programs, here.exhausted, here.finding) == (8, 8, None)
+    with ProcessPoolExecutor(1) as processes:
+        there, complete = spread(iter(batches), executor=processes)
+    assert complete
+    assert (there.programs, there.executions) == (here.programs, here.executions)
+
+
+def test_the_first_finding_ends_the_work() -> None:
+    endless = (Batch(spec("lookup_in_two_steps"), QUICK, seeds=(seed, 20)) for seed in itertools.count(0, 20))
+    tally, complete = spread(endless, jobs=1)
+    assert not complete
+    assert tally.finding is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("import os\nos._exit(3)", FindingKind.CRASH), ("while True: pass", FindingKind.HANG)]
+)
+def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, name: str, kind: FindingKind) -> None:
+    body = name.replace("\n", "\n        ")
+    (tmp_path / "bad.py").write_text(
+        "import kcache\n\n\nclass Bad(kcache.Cache):\n    def list(self):\n"
+        f"        {body}\n\n\ndef new_indexer(key_func, indexers):\n    return Bad(key_func, indexers)\n",
+        encoding="utf-8",
+    )
+    program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
+    batch = Batch(f"{tmp_path / 'bad.py'}:new_indexer", QUICK, (program,), patience_seconds=1.0, seconds=5.0)
+    tally = Tally(**{**run_batch(encode_batch(batch)), "finding": None})
+    data = run_batch(encode_batch(batch))
+    assert tally.programs == 0
+    assert data["finding"]["kind"] == kind.value
+    assert data["finding"]["program"]
+
+
+def test_verification_prints_only_what_it_has_done() -> None:
+    certificate = verify(spec("textbook"), parse_bound("2x1"), jobs=2)
+    assert certificate.status is Status.OK
+    assert certificate.tally.programs == certificate.programs > 800
+    cut = verify(spec("textbook"), parse_bound("2x1"), seconds=0.0)
+    assert cut.status is Status.UNKNOWN
+    faulty = verify(spec("lookup_in_two_steps"), parse_bound("2x1"))
+    assert faulty.status is Status.VIOLATION
+
+
+def test_what_cannot_be_scheduled_is_said(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(
+        "import asyncio\nfrom kcache import new_indexer\n_LOOP = asyncio.Lock\n", encoding="utf-8"
+    )
+    with pytest.raises(CannotExploreError, match="asyncio: its event loop cannot be scheduled"):
+        load_subject(f"{tmp_path / 'loop.py'}:new_indexer")
+    assert "asyncio" in describe(f"{tmp_path / 'loop.py'}:new_indexer", (), Granularity.FREE).refused
