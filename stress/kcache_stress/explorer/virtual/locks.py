@@ -171,11 +171,12 @@ def _acquire_or_give_up(lock: VirtualLock | VirtualRLock, blocking: bool, timeou
     scheduler = lock.scheduler
     _check_timeout(blocking, timeout)
     if blocking and timeout != 0:
-        timed = Timed(scheduler, lock, scheduler.now + timeout)
+        deadline = scheduler.deadline(timeout)
         if scheduler.live and not scheduler.aborting:
-            scheduler.point_timed(lock, timed)
-        elif not lock.free:
-            scheduler.wait_idle(TRY, lock, timed.deadline)
+            # Not `lock.free`: it may have been given back since the wait was over, while the clock was moved.
+            return scheduler.point_timed(lock, Timed(scheduler, lock, deadline))
+        if not lock.free:
+            return scheduler.wait_idle(TRY, lock, deadline)
     elif scheduler.live:
         scheduler.point(TRY, lock, None)
     return lock.free
