@@ -1,0 +1,121 @@
+"""The explorer as a subject: how fast it is, what it exhausts, what it finds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter, process_time
+
+from kcache_model.program import Program
+from kcache_stress.explorer.execution import Runner
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.search import SearchLimits, SearchResult, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.interface import Strategy
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.explorer.strategies.state_hashing import StateHashing
+from kcache_stress.explorer.subject import Subject, load_subject
+
+MakeStrategy = Callable[[Subject, ProgramJudge], Strategy]
+
+
+def sampling(subject: Subject, judge: ProgramJudge) -> Strategy:
+    """Partial-order sampling."""
+    del subject, judge
+    return PartialOrderSampling(1)
+
+
+def dpor(subject: Subject, judge: ProgramJudge) -> Strategy:
+    """Dynamic partial-order reduction."""
+    del judge
+    return Dpor(steps_are_events=subject.granularity is Granularity.FREE)
+
+
+def state_hashing(subject: Subject, judge: ProgramJudge) -> Strategy:
+    """Depth-first search over states at synchronisation points."""
+    return StateHashing(subject, judge)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a tool did with a program.
+
+    Attributes:
+        executions: how many executions it made.
+        wall: seconds of wall-clock time.
+        cpu: seconds of processor time.
+        found: what it found, in a word or two; empty if nothing.
+        claim: what it says about the program if it found nothing.
+    """
+
+    executions: int
+    wall: float
+    cpu: float
+    found: str = ""
+    claim: str = ""
+
+    @property
+    def rate(self) -> float:
+        """Executions per second of processor time."""
+        return self.executions / max(self.cpu, 1e-6)
+
+
+class Explorer:
+    """One target under one granularity, loaded once."""
+
+    def __init__(self, spec: str, granularity: Granularity = Granularity.FREE) -> None:
+        self.subject = load_subject(spec, granularity=granularity)
+
+    def search(self, program: Program, make: MakeStrategy, limits: SearchLimits) -> Ran:
+        """One search, from scratch: runner, judge and strategy are made anew, and paid for."""
+        wall, cpu = perf_counter(), process_time()
+        result = self.searched(program, make, limits)
+        wall, cpu = perf_counter() - wall, process_time() - cpu
+        found = "" if result.problem is None else result.problem.kind.value
+        return Ran(result.executions, wall, cpu, found, result.coverage.value)
+
+    def searched(self, program: Program, make: MakeStrategy, limits: SearchLimits) -> SearchResult:
+        runner = Runner(self.subject, program)
+        judge = ProgramJudge(program, runner.final_reads)
+        return search(runner, make(self.subject, judge), judge, limits)
+
+    def keep_on(self, program: Program, make: MakeStrategy, seconds: float) -> Ran:
+        """Executions for so much processor time; a search that has exhausted the program is started again."""
+        runner = Runner(self.subject, program)
+        judge = ProgramJudge(program, runner.final_reads)
+        executions, wall, cpu = 0, perf_counter(), process_time()
+        while process_time() - cpu < seconds:
+            limits = SearchLimits(seconds=seconds)
+            executions += search(runner, make(self.subject, judge), judge, limits).executions
+        return Ran(executions, perf_counter() - wall, process_time() - cpu)
+
+    def explored(self, program: Program, options: ExploreOptions) -> Ran:
+        """As `kcache explore` does it, up to the moment when something is found: samples, then exhaustively."""
+        wall, cpu = perf_counter(), process_time()
+        found, claim, executions = "", "", 0
+
+        class FoundError(Exception):
+            """Enough: what was found need not be explained."""
+
+        def stop(finding: object) -> None:
+            raise FoundError(finding)
+
+        try:
+            result = explore(self.subject, program, options, on_finding=stop)  # type: ignore[arg-type]
+            claim, executions = result.coverage.value, result.executions
+            found = "" if result.finding is None else result.finding.kind.value
+        except FoundError as error:
+            found = error.args[0].kind.value
+        return Ran(executions, perf_counter() - wall, process_time() - cpu, found, claim)
+
+
+def median(runs: list[Ran]) -> Ran:
+    """The run in the middle, by processor time for each execution."""
+    return sorted(runs, key=lambda ran: ran.rate)[len(runs) // 2]
+
+
+def middle(values: list[float]) -> float:
+    return statistics.median(values)
