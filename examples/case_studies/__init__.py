@@ -1,0 +1,1 @@
+"""Faults that others shipped, found by the explorer."""

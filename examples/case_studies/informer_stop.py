@@ -68,7 +68,9 @@ def main() -> None:
             result = explore_scenario(scenario, granularity=granularity)
             spent = f"{result.executions} executions, {result.seconds * 1000:.1f} ms"
             print(f"{name}, switches: {granularity}: {result.problem or result.coverage} ({spent})")
-            for line in replay_scenario(scenario, result.schedule, granularity=granularity).story if result.problem else ():
+            for line in (
+                replay_scenario(scenario, result.schedule, granularity=granularity).story if result.problem else ()
+            ):
                 print("   ", line)
 
 

@@ -1,7 +1,7 @@
-"""Explores threads of any code, not only calls of an Indexer: for code that has a lock, a field and two threads.
+"""Explores threads of any code, not only calls of an Indexer.
 
 A scenario says which modules are instrumented, what its threads do, and what must hold when they have ended. All of it
-happens again in each execution: ``setup`` makes the objects anew, so that an execution depends on its schedule alone.
+happens anew in each execution, so that what an execution does depends on its schedule alone.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Final, Literal, TypeAlias, cast
@@ -20,11 +20,10 @@ from typing import Final, Literal, TypeAlias, cast
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 
-from .counterexample import Counterexample, counterexample
+from .counterexample import counterexample
 from .events import KIND_NAMES, PAUSE, Pending
 from .execution import Execution, Runner
 from .granularity import Granularity
-from .happens_before import HappensBefore
 from .judgement.judge import Problem, ProgramJudge
 from .sandbox import Roots, Sandbox
 from .schedule import Replay, Schedule, as_steps
@@ -33,22 +32,17 @@ from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import STOP, Coverage, Ending, Strategy
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
-from .virtual.scheduler import Aborted, Scheduler, SetupDeadlockError
+from .virtual.scheduler import MOST_PROGRAM_THREADS, Aborted, Scheduler, SetupDeadlockError
 from .waiting import Wait, waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
-"""Module name -> the private copy: of what is instrumented, and of ``threading``, ``queue``, ``time`` and their like."""
+"""The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
 
 StrategyName: TypeAlias = Literal["dpor", "pos", "bounded"]
 
 _TIMEOUTS: Final = 2
-_MOST_PREEMPTIONS: Final = 3
-_INSIDE: Final = str(Path(__file__).parent)
 _MOST_REHEARSALS: Final = 20
-
-
-def _nothing_wrong(_: list[object]) -> str | None:
-    return None
+_INSIDE: Final = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class Scenario:
 
     instrument: tuple[str, ...]
     setup: Callable[[Load], Sequence[Callable[[], object]]]
-    check: Callable[[list[object]], str | None] = _nothing_wrong
+    check: Callable[[list[object]], str | None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -96,12 +90,12 @@ class ScenarioReplay:
     Attributes:
         problem: what is wrong.
         followed: whether the schedule could be followed to its end.
-        story: what happened, step by step: ``thread N, file:line in function: what it does next``.
+        story: what happened, line by line: ``thread N, file:line in function: what it does there``.
     """
 
     problem: Problem | None
     followed: bool
-    story: tuple[str, ...] = field(repr=False)
+    story: tuple[str, ...]
 
 
 def explore_scenario(
@@ -113,40 +107,39 @@ def explore_scenario(
     strategy: StrategyName = "dpor",
     seed: int = 0,
 ) -> ScenarioResult:
-    """Search the interleavings of a scenario until something is wrong, nothing is left, or the budget is spent.
+    """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
     Args:
         scenario: what to explore.
         seconds: the most time for the search; making its result smaller may take a little more.
         executions: the most executions.
         granularity: where threads may be switched.
-        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` goes by the number of preemptions.
+        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to 3 preemptions.
         seed: of ``pos``.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled.
         Exception: whatever ``setup`` raises.
     """
-    runner, judge = _ScenarioRunner(scenario, granularity), _ScenarioJudge()
-    as_runner, as_judge = cast(Runner, runner), cast(ProgramJudge, judge)  # all that a search asks of them
-    chosen: Strategy = {
+    own = _ScenarioRunner(scenario, granularity)
+    runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
+    chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": lambda: Dpor(steps_are_events=granularity is Granularity.FREE),
         "pos": lambda: PartialOrderSampling(seed),
-        "bounded": lambda: PreemptionBounded(_MOST_PREEMPTIONS),
-    }[strategy]()
-    began = time.monotonic()
+        "bounded": lambda: PreemptionBounded(most=3),
+    }
+    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0)
     try:
-        found = search(as_runner, chosen, as_judge, SearchLimits(executions, seconds))
+        found = search(runner, chosen[strategy](), judge, SearchLimits(executions, seconds))
         result = ScenarioResult(found.coverage, found.executions, found.seconds)
         if found.problem is None:
             return result
-        smallest = counterexample(as_runner, as_judge, found)
+        smallest = counterexample(runner, judge, found)
     except DivergedError as error:
-        problem = Problem(FindingKind.NONDETERMINISM, str(error))
-        return ScenarioResult(Coverage.BUDGET_SPENT, 0, time.monotonic() - began, problem)
+        smallest = Problem(FindingKind.NONDETERMINISM, str(error))
     finally:
         runner.clean_up()
-    if not isinstance(smallest, Counterexample):
+    if isinstance(smallest, Problem):
         return replace(result, problem=smallest)
     return replace(result, problem=smallest.problem, schedule=smallest.schedule, preemptions=smallest.preemptions)
 
@@ -157,17 +150,12 @@ def replay_scenario(
     """Follow a schedule that :func:`explore_scenario` found with the same granularity."""
     runner, narrator = _ScenarioRunner(scenario, granularity), _Narrator(schedule)
     execution = runner.run(narrator)
-    problem = _ScenarioJudge().judge(execution)
     runner.clean_up()
-    return ScenarioReplay(problem, narrator.followed, tuple(line for line, _ in itertools.groupby(narrator.lines)))
+    return ScenarioReplay(execution.problem, narrator.followed, narrator.story())
 
 
 class _ScenarioRunner:
-    """Runs one scenario again and again.
-
-    Attributes:
-        subject: where the modules live.
-    """
+    """Runs one scenario again and again; ``subject`` is where its modules live."""
 
     def __init__(self, scenario: Scenario, granularity: Granularity) -> None:
         self.subject = Sandbox(Roots(frozenset(scenario.instrument)), granularity)
@@ -176,10 +164,10 @@ class _ScenarioRunner:
         self._modules: dict[str | Path, ModuleType] = {}
         self._rehearse()
 
-    def run(self, strategy: Strategy) -> Execution:
+    def run(self, strategy: Strategy) -> _Run:
         """Run the scenario once under ``strategy``."""
-        sandbox, scheduler = self.subject, self.subject.scheduler
-        sandbox.reset(self._threads)
+        scheduler = self.subject.scheduler
+        self.clean_up()
         try:
             parts = [_Part(work) for work in self._scenario.setup(self._modules.__getitem__)]
             scheduler.settle()
@@ -192,23 +180,29 @@ class _ScenarioRunner:
             Ending.DEADLOCK if problem is not None and strategy.ending is Ending.ENDLESS else strategy.ending,
             scheduler.trace,
             len(scheduler.threads),
-            spans=[],
-            outcomes=[],
+            [],
+            [],
             timeouts_withheld=scheduler.timeouts_withheld,
             preemptions=scheduler.preemptions,
             problem=problem,
         )
+
+    def judge(self, execution: _Run, order: object = None) -> Problem | None:  # noqa: ARG002
+        """What is wrong with an execution; the order of calls says nothing here."""
+        return execution.problem
 
     def clean_up(self) -> None:
         """Unwind the last execution."""
         self.subject.reset(self._threads)
 
     def _rehearse(self) -> None:
-        """Run ``setup`` until it loads the same copies each time: a module may change how earlier ones are rewritten."""
+        """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
         for _ in range(_MOST_REHEARSALS):
             before = dict(self._modules)
-            self.subject.reset(self._threads)
+            self.clean_up()
             self._threads = len(self._scenario.setup(self._load))
+            if self._threads > MOST_PROGRAM_THREADS:
+                raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
             if before == self._modules:
                 return
         raise AssertionError("setup never loads the same modules twice")
@@ -221,10 +215,10 @@ class _ScenarioRunner:
         if ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
         scheduler = self.subject.scheduler
-        errors = [(f"thread {number + 1}", part.error) for number, part in enumerate(parts) if part.error is not None]
-        errors += [("a thread of the code under test", error) for error in scheduler.failures]
-        for who, error in errors:
-            return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)}{_raised_at(error)}")
+        errors = [(f"thread {number}", part.error) for number, part in enumerate(parts, 1) if part.error is not None]
+        for who, error in errors + [("a thread of the code under test", error) for error in scheduler.failures]:
+            place = _place(reversed([*traceback.walk_tb(error.__traceback__)]))
+            return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
         if ending is Ending.ENDLESS:
@@ -235,35 +229,22 @@ class _ScenarioRunner:
 
 @dataclass
 class _Run(Execution):
-    """One execution.
-
-    Attributes:
-        problem: what is wrong with it.
-    """
+    """One execution, and what is wrong with it."""
 
     problem: Problem | None = None
 
 
-class _ScenarioJudge:
-    """Knows no order of calls, and so judges each execution by itself."""
-
-    def judge(self, execution: Execution, order: HappensBefore | None = None) -> Problem | None:  # noqa: ARG002
-        """What the runner found wrong with it."""
-        assert isinstance(execution, _Run)
-        return execution.problem
-
-
+@dataclass
 class _Part:
     """What one thread does, and how that went."""
 
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._work = work
-        self.result: object = None
-        self.error: BaseException | None = None
+    work: Callable[[], object]
+    result: object = None
+    error: BaseException | None = None
 
     def run(self) -> None:
         try:
-            self.result = self._work()
+            self.result = self.work()
         except Aborted:
             raise
         except BaseException as error:
@@ -275,44 +256,37 @@ class _Narrator(Replay):
 
     def __init__(self, schedule: Schedule) -> None:
         super().__init__(tuple((thread, 1) for thread in as_steps(schedule)))
-        self.lines: list[str] = []
+        self._steps: list[tuple[str, str]] = []
 
     def choose(self, running: int) -> int:
         chosen = super().choose(running)
         if chosen != STOP:
             thread = self.scheduler.threads[chosen]
             frame = sys._getframe() if chosen == running or thread.greenlet is None else thread.greenlet.gr_frame
-            self.lines.append(f"thread {chosen + 1}, {_place(frame)}: {_what(thread.pending)}")
+            place = _place(traceback.walk_stack(frame))
+            self._steps.append((f"thread {chosen + 1}, {place}", _what(thread.pending)))
         return chosen
+
+    def story(self) -> tuple[str, ...]:
+        """The steps in order, those at one line as one."""
+        runs = itertools.groupby(self._steps, key=itemgetter(0))
+        return tuple(f"{where}: {', '.join(dict.fromkeys(what for _, what in run))}" for where, run in runs)
 
 
 def _what(pending: Pending | None) -> str:
-    """What a thread is about to do."""
     kind, obj, slot = pending or (PAUSE, None, None)
     if kind == PAUSE:
         return "goes on"
-    name = type(obj).__name__
-    return f"{KIND_NAMES[kind]} {f'{name}.{slot}' if isinstance(slot, str) else name}"
+    return f"{KIND_NAMES[kind]} {type(obj).__name__}{f'.{slot}' if isinstance(slot, str) else ''}"
 
 
-def _place(frame: FrameType | None) -> str:
-    """``file:line in function`` of the innermost frame that is neither the explorer's nor of ``threading``."""
-    while frame is not None:
+def _place(frames: Iterable[tuple[FrameType, int]]) -> str:
+    """The first line that is neither the explorer's nor of ``threading``."""
+    for frame, line in frames:
         code = frame.f_code
-        if not _is_beneath(code.co_filename):
-            return f"{Path(code.co_filename).name}:{frame.f_lineno} in {code.co_name}"
-        frame = frame.f_back
-    return "its end"
-
-
-def _raised_at(error: BaseException) -> str:
-    """Where an exception was raised."""
-    stack = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_beneath(frame.filename)]
-    return f" ({Path(stack[-1].filename).name}:{stack[-1].lineno} in {stack[-1].name})" if stack else ""
-
-
-def _is_beneath(file: str) -> bool:
-    return file.startswith(_INSIDE) or file == threading.__file__
+        if not code.co_filename.startswith(_INSIDE) and code.co_filename != threading.__file__:
+            return f"{Path(code.co_filename).name}:{line} in {code.co_name}"
+    return "threading"
 
 
 def _as_text(wait: Wait) -> str:

@@ -1,0 +1,118 @@
+import sys
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kcache_model.finding import FindingKind
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.scenarios import explore_scenario, replay_scenario
+from kcache_stress.explorer.strategies.interface import Coverage
+
+pytest.importorskip("kubernetes.informer", reason="the client has an informer since 36.0.0")
+
+import kubernetes.informer
+import kubernetes.watch
+
+from .informer_stop import start_and_stop, stop_meets_loop
+
+FAULT = "AttributeError: 'NoneType' object has no attribute 'stop'"
+
+
+@pytest.mark.parametrize("loop_first", [True, False])
+def test_stop_uses_what_it_no_longer_has(loop_first: bool) -> None:
+    scenario = stop_meets_loop(loop_first=loop_first)
+    result = explore_scenario(scenario)
+    assert result.problem is not None
+    assert result.problem.kind is FindingKind.EXCEPTION
+    assert FAULT in result.problem.summary
+    assert " in stop)" in result.problem.summary
+    assert result.preemptions == 1 + loop_first
+    for _ in range(2):
+        replay = replay_scenario(scenario, result.schedule)
+        assert replay.followed
+        assert replay.problem == result.problem
+    stopping = f"thread {1 + loop_first}"
+    *_, checked, cleared, used = [line for line in replay.story if "SharedInformer._watch" in line]
+    assert checked.startswith(stopping)
+    assert "in _run_loop: write SharedInformer._watch" in cleared
+    assert used.startswith(stopping)
+
+
+@pytest.mark.parametrize("strategy", ["pos", "bounded"])
+def test_other_strategies_find_it_too(strategy: Any) -> None:
+    result = explore_scenario(stop_meets_loop(), strategy=strategy)
+    assert result.problem is not None
+    assert FAULT in result.problem.summary
+
+
+@pytest.mark.parametrize("loop_first", [True, False])
+def test_a_global_lock_hides_it(loop_first: bool) -> None:
+    result = explore_scenario(stop_meets_loop(loop_first=loop_first), granularity=Granularity.GIL)
+    assert result.problem is None
+    assert result.coverage is Coverage.EXHAUSTED
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+@pytest.mark.parametrize("loop_first", [True, False])
+def test_one_look_repairs_it(loop_first: bool, granularity: Granularity) -> None:
+    result = explore_scenario(stop_meets_loop(loop_first=loop_first, repaired=True), granularity=granularity)
+    assert result.problem is None
+    assert result.coverage is Coverage.EXHAUSTED
+
+
+@pytest.mark.parametrize("granularity", [Granularity.FREE, Granularity.GIL])
+@pytest.mark.parametrize("repaired", [True, False])
+def test_a_stop_before_the_watch_is_lost(repaired: bool, granularity: Granularity) -> None:
+    scenario = start_and_stop(repaired=repaired)
+    result = explore_scenario(scenario, granularity=granularity)
+    assert result.problem is not None
+    assert result.problem.kind is FindingKind.DEADLOCK
+    assert "thread 1 waits for the end of a thread" in result.problem.summary
+    replay = replay_scenario(scenario, result.schedule, granularity=granularity)
+    assert replay.followed
+    assert replay.problem == result.problem
+
+
+def test_it_is_lost_by_real_threads_too() -> None:
+    listing, news = threading.Event(), threading.Event()
+
+    class Response:
+        status = 200
+
+        def stream(self, **_: object) -> Any:
+            assert news.wait(timeout=20)
+            yield b'{"type": "BOOKMARK", "object": {}}\n'
+
+        def close(self) -> None: ...
+
+        def release_conn(self) -> None: ...
+
+    def things(*, watch: bool = False, **_: object) -> Any:
+        if watch:
+            return Response()
+        listing.set()
+        assert informer._stop_event.wait(timeout=20)
+        time.sleep(0.2)  # the answer comes when stop has looked for a watch already
+        return SimpleNamespace(items=[], metadata=SimpleNamespace(resource_version="1"))
+
+    informer = kubernetes.informer.SharedInformer(things)
+    informer.start()
+    assert listing.wait(timeout=20)
+    stopping = threading.Thread(target=informer.stop)
+    stopping.start()
+    stopping.join(timeout=0.7)
+    hangs = stopping.is_alive()
+    news.set()
+    stopping.join(timeout=20)
+    assert not stopping.is_alive()
+    assert hangs
+
+
+def test_the_real_modules_are_left_alone() -> None:
+    explore_scenario(stop_meets_loop(), executions=3)
+    assert sys.modules["kubernetes.informer"] is kubernetes.informer
+    assert kubernetes.informer.informer is sys.modules["kubernetes.informer.informer"]
+    assert kubernetes.informer.informer.Watch is kubernetes.watch.Watch

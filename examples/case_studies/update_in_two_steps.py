@@ -1,0 +1,57 @@
+"""An update that readers see as a removal and an addition, under the explorer: one writer, one reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kcache_model import operations as op
+from kcache_model.items import Item
+from kcache_model.program import Program
+from kcache_stress.explorer.counterexample import Counterexample, counterexample
+from kcache_stress.explorer.execution import Runner
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.judgement.judge import Problem, ProgramJudge
+from kcache_stress.explorer.search import SearchResult, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.subject import load_subject
+
+TARGETS = Path(__file__).parents[1] / "targets"
+
+
+def version(number: int) -> Item:
+    """The object, which stays under one key and on one node."""
+    return Item("pod", f"v{number}", {"node": ("n1",)})
+
+
+UPDATE_MEETS_READ = Program(
+    indexes=("node",),
+    prefix=(op.add(version(1)),),
+    threads=((op.update(version(2)),), (op.get_by_key("pod"),)),
+)
+
+
+def explored(
+    target: str, granularity: Granularity = Granularity.FREE
+) -> tuple[SearchResult, Counterexample | Problem | None]:
+    """Every interleaving of the program on one of the targets, and the smallest counterexample."""
+    subject = load_subject(f"{TARGETS / target}.py:new_indexer", granularity=granularity)
+    runner = Runner(subject, UPDATE_MEETS_READ)
+    judge = ProgramJudge(UPDATE_MEETS_READ, runner.final_reads)
+    result = search(runner, Dpor(steps_are_events=granularity is Granularity.FREE), judge)
+    return result, None if result.problem is None else counterexample(runner, judge, result)
+
+
+def main() -> None:
+    """Explore the faulty target and the textbook."""
+    for target in ("update_removes_first", "textbook"):
+        for granularity in Granularity:
+            result, smallest = explored(target, granularity)
+            spent = f"{result.executions} executions, {result.seconds * 1000:.1f} ms"
+            print(f"{target}, switches: {granularity}: {result.problem or result.coverage} ({spent})")
+            if isinstance(smallest, Counterexample):
+                print("   ", smallest.schedule, "preemptions:", smallest.preemptions, "minimal:", smallest.is_minimal)
+                print("   ", smallest.execution.outcomes)
+
+
+if __name__ == "__main__":
+    main()

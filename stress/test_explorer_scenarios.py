@@ -1,0 +1,265 @@
+"""Scenarios: threads of any code under the explorer."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from kcache_model.finding import FindingKind
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.sandbox import CannotExploreError, Roots, Sandbox
+from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario, replay_scenario
+from kcache_stress.explorer.strategies.interface import Coverage
+
+CODE = """
+import queue
+import threading
+import time
+
+class Counter:
+    def __init__(self):
+        self.value = 0
+        self.lock = threading.Lock()
+        self.other = threading.Lock()
+        self.done = False
+
+    def add(self):
+        self.value = self.value + 1
+
+    def add_called(self):
+        self.value = self.read() + 1
+
+    def read(self):
+        return self.value
+
+    def add_locked(self):
+        with self.lock:
+            self.value = self.value + 1
+
+    def one_way(self):
+        with self.lock, self.other:
+            pass
+
+    def other_way(self):
+        with self.other, self.lock:
+            pass
+
+    def spin(self):
+        while not self.done:
+            pass
+
+    def finish(self):
+        self.done = True
+
+    def in_background(self):
+        threading.Thread(target=self.fail).start()
+
+    def fail(self):
+        raise KeyError("gone")
+
+    def sleep(self):
+        time.sleep(3600)
+        return time.monotonic()
+
+def pass_on():
+    passed = queue.Queue()
+    return passed.put, passed.get
+"""
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    path = tmp_path / "counter_code.py"
+    path.write_text(CODE)
+    return path
+
+
+def counting(path: Path, *methods: str, most: int | None = None) -> Scenario:
+    """Threads that each call a method of one counter, which is to count to ``most``."""
+    counters: list[Any] = []
+
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        counters[:] = [load(path).Counter()]
+        return [getattr(counters[0], method) for method in methods]
+
+    def check(_: list[object]) -> str | None:
+        value = counters[0].value
+        return None if most is None or value == most else f"{value} instead of {most}"
+
+    return Scenario((), setup, check)
+
+
+def problem_of(result: ScenarioResult) -> tuple[FindingKind, str]:
+    assert result.problem is not None
+    return result.problem.kind, result.problem.summary
+
+
+@pytest.mark.parametrize("strategy", ["dpor", "pos", "bounded"])
+def test_a_failed_check_is_found_and_replayed(code: Path, strategy: Any) -> None:
+    scenario = counting(code, "add", "add", most=2)
+    result = explore_scenario(scenario, strategy=strategy)
+    assert problem_of(result) == (FindingKind.INVARIANT, "1 instead of 2")
+    assert [steps for _, steps in result.schedule] == [1, 2, 1]
+    assert result.preemptions == 1
+    replay = replay_scenario(scenario, result.schedule)
+    assert replay.followed
+    assert replay.problem == result.problem
+    assert [line.partition(", ")[0] for line in replay.story] == ["thread 1", "thread 2", "thread 1"]
+    assert replay.story[1].endswith("in add: read Counter.value, write Counter.value")
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+def test_what_is_right_is_exhausted(code: Path, granularity: Granularity) -> None:
+    result = explore_scenario(counting(code, "add_locked", "add_locked", most=2), granularity=granularity)
+    assert result.problem is None
+    assert result.coverage is Coverage.EXHAUSTED
+    assert result.executions > 1
+
+
+def test_granularity_tells_what_a_global_lock_hides(code: Path) -> None:
+    gil = Granularity.GIL
+    assert explore_scenario(counting(code, "add", "add", most=2), granularity=gil).problem is None
+    assert explore_scenario(counting(code, "add_called", "add_called", most=2), granularity=gil).problem is not None
+
+
+def test_an_exception_that_ends_a_thread(code: Path) -> None:
+    kind, summary = problem_of(explore_scenario(counting(code, "add", "fail")))
+    assert kind is FindingKind.EXCEPTION
+    assert summary.startswith("thread 2 ended with KeyError: 'gone' (counter_code.py:")
+    assert summary.endswith(" in fail)")
+
+
+def test_an_exception_that_ends_a_thread_of_the_code_itself(code: Path) -> None:
+    kind, summary = problem_of(explore_scenario(counting(code, "in_background")))
+    assert kind is FindingKind.EXCEPTION
+    assert summary.startswith("a thread of the code under test ended with KeyError: 'gone'")
+
+
+def test_a_deadlock_says_who_waits_for_what(code: Path) -> None:
+    scenario = counting(code, "one_way", "other_way")
+    result = explore_scenario(scenario)
+    kind, summary = problem_of(result)
+    assert kind is FindingKind.DEADLOCK
+    assert "thread 1 waits for lock A" in summary
+    assert "held by thread 2; thread 2 waits for lock B" in summary
+    assert replay_scenario(scenario, result.schedule).problem == result.problem
+
+
+def test_going_round_for_ever_is_a_livelock_if_nobody_can_end_it(code: Path) -> None:
+    kind, _ = problem_of(explore_scenario(counting(code, "spin")))
+    assert kind is FindingKind.LIVELOCK
+
+
+def test_going_round_until_another_thread_runs_is_none(code: Path) -> None:
+    result = explore_scenario(counting(code, "spin", "finish"), executions=5)
+    assert result.problem is None
+    assert result.coverage is not Coverage.EXHAUSTED
+
+
+def test_time_is_virtual_and_results_are_checked(code: Path) -> None:
+    seen: list[object] = []
+
+    def check(results: list[object]) -> str | None:
+        seen.extend(results)
+        return None
+
+    scenario = Scenario((), lambda load: [load(code).Counter().sleep], check)
+    assert explore_scenario(scenario).problem is None
+    assert seen[0] == 3600
+
+
+def test_setup_may_use_the_virtual_library(code: Path) -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        passed = load("queue").Queue()
+        return [lambda: passed.put("news"), passed.get]
+
+    scenario = Scenario((), setup, lambda results: None if results == [None, "news"] else f"{results}")
+    result = explore_scenario(scenario)
+    assert result.problem is None
+    assert result.coverage is Coverage.EXHAUSTED
+
+
+def test_what_is_not_repeatable_is_said_to_be(code: Path) -> None:
+    made: list[Any] = []
+
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        counter = load(code).Counter()
+        made.append(counter)
+        return [counter.add, counter.add] if len(made) % 2 else [counter.add_locked, counter.one_way]
+
+    kind, _ = problem_of(explore_scenario(Scenario((), setup, lambda _: "wrong" if len(made) == 4 else None)))
+    assert kind is FindingKind.NONDETERMINISM
+
+
+def test_too_many_threads_are_refused(code: Path) -> None:
+    with pytest.raises(ValueError, match="at most 8 threads"):
+        explore_scenario(counting(code, *["add"] * 9))
+
+
+def test_a_wrong_setup_is_the_callers_business(code: Path) -> None:
+    with pytest.raises(AttributeError, match="misspelt"):
+        explore_scenario(counting(code, "misspelt"))
+
+
+# Dotted names as roots
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A package whose top cannot be explored, with a part that can."""
+    files = {
+        "__init__.py": "import multiprocessing\nfrom . import part, shared\n",
+        "shared.py": "VALUES = []\n",
+        "part/__init__.py": "from .inner import Inner\n",
+        "part/inner.py": """
+            import threading
+            from scenario_package import part, shared
+
+            class Inner:
+                values = shared.VALUES
+                lock = threading.Lock()
+                def part(self):
+                    from scenario_package import part
+                    return part
+            """,
+        "partner.py": "",
+    }
+    for name, text in files.items():
+        file = tmp_path / "scenario_package" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+    yield "scenario_package"
+    for name in set(sys.modules) - before:
+        if name.startswith("scenario_package"):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("imported_before", [True, False])
+def test_a_part_of_a_package_is_copied_and_the_rest_shared(package: str, imported_before: bool) -> None:
+    real: ModuleType | None = __import__(f"{package}.part").part if imported_before else None
+    sandbox = Sandbox(Roots(frozenset({f"{package}.part"})))
+    inner = sandbox.load(f"{package}.part.inner")
+    whole = __import__(package)
+    assert real is None or whole.part is real
+    assert whole.part is sys.modules[f"{package}.part"]
+    assert whole.part.inner is not inner
+    assert inner.Inner.values is whole.shared.VALUES
+    assert type(inner.Inner.lock) is not type(whole.part.inner.Inner.lock)
+    assert inner.Inner().part() is sandbox.load(f"{package}.part")
+    assert whole.part is sys.modules[f"{package}.part"]
+    assert {Path(path).name for path in sandbox.sources} == {"__init__.py", "inner.py"}
+    assert not sandbox.roots.contain(f"{package}.partner")
+    assert not sandbox.roots.contain(package)
+
+
+def test_the_whole_of_such_a_package_is_refused(package: str) -> None:
+    with pytest.raises(CannotExploreError, match="other processes cannot be scheduled"):
+        Sandbox(Roots(frozenset({package}))).load(f"{package}.part")
