@@ -79,9 +79,43 @@ def test_a_finding_is_small_explained_and_repeatable() -> None:
     assert found.note == "the same schedule still fails"
 
 
-def test_a_fault_that_needs_free_threaded_python_is_labelled() -> None:
-    finding, _ = first_finding("unlocked_reader_count")
-    assert "needs free-threaded Python" in finding.detail
+COUNTING = """
+from textbook import TextbookIndexer
+
+
+class Counting(TextbookIndexer):
+    def __init__(self, key_func, indexers, semantics="classic"):
+        super().__init__(key_func, indexers, semantics)
+        self._adds = 0
+
+    def add(self, obj):
+        super().add(obj)
+        {count}
+
+    def list_keys(self):
+        keys = super().list_keys()
+        return keys if self._adds >= len(keys) else []
+
+
+def new_indexer(key_func, indexers, semantics="classic"):
+    return Counting(key_func, indexers, semantics)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "label"),
+    [
+        ("self._adds += 1", "needs free-threaded Python"),
+        ("self._adds = sum([self._adds, 1])", "possible under the GIL"),
+    ],
+)
+def test_a_failure_says_which_interpreters_can_run_into_it(tmp_path: Path, count: str, label: str) -> None:
+    (tmp_path / "textbook.py").write_text((FOLDER / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "counting.py").write_text(COUNTING.format(count=count), encoding="utf-8")
+    program = Program((), (), ((op.add(Item("a", "v1")),), (op.add(Item("b", "v2")),)))
+    finding = explore(load_subject(f"{tmp_path / 'counting.py'}:new_indexer"), program, QUICK).finding
+    assert finding is not None
+    assert label in finding.detail
 
 
 @pytest.mark.parametrize("strategy", [name for name in StrategyName if name is not StrategyName.NAIVE])

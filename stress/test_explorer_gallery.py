@@ -1,0 +1,66 @@
+"""The explorer and the gallery: every concurrent fault is found from generated programs, no correct design accused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kcache_conformance.gallery import Example, gallery
+from kcache_model.items import Semantics
+from kcache_model.program import Program
+from kcache_stress.explorer.execution import Runner
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.programs.random_programs import explorer_program
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.explorer.subject import Subject, load_subject
+
+CONCURRENT = [example for example in gallery() if example.kind == "concurrent"]
+CORRECT = [example for example in gallery() if example.is_correct]
+
+PROGRAMS = 1500
+CORRECT_PROGRAMS = 15
+
+
+def name(example: Example) -> str:
+    return example.name
+
+
+def fails(subject: Subject, program: Program, seed: int) -> bool:
+    runner = Runner(subject, program)
+    judge = ProgramJudge(program, runner.final_reads)
+    sampled = search(runner, PartialOrderSampling(seed), judge, SearchLimits(executions=20))
+    if sampled.problem is not None:
+        return True
+    return search(runner, Dpor(), judge, SearchLimits(executions=100)).problem is not None
+
+
+def reversed_threads(program: Program) -> Program:
+    return replace(program, threads=program.threads[::-1])
+
+
+def test_the_gallery_has_thirty_concurrent_faults() -> None:
+    assert len(CONCURRENT) >= 30
+
+
+@pytest.mark.parametrize("example", CONCURRENT, ids=name)
+def test_a_concurrent_fault_is_found_from_generated_programs_in_both_thread_orders(example: Example) -> None:
+    subject = load_subject(f"{example.path}:new_indexer")
+    programs = (explorer_program(seed, subject.target, Semantics.CLASSIC) for seed in range(PROGRAMS))
+    found = next(program for program in programs if fails(subject, program, 1))
+    whole = ExploreOptions(executions=5000, minimise_seconds=0.01)
+    assert explore(subject, reversed_threads(found), whole).finding is not None
+
+
+@pytest.mark.parametrize("example", CORRECT, ids=name)
+def test_a_correct_design_is_not_accused(example: Example) -> None:
+    subject = load_subject(f"{example.path}:new_indexer")
+    options = ExploreOptions(executions=60)
+    for seed in range(CORRECT_PROGRAMS):
+        program = explorer_program(seed, subject.target, Semantics.CLASSIC)
+        for either in (program, reversed_threads(program)):
+            finding = explore(subject, either, options).finding
+            assert finding is None, finding
