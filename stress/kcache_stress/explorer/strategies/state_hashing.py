@@ -173,14 +173,16 @@ class StateHashing(Strategy):
         last = len(self._path) - 1
         if depth <= last and not self._position:
             return self._repeat(depth)
-        clash = self._account(depth) if depth else None
+        if depth:
+            self._account(depth)
         candidates = self.candidates()
         if not candidates:
             return STOP
         state = self._look(depth)
         self._see_what_was_made(depth)
         extra = self._extra()
-        if self._is_flawed(clash):
+        self._note(self._canonical.opaque or self._local.opaque)
+        if self._give_up and not self._is_proof:
             self.end(Ending.REDUNDANT)
             return STOP
         if self._is_doomed:
@@ -242,10 +244,10 @@ class StateHashing(Strategy):
 
     def has_more(self) -> bool:
         """Go to the deepest choice with somebody left to try."""
-        if self._is_doomed:
+        if self._is_doomed and self.race is None:
             # Whoever judges did not stop here: then what lies beyond does matter, and was not explored.
             self._note("an execution that could not be explained was accepted")
-        if self._give_up and (self.race or self.opaque):
+        if self._give_up and not self._is_proof:
             return False
         while self._path:
             node = self._path[-1]
@@ -257,11 +259,13 @@ class StateHashing(Strategy):
 
     # What the last step did.
 
-    def _account(self, depth: int) -> Clash | None:
+    def _account(self, depth: int) -> None:
         """Add the last step to what its thread has seen, to what the judge knows, and to what is open."""
         trace, start = self._trace, self._position
         self._position = len(trace)
         clash = self._open.step(trace, start)
+        if clash is not None and self.race is None:
+            self._note_race(clash)
         node = self._path[depth - 1]
         thread, kind, _, _ = trace[start]
         for by, what, obj, _ in trace[start:]:
@@ -276,7 +280,6 @@ class StateHashing(Strategy):
             self._seen[thread] = self._see(thread, depth, node)
         if self._judged == WRONG or self.scheduler.failures:
             self._is_doomed = True
-        return clash
 
     def _judge_calls(self, thread: int, kind: int) -> None:
         """Tell the ledger which calls have begun and ended."""
@@ -398,13 +401,13 @@ class StateHashing(Strategy):
             self.opaque = flaw
             self.coverage = Coverage.BUDGET_SPENT
 
-    def _is_flawed(self, clash: Clash | None) -> bool:
-        """Whether the search is to end because it cannot be a proof."""
-        self._note(self._canonical.opaque or self._local.opaque)
-        if clash is not None and self.race is None:
-            self.race = f"threads {clash.threads[0] + 1} and {clash.threads[1] + 1}"
-            self.coverage = Coverage.BUDGET_SPENT
-        return self._give_up and (self.race is not None or self.opaque is not None)
+    def _note_race(self, clash: Clash) -> None:
+        self.race = f"threads {clash.threads[0] + 1} and {clash.threads[1] + 1}"
+        self.coverage = Coverage.BUDGET_SPENT
+
+    @property
+    def _is_proof(self) -> bool:
+        return self.race is None and self.opaque is None
 
 
 def _with(looks: tuple[int, ...], *more: int) -> tuple[int, ...]:
