@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter, process_time
 
+from kcache_model.finding import Finding
 from kcache_model.program import Program
+from kcache_model.watch import Unwatched
 from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
@@ -95,27 +96,37 @@ class Explorer:
     def explored(self, program: Program, options: ExploreOptions) -> Ran:
         """As `kcache explore` does it, up to the moment when something is found: samples, then exhaustively."""
         wall, cpu = perf_counter(), process_time()
-        found, claim, executions = "", "", 0
-
-        class FoundError(Exception):
-            """Enough: what was found need not be explained."""
-
-        def stop(finding: object) -> None:
-            raise FoundError(finding)
-
+        found, claim, counter = "", "", _Counter()
         try:
-            result = explore(self.subject, program, options, on_finding=stop)  # type: ignore[arg-type]
-            claim, executions = result.coverage.value, result.executions
+            result = explore(self.subject, program, options, counter, _stop)
+            claim = result.coverage.value
             found = "" if result.finding is None else result.finding.kind.value
-        except FoundError as error:
-            found = error.args[0].kind.value
-        return Ran(executions, perf_counter() - wall, process_time() - cpu, found, claim)
+        except _FoundError as error:
+            found = error.finding.kind.value
+        return Ran(counter.executions, perf_counter() - wall, process_time() - cpu, found, claim)
+
+
+class _Counter(Unwatched):
+    """Counts executions."""
+
+    executions = 0
+
+    def alive(self) -> None:
+        self.executions += 1
+
+
+class _FoundError(Exception):
+    """Enough: what was found need not be explained."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.summary)
+        self.finding = finding
+
+
+def _stop(finding: Finding) -> None:
+    raise _FoundError(finding)
 
 
 def median(runs: list[Ran]) -> Ran:
     """The run in the middle, by processor time for each execution."""
     return sorted(runs, key=lambda ran: ran.rate)[len(runs) // 2]
-
-
-def middle(values: list[float]) -> float:
-    return statistics.median(values)

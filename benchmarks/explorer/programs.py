@@ -28,7 +28,9 @@ def item(key: str, stamp: str, value: str) -> Item:
     return Item(key, stamp, {NODE: (value,)})
 
 
-def program(*threads: tuple[Operation, ...], prefix: tuple[Operation, ...] = (op.add(item("a", "v0", "n1")),)) -> Program:
+def program(
+    *threads: tuple[Operation, ...], prefix: tuple[Operation, ...] = (op.add(item("a", "v0", "n1")),)
+) -> Program:
     return Program((NODE,), prefix, threads)
 
 

@@ -1,0 +1,66 @@
+"""Measures the explorer, and other tools beside it: ``python benchmarks/explorer/run.py``."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / part) for part in ("", "model", "stress", "stateful_tests")]
+
+from benchmarks.explorer import tables
+from benchmarks.explorer.tables import Effort, Sheet
+
+WIDTH = 200
+"""Columns that the widest table needs."""
+
+TINY = Effort(seconds=0.01, repetitions=1, executions=4, seeds=1, faults=2, search_seconds=0.2)
+
+Tables = dict[str, Callable[[Effort, Callable[[str], None]], Iterable[Sheet]]]
+
+TABLES: Tables = {
+    "speed": lambda effort, _: [tables.speed(effort)],
+    "exhaustion": lambda effort, _: [tables.exhaustion(effort)],
+    "detection": lambda effort, _: [tables.detection(effort)],
+    "gallery": tables.found_in_gallery,
+    "verify": lambda effort, _: [tables.verification(effort)],
+}
+
+
+def shown(sheet: Sheet) -> Table:
+    printed = Table(title=sheet.title, box=box.SIMPLE)
+    for column in sheet.columns:
+        printed.add_column(column, justify="right" if column else "left")
+    for row in sheet.rows:
+        printed.add_row(*row)
+    return printed
+
+
+@click.command(help=__doc__)
+@click.option("--only", multiple=True, type=click.Choice([*TABLES]), help="Only this table; may be repeated.")
+@click.option("--seeds", default=Effort.seeds, show_default=True, help="Of the gallery.")
+@click.option("--tiny", is_flag=True, help="As little as possible: shows that it runs.")
+@click.option("--profile", is_flag=True, help="Only show where the time of an execution goes.")
+def main(only: tuple[str, ...], seeds: int, tiny: bool, profile: bool) -> None:
+    effort = TINY if tiny else Effort(seeds=seeds)
+    console, progress = Console(width=max(Console().width, WIDTH)), Console(stderr=True)
+    console.print(f"CPython {platform.python_version()}")
+    if profile:
+        console.print(shown(tables.profiles(effort)))
+        return
+    with progress.status("Measuring") as status:
+        for name in only or TABLES:
+            status.update(f"Measuring: {name}")
+            for sheet in TABLES[name](effort, status.update):
+                console.print(shown(sheet))
+
+
+if __name__ == "__main__":
+    main()
