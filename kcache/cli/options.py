@@ -17,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_SECONDS = 7 * 24 * 3600.0
+_CLUSTER_SECONDS = 10.0
 
 
 def duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
@@ -114,5 +115,9 @@ def executor(dask: str | None) -> Iterator[Executor | None]:
         from distributed import Client
     except ImportError:
         raise click.UsageError('--dask needs the package distributed: pip install "kcache[dask]"') from None
-    with Client(dask) as client:  # type: ignore[no-untyped-call,unused-ignore]
+    try:
+        client = Client(dask, timeout=_CLUSTER_SECONDS)  # type: ignore[no-untyped-call,unused-ignore]
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"the dask cluster at {dask} cannot be reached: {error}") from None
+    with client:
         yield client.get_executor()  # type: ignore[no-untyped-call,unused-ignore]

@@ -38,7 +38,7 @@ def replay_line(output: str) -> list[str]:
     return shlex.split(line)
 
 
-@pytest.mark.parametrize("command", [[], ["check"], ["replay"], ["targets"]])
+@pytest.mark.parametrize("command", [[], ["check"], ["explore"], ["verify"], ["replay"], ["targets"]])
 def test_help(command: list[str], golden: Callable[[str, str], None]) -> None:
     done = kcache(*command, "--help")
     assert done.returncode == 0
@@ -78,6 +78,107 @@ def test_a_concurrent_fault_with_its_timeline_and_replay() -> None:
     innocent = kcache("replay", EXAMPLES["textbook"], replay_line(done.stdout)[2], "--budget", "1s")
     assert innocent.returncode == 3
     assert re.search(r"It did not fail in \d+ runs; .* no proof", innocent.stdout)
+
+
+MOVE = {
+    "schema": "kcache/program/1",
+    "indexes": ["node"],
+    "prefix": [{"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}],
+    "threads": [
+        [{"op": "update", "item": {"key": "a", "stamp": "v2", "values": {"node": ["n2"]}}}],
+        [{"op": "by_index", "index": "node", "value": "n1"}],
+    ],
+}
+"""One thread moves an object while the other looks where it was."""
+
+
+@pytest.fixture
+def move(tmp_path: Path) -> str:
+    file = tmp_path / "move.json"
+    file.write_text(json.dumps(MOVE), encoding="utf-8")
+    return str(file)
+
+
+def named(name: str, text: str) -> str:
+    text = text.replace(EXAMPLES[name], f"examples/targets/{name}.py:new_indexer")
+    return re.sub(r"kx1\.[A-Za-z0-9_=-]+", "kx1.WORD", text)
+
+
+@pytest.mark.parametrize("name", ["lookup_in_two_steps", "lock_order_inversion"])
+def test_an_explored_fault_and_its_replay(
+    name: str, move: str, tmp_path: Path, golden: Callable[[str, str], None]
+) -> None:
+    done = kcache("explore", EXAMPLES[name], "--program", move)
+    assert done.returncode == 1, done.stdout
+    assert done.stderr == ""
+    golden(f"explore_{name}", re.sub(r"[0-9]+ executions", "N executions", named(name, done.stdout)))
+    (command, word) = replay_line(done.stdout)
+    again = kcache(command, word)
+    assert again.returncode == 1
+    assert again.stdout.startswith("REPRODUCED: the same schedule still fails\n")
+    test = tmp_path / "test_regression.py"
+    assert kcache("replay", word, "--pytest", str(test)).returncode == 0
+    outcome = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert outcome.returncode == 1
+    assert "ConformanceError" in outcome.stdout
+
+
+def test_the_debugger_stops_in_the_target(move: str) -> None:
+    done = kcache("explore", EXAMPLES["lookup_in_two_steps"], "--program", move)
+    stopped = subprocess.run(
+        [sys.executable, "-P", "-m", "kcache", *replay_line(done.stdout), "--pdb"],
+        input="where\ncontinue\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "right before the access" in stopped.stdout
+    assert "lookup_in_two_steps.py" in stopped.stdout
+
+
+def test_a_correct_target_is_exhausted(move: str) -> None:
+    done = kcache("explore", EXAMPLES["textbook"], "--program", move, "-j", "2")
+    assert done.returncode == 0
+    assert re.search(r"1 programs, \d+ executions, 1 programs exhausted\nok\n", done.stdout)
+    cut = kcache("explore", EXAMPLES["read_write_lock"], "--program", move, "--strategy", "dpor", "--executions", "2")
+    assert cut.returncode == 3
+    assert "not all interleavings were covered" in cut.stdout
+
+
+def test_a_certificate(golden: Callable[[str, str], None]) -> None:
+    done = kcache("verify", EXAMPLES["textbook"], "--bound", "2x1", "-j", "2")
+    assert done.returncode == 0
+    text = re.sub(r"seconds +.*", "seconds TIME", named("textbook", done.stdout))
+    golden("verify_textbook", re.sub(r"[0-9]+", "N", text))
+    cut = kcache("verify", EXAMPLES["textbook"], "--bound", "2x1", "--budget", "1ms")
+    assert cut.returncode == 3
+    assert "not verified: not everything was covered" in cut.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["replay", "kx1.abc"], "damaged"),
+        (["replay", "kx2.abc"], "give one WORD"),
+        (["replay"], "Missing argument"),
+        (["explore", "--shape", "9x9"], "no shape"),
+        (["verify", "--bound", "many"], "bound"),
+        (["verify", "--dask", "nowhere"], "the dask cluster at nowhere cannot be reached"),
+    ],
+)
+def test_wrong_use_of_the_explorer(arguments: list[str], message: str) -> None:
+    done = kcache(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert message in done.stderr
 
 
 def test_the_reference_is_ok_and_says_what_was_done() -> None:
@@ -153,7 +254,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "--json", "missing/folder/file.json"], "No such file or directory: missing/folder/file.json"),
         (["replay", "kcache:new_indexer", "kc1.broken"], "damaged"),
         (["replay", "kcache:new_indexer", "what"], 'a program word begins with "kc1."'),
-        (["replay", "kcache:new_indexer"], "Missing argument 'PROGRAM'"),
+        (["replay", "kcache:new_indexer"], "give one WORD that begins with kx1., or TARGET and PROGRAM"),
         (["fly"], "No such command 'fly'"),
     ],
 )

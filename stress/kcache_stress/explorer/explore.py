@@ -203,7 +203,7 @@ class _Exploration:
             core=core if needs else (),
             detail=f"{_preemptions(found.preemptions)}{smallest}; {self._possible(program, found).value}.",
             schedule=encode_token(self._token(program, found)),
-            interleaving=interleaving_text(narration),
+            interleaving=interleaving_text(narration, found.problem),
         )
 
     def _token(self, program: Program, found: Counterexample) -> Token:
@@ -236,7 +236,7 @@ class _Exploration:
 
 def _plan(options: ExploreOptions) -> list[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
-    dpor = Dpor(steps_are_events=options.granularity is Granularity.FREE)
+    dpor = Dpor()
     match options.strategy:
         case StrategyName.AUTO:
             return [(PartialOrderSampling(options.seed), options.samples), (dpor, options.executions)]

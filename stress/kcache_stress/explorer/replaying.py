@@ -76,7 +76,7 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
             calls=calls if core else (),
             core=core,
             schedule=word,
-            interleaving=interleaving_text(narration),
+            interleaving=interleaving_text(narration, problem),
         )
         changed = "" if is_same else "; the sources have changed since"
         return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)

@@ -29,10 +29,10 @@ from .sandbox import Roots, Sandbox
 from .schedule import Replay, Schedule, as_steps
 from .search import SearchLimits, search
 from .strategies.dpor import DivergedError, Dpor
-from .strategies.interface import STOP, Coverage, Ending, Strategy
+from .strategies.interface import MOST_EVENTS, STOP, Coverage, Ending, Strategy
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
-from .virtual.scheduler import MOST_PROGRAM_THREADS, Aborted, Scheduler, SetupDeadlockError
+from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Aborted, Scheduler, SetupDeadlockError
 from .waiting import Wait, waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
@@ -41,7 +41,6 @@ Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 StrategyName: TypeAlias = Literal["dpor", "pos", "bounded"]
 
 _TIMEOUTS: Final = 2
-_MOST_REHEARSALS: Final = 20
 _INSIDE: Final = str(Path(__file__).parent)
 
 
@@ -124,7 +123,7 @@ def explore_scenario(
     own = _ScenarioRunner(scenario, granularity)
     runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
     chosen: dict[str, Callable[[], Strategy]] = {
-        "dpor": lambda: Dpor(steps_are_events=granularity is Granularity.FREE),
+        "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
         "bounded": lambda: PreemptionBounded(most=3),
     }
@@ -172,7 +171,7 @@ class _ScenarioRunner:
             parts = [_Part(work) for work in self._scenario.setup(self._modules.__getitem__)]
             scheduler.settle()
             strategy.begin(scheduler)
-            scheduler.explore([part.run for part in parts], strategy.choose, _TIMEOUTS)
+            scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
             problem = self._problem(strategy.ending, parts)
         except SetupDeadlockError as error:
             return _Run(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
@@ -197,15 +196,13 @@ class _ScenarioRunner:
 
     def _rehearse(self) -> None:
         """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
-        for _ in range(_MOST_REHEARSALS):
+        before: object = None
+        while before != self._modules:
             before = dict(self._modules)
             self.clean_up()
             self._threads = len(self._scenario.setup(self._load))
-            if self._threads > MOST_PROGRAM_THREADS:
-                raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
-            if before == self._modules:
-                return
-        raise AssertionError("setup never loads the same modules twice")
+        if self._threads > MOST_PROGRAM_THREADS:
+            raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
 
     def _load(self, name: str | Path) -> ModuleType:
         loaded = self._modules[name] = self.subject.load(name)
@@ -292,6 +289,22 @@ def _place(frames: Iterable[tuple[FrameType, int]]) -> str:
 def _as_text(wait: Wait) -> str:
     held = "" if wait.holder is None else f", held by thread {wait.holder + 1}"
     return f"thread {wait.thread + 1} waits for {wait.what} ({wait.where}){held}"
+
+
+def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]:
+    """The strategy's choices, asked for also where it lets a thread go on for ever: it may be one that does."""
+    is_capped = False
+
+    def choose(running: int) -> int:
+        nonlocal is_capped
+        if is_capped and scheduler.left > 0:
+            scheduler.left = FOREVER
+        chosen = strategy.choose(running)
+        is_capped = scheduler.left == FOREVER
+        scheduler.left = min(scheduler.left, MOST_EVENTS)
+        return chosen
+
+    return choose
 
 
 def _is_livelock(scheduler: Scheduler) -> bool:

@@ -14,7 +14,7 @@ from ..explorer.happenings import Happening, Narration, Switch, ToldCall, Waitin
 from ..explorer.judgement.judge import Problem
 from .interleaving_rows import rows_to_show, stretches
 
-_WIDTH = 100
+_WIDTH = 96
 _LANE = 60
 """How wide the lane of a thread is at most; lanes overlap."""
 _MOST_SOURCE_LINES = 3
@@ -22,7 +22,7 @@ _NOTHING = "nothing"
 
 
 def interleaving_text(narration: Narration, problem: Problem | None = None) -> str:
-    """The whole story, up to 100 columns wide; what cannot be explained is marked with ``*``."""
+    """The whole story, up to 96 columns wide, for an indentation of four; what cannot be explained is marked with ``*``."""
     return "\n".join(line.rstrip() for line in _Lanes(narration, problem).lines()) + "\n"
 
 

@@ -38,18 +38,17 @@ class DivergedError(Exception):
 class Dpor(Strategy):
     """Source-DPOR with sleep sets.
 
-    Args:
-        steps_are_events: whether threads can be switched before every event. If not, what a paused thread will do next
-            is not known, and there are no sleep sets.
+    Where threads cannot be switched before every event, what a paused thread will do next is not known, and there are no
+    sleep sets.
 
     Attributes:
         redundant: how many executions sleep sets cut short.
     """
 
-    def __init__(self, *, steps_are_events: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.redundant = 0
-        self._steps_are_events = steps_are_events
+        self._steps_are_events = True
         self._prefix: list[int] = []  # who did each step, up to and including the choice to try
         self._nodes: list[_Node | None] = []
         self._sleeping_at: list[frozenset[int]] = [frozenset()]
@@ -63,6 +62,7 @@ class Dpor(Strategy):
     def begin(self, scheduler: Scheduler) -> None:
         """Plan to repeat the prefix."""
         super().begin(scheduler)
+        self._steps_are_events = scheduler.steps_are_events
         prefix = self._prefix
         segments: list[tuple[int, int]] = []
         for thread in prefix[:-1]:

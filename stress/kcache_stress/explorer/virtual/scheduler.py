@@ -113,6 +113,8 @@ class Scheduler:
 
     Attributes:
         touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
+        steps_are_events: whether threads may be switched before every event; if not, accesses belong to the step that
+            the last other event began.
         live: whether events count: true while a program's threads are explored.
         left: how many further events the running thread may do before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
@@ -130,7 +132,7 @@ class Scheduler:
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
         self.touch = self.access if steps_are_events else self.note
-        self._steps_are_events = steps_are_events
+        self.steps_are_events = steps_are_events
         self.live = False
         self.aborting = False
         self.left = 0
@@ -341,7 +343,7 @@ class Scheduler:
         """A pooled greenlet: does the work of one thread after another."""
         while True:
             try:
-                if not self._steps_are_events:
+                if not self.steps_are_events:
                     self.pause()  # else what comes before its first event would be part of whoever starts it
                 thread.work()
             except Aborted:
