@@ -37,7 +37,7 @@ def explored(
     subject = load_subject(f"{TARGETS / target}.py:new_indexer", granularity=granularity)
     runner = Runner(subject, UPDATE_MEETS_READ)
     judge = ProgramJudge(UPDATE_MEETS_READ, runner.final_reads)
-    result = search(runner, Dpor(steps_are_events=granularity is Granularity.FREE), judge)
+    result = search(runner, Dpor(), judge)
     return result, None if result.problem is None else counterexample(runner, judge, result)
 
 

@@ -241,6 +241,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if not self._sandbox.is_private(name):
             with self._sandbox.outside():
                 real = importlib.import_module(name)
+            sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
             return importlib.machinery.ModuleSpec(name, _Ready(real))
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or spec.origin is None:
