@@ -31,8 +31,8 @@ def sampling(subject: Subject, judge: ProgramJudge) -> Strategy:
 
 def dpor(subject: Subject, judge: ProgramJudge) -> Strategy:
     """Dynamic partial-order reduction."""
-    del judge
-    return Dpor(steps_are_events=subject.granularity is Granularity.FREE)
+    del subject, judge
+    return Dpor()
 
 
 def state_hashing(subject: Subject, judge: ProgramJudge) -> Strategy:

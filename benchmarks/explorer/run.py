@@ -12,8 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / part) for part in ("", "model", "stress", "stateful_tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.explorer import tables
 from benchmarks.explorer.tables import Effort, Sheet

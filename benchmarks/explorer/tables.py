@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from statistics import median as middle
 from time import perf_counter
 
@@ -21,7 +20,6 @@ from .peers import PEERS, installed
 from .profiling import profile
 from .programs import CONTROLS, READ_WRITE_LOCK, SIMPLE, SMALL_BUGS, TEXTBOOK, bug, reverse, writers_and_readers
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 NOT_INSTALLED = "not installed"
 
 
@@ -165,15 +163,14 @@ def _found(rows: list[tuple[str, ...]], column: int) -> str:
 
 def _claims(effort: Effort, ours: dict[str, MakeStrategy]) -> tuple[str, ...]:
     """What each tool says of the same programs on the correct store."""
-    explorer, row = Explorer(SIMPLE), ["correct store"]
-    limits = SearchLimits(effort.executions, effort.search_seconds)
-    for make in ours.values():
-        row.append(_summary([explorer.search(program, make, limits) for program in CONTROLS]))
+    explorer, limits = Explorer(SIMPLE), SearchLimits(effort.executions, effort.search_seconds)
+    row = ["correct store"]
+    row += [_summary([explorer.search(program, make, limits) for program in CONTROLS]) for make in ours.values()]
     for package, peer, strategy in PEERS.values():
         if not installed(package):
             row.append(NOT_INSTALLED)
-            continue
-        row.append(_summary([peer(SIMPLE, program, strategy, effort.executions) for program in CONTROLS]))
+        else:
+            row.append(_summary([peer(SIMPLE, program, strategy, effort.executions) for program in CONTROLS]))
     return tuple(row)
 
 
@@ -227,10 +224,8 @@ def _alarms(effort: Effort, count: int, note: Callable[[str], None]) -> Sheet:
 def verification(effort: Effort) -> Sheet:
     """`kcache verify` as a user runs it."""
     command = [sys.executable, "-m", "kcache", "verify", TEXTBOOK, "--bound", effort.bound]
-    path = os.pathsep.join((*(str(ROOT / part) for part in ("", "model", "stress", "stateful_tests")), *sys.path))
-    environment = {**os.environ, "PYTHONPATH": path}
     before, began = os.times(), perf_counter()
-    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     wall, after = perf_counter() - began, os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     row = (f"textbook, {effort.bound}", f"{wall:.1f}", f"{cpu:.1f}", str(ended.returncode))
@@ -250,5 +245,6 @@ def profiles(effort: Effort) -> Sheet:
         columns.append(name)
         shares.append(spent)
         around.append(f"{part:.0%}")
-    rows = [(group, *(f"{each.get(group, 0):.0%}" for each in shares)) for group in shares[0]]
+    groups = dict.fromkeys(group for each in shares for group in each)
+    rows = [(group, *(f"{each.get(group, 0):.0%}" for each in shares)) for group in groups]
     return Sheet("Where the time goes (cProfile, textbook, 2x2)", tuple(columns), [*rows, tuple(around)])
