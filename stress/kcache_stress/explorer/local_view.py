@@ -16,11 +16,14 @@ from kcache_model.objects import Thing
 
 from .canonical_state import CONSTANTS, CanonicalState
 from .events import QUERY, WRITE
-from .instrument.hooks import Cell
+from .instrument.hooks import HOOK_MARK, Cell
 from .instrument.tables import CONTAINERS, ITERATORS
 from .virtual.scheduler import Scheduler
 
 _PLAIN: Final = (bool, int, float, complex, bytes, range)
+FRESH: Final = 1
+"""The digest of a call that has found nothing yet."""
+
 _KNOWN: Final = object()
 _SAME: Final = object()
 _MISSING: Final = object()
@@ -33,17 +36,19 @@ class LocalView:
 
     Args:
         canonical: reads containers that are looked at as a whole.
+        digests: numbers of what can be found; one for all threads and executions of a search.
 
     Attributes:
-        tokens: what was found since they were last taken.
+        digest: number of all that was found.
         numbers: id -> number of each object that the thread knows.
         objects: these objects.
         calls: how many calls had ended when the current one began.
         is_coarse: whether something was looked at that cannot be read: what was found may depend on the whole state.
     """
 
-    def __init__(self, canonical: CanonicalState) -> None:
+    def __init__(self, canonical: CanonicalState, digests: dict[object, int]) -> None:
         self._canonical = canonical
+        self._digests = digests
         self._looks: dict[type, Look] = {
             dict: self._in_dict,
             list: self._in_list,
@@ -58,17 +63,16 @@ class LocalView:
     def forget(self, calls: int) -> None:
         """A call has ended: its local variables are gone."""
         self.calls = calls
+        self.digest = FRESH
         self.tokens: list[object] = []
         self.numbers: dict[int, int] = {}
         self.objects: list[object] = []
         self.is_coarse = False
+        self._waits: list[tuple[object, int, int, bool]] = []
 
-    def take(self) -> tuple[object, ...]:
-        """What was found since this was last asked."""
-        taken = tuple(self.tokens)
-        self.tokens.clear()
-        self.is_coarse = False
-        return taken
+    def add(self, found: object) -> None:
+        """Something that was found goes into the digest."""
+        self.digest = self._digests.setdefault((self.digest, found), len(self._digests) + FRESH + 1)
 
     def know(self, obj: object) -> None:
         """The thread may refer to ``obj`` from now on."""
@@ -78,7 +82,13 @@ class LocalView:
 
     def note(self, kind: int, obj: object, slot: object) -> None:
         """The thread is about to do an event."""
-        self.tokens.append(kind)
+        if self._waits:
+            if kind == WRITE and obj is not self._waits[-1][0]:
+                # A predicate with a memory: what it found may be kept somewhere.
+                self._waits = [(*wait[:3], False) for wait in self._waits]
+            elif kind == WRITE:
+                self._forget_vain_looks(("waits",))
+        self.tokens = [kind]
         self._find(obj)
         self.tokens.append(slot)
         if kind <= WRITE:
@@ -89,6 +99,30 @@ class LocalView:
             look(obj, slot)
         elif kind == QUERY:
             self.tokens.append(obj.free)  # type: ignore[attr-defined]
+        self.add(tuple(self.tokens))
+
+    # Waiting for a condition. Only that it holds counts in the end: not how often it did not, nor what was found then.
+
+    def start_waiting(self, condition: Any, predicate: object) -> None:
+        """The thread begins to look whether ``predicate`` holds."""
+        can_be_forgotten = _is_instrumented(predicate)
+        self._waits.append((condition._waiters, self.digest, len(self.objects), can_be_forgotten))
+
+    def stop_waiting(self, result: object) -> None:
+        """The predicate holds, or the waiting was given up."""
+        if self._waits:
+            self._forget_vain_looks(("until", result if isinstance(result, bool) else _MISSING))
+            self._waits.pop()
+
+    def _forget_vain_looks(self, found: tuple[object, ...]) -> None:
+        _, digest, known, can_be_forgotten = self._waits[-1]
+        if not can_be_forgotten or found[-1] is _MISSING:
+            return
+        for obj in self.objects[known:]:
+            del self.numbers[id(obj)]
+        del self.objects[known:]
+        self.digest = digest
+        self.add(found)
 
     def _find(self, value: object) -> None:
         """The thread gets hold of ``value``."""
@@ -181,3 +215,10 @@ class LocalView:
 
     def _in_the_dark(self, obj: object, slot: object) -> None:
         self.is_coarse = True
+        self._waits = [(*wait[:3], False) for wait in self._waits]
+
+
+def _is_instrumented(function: object) -> bool:
+    """Whether all that the function does is seen."""
+    plain = function.__func__ if isinstance(function, MethodType) else function
+    return isinstance(plain, FunctionType) and HOOK_MARK in plain.__globals__

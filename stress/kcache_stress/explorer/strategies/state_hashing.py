@@ -17,8 +17,10 @@ Two visits are the same if the target, the judge and the race detector cannot te
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kcache_model.driver import Driver
 
@@ -29,7 +31,7 @@ from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
 from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
-from ..local_view import LocalView
+from ..local_view import FRESH, LocalView
 from ..namespaces import Namespaces, instrumented_modules
 from ..open_accesses import Clash, OpenAccesses
 from ..subject import Subject
@@ -37,7 +39,6 @@ from ..virtual.scheduler import FOREVER, Scheduler
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
 _NOT_STARTED = 0
-_FRESH = 1
 _ENDED = -1
 
 
@@ -67,9 +68,10 @@ class _Seen:
 class _WatchedTrace(list[Event]):
     """A trace that tells of each event right before it takes place."""
 
-    def __init__(self, note: Callable[[Event], None]) -> None:
+    def __init__(self, note: Callable[[Event], None], view: Callable[[], LocalView | None]) -> None:
         super().__init__()
         self._note = note
+        self.view = view
 
     def append(self, event: Event) -> None:
         self._note(event)
@@ -127,6 +129,7 @@ class StateHashing(Strategy):
         self._visited: set[object] = set()
         self._path: list[_Node] = []
         self._open = OpenAccesses()
+        _watch_waits(subject)
         self._note(self._namespaces.opaque)
 
     @property
@@ -143,11 +146,11 @@ class StateHashing(Strategy):
     def begin(self, scheduler: Scheduler) -> None:
         """Plan to repeat the path up to its last choice."""
         super().begin(scheduler)
-        self._trace = scheduler.trace = _WatchedTrace(self._on_event)
+        self._trace = scheduler.trace = _WatchedTrace(self._on_event, self._current_view)
         self._depth = 0
         self._position = 0
         self._is_doomed = False
-        self._views = [LocalView(self._local) for _ in self._logs]
+        self._views = [LocalView(self._local, self._digests) for _ in self._logs]
         self._seen = [_Seen() for _ in self._logs]
         self._judged = self._ledger.start
         self._looks: dict[int, tuple[tuple[int, ...], list[object]]] = {}
@@ -219,7 +222,9 @@ class StateHashing(Strategy):
             for view, seen in zip(self._views, self._seen, strict=True):
                 if view.calls != seen.calls:
                     view.forget(seen.calls)
-                view.take()
+                if view.digest != seen.digest and seen.digest > FRESH:
+                    if not seen.looks: self._note("DIVERGED the same choices led elsewhere: it does not do the same each time")
+                    view.digest = seen.digest
         return node.chosen
 
     def _is_new(self, key: object) -> bool:
@@ -227,14 +232,23 @@ class StateHashing(Strategy):
         self._visited.add(key)
         return len(self._visited) > before
 
+    def _current_view(self) -> LocalView | None:
+        """Of the running thread; ``None`` if it need not see anything yet."""
+        scheduler = self.scheduler
+        thread = scheduler.current
+        if not scheduler.live or scheduler.aborting or not 0 <= thread < len(self._since):
+            return None
+        if len(self._trace) < self._since[thread]:
+            return None
+        view, calls = self._views[thread], len(self._logs[thread].spans)
+        if calls != view.calls:
+            view.forget(calls)
+        return view
+
     def _on_event(self, event: Event) -> None:
-        thread, kind, obj, slot = event
-        if thread < len(self._since) and len(self._trace) >= self._since[thread] and not self.scheduler.aborting:
-            view = self._views[thread]
-            calls = len(self._logs[thread].spans)
-            if calls != view.calls:
-                view.forget(calls)
-            view.note(kind, obj, slot)
+        view = self._current_view()
+        if view is not None:
+            view.note(*event[1:])
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Check that the judge gets to see what the ledger saw."""
@@ -307,24 +321,24 @@ class StateHashing(Strategy):
             if view.calls != calls:
                 view.forget(calls)
             if not view.is_coarse:
-                before = _Seen(digest=_FRESH)
+                before = _Seen()
             if self.scheduler.threads[thread].finished:
                 return _Seen(calls, _ENDED, tail=tail)
         else:
             tail = False
-        if not view.tokens:
-            return _Seen(calls, before.digest, since, tail=tail)
-        looks = _with(before.looks, depth - 1, depth) if view.is_coarse else before.looks
-        found = (before.digest, view.is_coarse and node.state, view.take())
-        digest = self._digests.setdefault(found, len(self._digests) + 2)
-        return _Seen(calls, digest, since, looks, before.made, self._is_inside, tail)
+        looks = before.looks
+        if view.is_coarse:
+            view.add((self._seen[thread].digest, node.state))
+            view.is_coarse = False
+            looks = _with(looks, depth - 1, depth)
+        return _Seen(calls, view.digest, since, looks, before.made, self._is_inside, tail)
 
     def _see_what_was_made(self, depth: int) -> None:
         """Objects that are shared since the last step: the thread that made them may still refer to them."""
         if not depth:
             return
         thread = self._path[depth - 1].chosen
-        if thread >= len(self._seen) or self._seen[thread].digest in (_ENDED, _FRESH):
+        if thread >= len(self._seen) or self._seen[thread].digest in (_ENDED, FRESH):
             return
         ids, objects = self._looks[depth]
         before = self._looks[depth - 1][0]
@@ -408,6 +422,27 @@ class StateHashing(Strategy):
     @property
     def _is_proof(self) -> bool:
         return self.race is None and self.opaque is None
+
+
+def _watch_waits(subject: Subject) -> None:
+    """Let the private copy of ``Condition.wait_for`` tell of its beginning and its end."""
+    scheduler = subject.sandbox.scheduler
+    condition = subject.sandbox.world_module("threading").Condition
+    wait_for = condition.wait_for
+    if hasattr(wait_for, "__wrapped__"):
+        return
+
+    @functools.wraps(wait_for)
+    def watched(self: Any, predicate: Any, timeout: float | None = None) -> Any:
+        view = scheduler.trace.view() if isinstance(scheduler.trace, _WatchedTrace) and timeout is None else None
+        if view is None:
+            return wait_for(self, predicate, timeout)
+        view.start_waiting(self, predicate)
+        result = wait_for(self, predicate, timeout)
+        view.stop_waiting(result)
+        return result
+
+    condition.wait_for = watched
 
 
 def _with(looks: tuple[int, ...], *more: int) -> tuple[int, ...]:
