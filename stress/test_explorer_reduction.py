@@ -1,0 +1,598 @@
+"""The reduction against brute force: Dpor shows every outcome that Naive shows, and finds a bug exactly if Naive does.
+
+Three kinds of programs: calls of Indexers of the gallery; micro-programs, random straight-line threads over a few
+variables and everything that ``threading``, ``queue`` and ``time`` offer to synchronise them; and small ones written by
+hand, each of which a wrong reduction once got wrong or easily could.
+
+Where Naive does not come to an end, what it saw and what random schedules show must be among what Dpor saw.
+"""
+
+import functools
+import math
+import os
+import random
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kcache_model import operations as op
+from kcache_model.items import Item, Semantics
+from kcache_model.program import Program
+from kcache_stress.explorer.execution import Execution, Runner
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.interface import Coverage, Ending
+from kcache_stress.explorer.strategies.naive import Naive
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.explorer.subject import load_subject
+from kcache_stress.explorer.virtual.scheduler import Aborted
+
+TARGETS = Path(__file__).parents[1] / "examples" / "targets"
+EFFORT = 10 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 1
+FREE, GIL, SYNC = Granularity.FREE, Granularity.GIL, Granularity.SYNC
+
+MOST_TIMEOUTS = 50
+"""More than any micro-program has waits: none is withheld."""
+
+
+def outcomes(runner, strategy, executions):
+    """What a search shows, and how it ended."""
+    seen = set()
+
+    def look(execution):
+        results = tuple(map(tuple, execution.outcomes))
+        seen.add((execution.ending, results, execution.final, tuple(sorted(execution.failures))))
+
+    result = search(runner, strategy, None, SearchLimits(executions), on_execution=look)
+    return seen, result
+
+
+def dpor(granularity=FREE):
+    return Dpor()
+
+
+class Tally:
+    """What was compared in a number of programs."""
+
+    def __init__(self):
+        self.programs = self.compared = self.exhausted = self.several = 0
+
+    def compare(self, runner, granularity, name, executions):
+        """Dpor against Naive, or against a sample where there is too much for Naive."""
+        self.programs += 1
+        reduced, result = outcomes(runner, dpor(granularity), executions)
+        if result.coverage is not Coverage.EXHAUSTED:
+            return
+        everything, brute_force = outcomes(runner, Naive(), executions)
+        self.compared += 1
+        self.several += len(reduced) > 1
+        if brute_force.coverage is Coverage.EXHAUSTED:
+            self.exhausted += 1
+            assert reduced == everything, f"{name}: Dpor shows other outcomes than Naive"
+            if granularity is FREE:
+                assert result.executions <= brute_force.executions, f"{name}: that is no reduction"
+        else:
+            sample, _ = outcomes(runner, PartialOrderSampling(len(name)), 80)
+            assert everything | sample <= reduced, f"{name}: Dpor misses outcomes"
+
+
+# Micro-programs
+
+
+SCENE = """
+import queue
+import threading
+import time
+
+
+class Scene:
+    def __init__(self):
+        self.x = 0
+        self.y = 0
+        self.d = {}
+        self.l = []
+        self.a = threading.Lock()
+        self.b = threading.Lock()
+        self.r = threading.RLock()
+        self.c = threading.Condition(self.a)
+        self.k = threading.Condition()
+        self.e = threading.Event()
+        self.s = threading.Semaphore(1)
+        self.z = threading.Semaphore(0)
+        self.q = queue.Queue(1)
+        self.m = queue.SimpleQueue()
+        self.w = threading.Barrier(2)
+        self.t = None
+        self.own = threading.local()
+"""
+"""What the threads share. A step gets it as ``s``, and ``note(value)`` adds to what the thread has seen."""
+
+STEPS = {
+    "memory": """
+        note(s.x)
+        note(s.y)
+        s.x = NUMBER
+        s.y = NUMBER
+        s.x += 1
+        s.y = s.x
+        if s.x: s.y = NUMBER
+        if s.y: note(s.x)
+        s.d[KEY] = NUMBER
+        note(s.d.get(KEY))
+        note(tuple(s.d))
+        s.d.pop(KEY, None)
+        s.l.append(NUMBER)
+        note(tuple(s.l))
+        if s.l: note(s.l.pop())
+    """,
+    "lock": """
+        s.LOCK.acquire()
+        s.LOCK.release()
+        with s.LOCK: s.x += 1
+        with s.LOCK: note(s.x)
+        with s.LOCK: s.y = NUMBER
+        with s.LOCK: s.l.append(NUMBER)
+        with s.LOCK, s.OTHER: s.x = NUMBER
+        with s.LOCK: pass
+    """,
+    "try": """
+        note(s.LOCK.acquire(blocking=False))
+        if s.LOCK.acquire(blocking=False): s.x = NUMBER; s.LOCK.release()
+        note(s.PLAIN.locked())
+        if s.PLAIN.locked(): s.y = NUMBER
+    """,
+    "timed": """
+        note(s.LOCK.acquire(timeout=1))
+        note(s.LOCK.acquire(timeout=2))
+        if s.LOCK.acquire(timeout=1): s.x = NUMBER; s.LOCK.release()
+    """,
+    "clock": """
+        time.sleep(1)
+        time.sleep(2)
+        time.sleep(0)
+        note(time.monotonic())
+    """,
+    "condition": """
+        with s.CONDITION: s.CONDITION.wait()
+        with s.CONDITION: s.CONDITION.notify()
+        with s.CONDITION: s.CONDITION.notify_all()
+        with s.CONDITION: s.x = NUMBER; s.CONDITION.notify()
+        with s.CONDITION: note(s.CONDITION.wait_for(lambda: s.x))
+        with s.CONDITION: note(s.CONDITION.wait(timeout=1))
+        s.CONDITION.notify()
+    """,
+    "event": """
+        s.e.set()
+        s.e.clear()
+        s.e.wait()
+        note(s.e.is_set())
+        if s.e.is_set(): s.x = NUMBER
+        note(s.e.wait(timeout=1))
+    """,
+    "semaphore": """
+        s.SEMAPHORE.acquire()
+        s.SEMAPHORE.release()
+        note(s.SEMAPHORE.acquire(blocking=False))
+        with s.SEMAPHORE: s.x += 1
+        note(s.SEMAPHORE.acquire(timeout=1))
+    """,
+    "queue": """
+        s.q.put(NUMBER)
+        note(s.q.get())
+        note(s.q.qsize())
+        s.q.put_nowait(NUMBER)
+        note(s.q.get_nowait())
+        note(s.q.get(timeout=1))
+        s.m.put(NUMBER)
+        note(s.m.get())
+        note(s.m.empty())
+    """,
+    "thread": """
+        t = CHILD; t.start(); t.join()
+        t = CHILD; t.start()
+        s.t = CHILD; s.t.start()
+        if s.t is not None: s.t.join()
+        if s.t is not None: note(s.t.is_alive())
+        if s.t is not None: s.t.join(timeout=1); note(s.t.is_alive())
+    """,
+    "barrier": """
+        note(s.w.wait() >= 0)
+        note(s.w.n_waiting)
+    """,
+    "local": """
+        s.own.v = NUMBER
+        note(getattr(s.own, "v", None))
+    """,
+}
+
+MIXTURES = {
+    ("memory",): 10,
+    ("memory", "lock"): 20,
+    ("memory", "lock", "try"): 15,
+    ("lock", "try"): 15,
+    ("lock", "try", "timed", "memory"): 12,
+    ("timed", "clock", "memory"): 10,
+    ("clock", "memory"): 4,
+    ("condition",): 6,
+    ("condition", "lock", "memory"): 8,
+    ("event", "memory"): 8,
+    ("event", "timed", "lock"): 4,
+    ("semaphore", "memory"): 6,
+    ("queue",): 6,
+    ("queue", "memory"): 5,
+    ("thread", "memory"): 8,
+    ("thread", "lock", "try"): 8,
+    ("barrier", "memory"): 3,
+    ("local", "memory"): 2,
+    tuple(STEPS): 6,
+}
+SLOW = {"condition", "event", "semaphore", "queue", "thread", "barrier"}
+"""Each of their steps is many events."""
+
+
+class Author:
+    """Writes micro-programs: the source of one function for each thread."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.groups = self.rng.choices(list(MIXTURES), list(MIXTURES.values()))[0]
+        self.locks = self.rng.choice((["a"], ["a", "b"], ["a", "r"], ["r"], ["a", "b", "r"]))
+
+    def bodies(self):
+        threads = self.rng.choice((2, 2, 2, 3))
+        longest = {2: 4, 3: 2}[threads] - bool(SLOW.intersection(self.groups))
+        return [[self.step() for _ in range(self.rng.randint(1, longest))] for _ in range(threads)]
+
+    def step(self):
+        rng = self.rng
+        text = rng.choice(textwrap.dedent(STEPS[rng.choice(self.groups)]).strip().splitlines())
+        words = {
+            "NUMBER": str(rng.randint(1, 3)),
+            "KEY": str(rng.randint(0, 1)),
+            "LOCK": rng.choice(self.locks),
+            "OTHER": rng.choice(self.locks),
+            "PLAIN": rng.choice("ab"),
+            "CONDITION": rng.choice("ck"),
+            "SEMAPHORE": rng.choice("sz"),
+        }
+        for word, meaning in words.items():
+            text = text.replace(word, meaning)
+        return text
+
+
+def function(name, steps):
+    return "\n".join([f"def {name}(s, note):", *(f"    {step}" for step in steps), ""])
+
+
+class MicroRunner:
+    """Runs the threads of a micro-program, as execution.Runner runs calls of an Indexer.
+
+    Outcomes are what each thread noted, started ones included, and how it ended; then what the shared variables hold.
+    """
+
+    def __init__(self, sandbox, module, bodies):
+        self.sandbox = sandbox
+        self.module = module
+        self.bodies = bodies
+
+    def run(self, strategy):
+        scheduler = self.sandbox.scheduler
+        self.clean_up()
+        scene = self.module.Scene()
+        scheduler.settle()
+        notes = {}
+
+        def noting(name):
+            seen = notes[name] = [name]
+            return lambda value: seen.append(value)
+
+        def child(name):
+            # the name belongs to the place where it was started, whoever came first
+            return functools.partial(self.module.child, scene, noting(name))
+
+        def work(name, body):
+            note = noting(name)
+            note.child = child
+
+            def run_body():
+                try:
+                    body(scene, note)
+                except Aborted:
+                    raise
+                except BaseException as error:
+                    note(type(error).__name__)
+                else:
+                    note("ended")
+
+            return run_body
+
+        works = [work(str(number), body) for number, body in enumerate(self.bodies)]
+        strategy.begin(scheduler)
+        scheduler.explore(works, strategy.choose, MOST_TIMEOUTS)
+        assert not scheduler.timeouts_withheld
+        results = [notes[name] for name in sorted(notes)]
+        failures = tuple(type(error).__name__ for error in scheduler.failures)
+        state = (scene.x, scene.y, tuple(scene.d.items()), tuple(scene.l))
+        return Execution(
+            strategy.ending, scheduler.trace, len(scheduler.threads), [], results, final=state, failures=failures
+        )
+
+    def clean_up(self):
+        self.sandbox.reset(len(self.bodies))
+
+
+class Micros:
+    """Micro-programs in one module, ready to be run.
+
+    Args:
+        programs: for each its threads, each a list of steps.
+        folder: where the module is written to.
+        granularity: where threads may be switched.
+        child: what a thread does that is started by one of them.
+    """
+
+    def __init__(self, programs, folder, granularity=FREE, child=("s.x += 1", "note(s.y)")):
+        self.programs = programs
+        path = folder / f"micro_{granularity}.py"
+        parts = [SCENE, function("child", child)]
+        for number, bodies in enumerate(programs):
+            for thread, steps in enumerate(bodies):
+                texts = [
+                    step.replace("CHILD", f"threading.Thread(target=note.child('{thread}.{position}'))")
+                    for position, step in enumerate(steps)
+                ]
+                parts.append(function(f"body_{number}_{thread}", texts))
+        path.write_text("\n\n".join(parts))
+        self._sandbox = Sandbox(Roots(), granularity)
+        self._module = self._sandbox.load(path)
+
+    def runner(self, number):
+        threads = range(len(self.programs[number]))
+        bodies = [getattr(self._module, f"body_{number}_{thread}") for thread in threads]
+        return MicroRunner(self._sandbox, self._module, bodies)
+
+    def name(self, number):
+        return "\n".join(["", *(" / ".join(steps) for steps in self.programs[number])])
+
+
+def micro(*threads, folder, **options):
+    """The runner of one micro-program; the steps of a thread are the lines of its text."""
+    return Micros([[text.split("\n") for text in threads]], folder, **options).runner(0)
+
+
+MICRO_BATCH = 30
+
+
+def random_micros(first, folder, granularity, count=MICRO_BATCH):
+    return Micros([Author(seed).bodies() for seed in range(first, first + count)], folder, granularity)
+
+
+@pytest.mark.parametrize("batch", range(11 * EFFORT))
+def test_random_micro_programs(batch, tmp_path):
+    micros, tally = random_micros(1000 * batch, tmp_path, FREE), Tally()
+    for number in range(len(micros.programs)):
+        tally.compare(micros.runner(number), FREE, micros.name(number), 600)
+    assert tally.compared > 0.7 * tally.programs
+    assert tally.exhausted > 0.4 * tally.programs
+    assert tally.several > 0.3 * tally.programs, "most programs must have something to choose"
+
+
+@pytest.mark.parametrize("granularity", [GIL, SYNC])
+@pytest.mark.parametrize("batch", range(3 * EFFORT))
+def test_random_micro_programs_in_larger_steps(batch, granularity, tmp_path):
+    micros, tally = random_micros(1000 * batch + 500, tmp_path, granularity), Tally()
+    for number in range(len(micros.programs)):
+        tally.compare(micros.runner(number), granularity, micros.name(number), 600)
+    assert tally.compared > 0.6 * tally.programs
+    assert tally.exhausted > 0.3 * tally.programs
+
+
+@pytest.mark.parametrize("batch", range(2 * EFFORT))
+def test_larger_steps_show_some_of_what_smaller_ones_show(batch, tmp_path):
+    """Whatever can happen if threads are switched at locks only can happen under a GIL; that, without one."""
+    micros = {level: random_micros(1000 * batch + 700, tmp_path, level) for level in (SYNC, GIL, FREE)}
+    fewer = compared = 0
+    for number in range(MICRO_BATCH):
+        found = {level: outcomes(micros[level].runner(number), dpor(level), 400) for level in micros}
+        if any(result.coverage is not Coverage.EXHAUSTED for _, result in found.values()):
+            continue
+        compared += 1
+        fewer += found[SYNC][0] < found[FREE][0]
+        assert found[SYNC][0] <= found[GIL][0] <= found[FREE][0], micros[FREE].name(number)
+    assert compared > 0.5 * MICRO_BATCH
+    assert fewer, "some program must need smaller steps"
+
+
+BY_HAND = {
+    "two threads wait for one lock that a third one keeps": (
+        "with s.r: pass",
+        "s.r.acquire(timeout=2)",
+        "with s.r: pass",
+    ),
+    "a lock is released by whom it does not belong to": ("s.a.acquire()\nnote(s.x)", "s.a.release()\ns.x = 1"),
+    "a release in vain may come later": ("s.a.release()\ns.x = 1", "with s.a: pass\nwith s.a: s.x += 1"),
+    "two release what one holds": ("s.a.acquire()\ns.a.release()", "s.a.release()"),
+    "whoever times out moves the clock": (
+        "note(s.r.acquire(timeout=2))\nnote(time.monotonic())",
+        "note(s.r.acquire(timeout=2))",
+    ),
+    "sleepers share the clock": ("time.sleep(2)\nnote(time.monotonic())", "time.sleep(1)\nnote(time.monotonic())"),
+    "a look at a lock": ("note(s.a.locked())\nnote(s.a.locked())", "with s.a: pass"),
+    "a try in vain": ("note(s.a.acquire(blocking=False))", "note(s.a.acquire(blocking=False))", "note(s.a.locked())"),
+    "two locks in two orders": ("with s.a, s.b: s.x += 1", "with s.b, s.a: s.x += 1"),
+    "a wait that nobody ends": ("with s.k: s.k.wait()", "with s.k: s.k.notify()"),
+    "one notification for two": ("with s.k: s.k.wait()", "with s.k: s.k.wait()", "with s.k: s.k.notify()"),
+    "a write that only one order shows": ("s.x = 1\ns.y = 1", "note(s.y)\nnote(s.x)"),
+    "store buffers": ("s.x = 1\nnote(s.y)", "s.y = 1\nnote(s.x)"),
+    "three writers of one variable": ("s.x = 1", "s.x = 2", "s.x = 3"),
+    "reads do not race": ("note(s.x)\nnote(s.y)", "note(s.y)\nnote(s.x)", "note(s.x)"),
+    "a branch that a race decides": ("if s.x: s.y = 1", "s.x = 1\ns.x = 0", "note(s.y)"),
+    "what is joined is over": ("t = CHILD; t.start(); t.join(); note(s.x)", "s.x += 1"),
+    "alive or not": ("t = CHILD; t.start(); note(t.is_alive())", "s.y = 1"),
+}
+
+
+@pytest.mark.parametrize("granularity", list(Granularity))
+@pytest.mark.parametrize("name", BY_HAND)
+def test_micro_programs_by_hand(name, granularity, tmp_path):
+    runner, tally = micro(*BY_HAND[name], folder=tmp_path, granularity=granularity), Tally()
+    tally.compare(runner, granularity, name, 1500)
+    assert tally.compared == 1
+    assert tally.exhausted == 1 or granularity is GIL or "CHILD" in str(BY_HAND[name])
+
+
+def test_all_of_a_deadlock_of_three_is_seen(tmp_path):
+    """Whoever takes the lock and keeps it, the other two wait."""
+    keep = "s.a.acquire()\nnote(s.x)"
+    seen, result = outcomes(micro(keep, keep, keep, folder=tmp_path), Dpor(), 1000)
+    assert {ending for ending, *_ in seen} == {Ending.DEADLOCK}
+    assert len(seen) == 3
+    assert result.coverage is Coverage.EXHAUSTED
+
+
+@pytest.mark.parametrize("granularity", list(Granularity))
+@pytest.mark.parametrize(("threads", "appends"), [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2), (4, 1)])
+def test_locked_appends_come_in_every_order(threads, appends, granularity, tmp_path):
+    """Exactly (nk)!/(k!)^n orders for n threads, k times each: all of them, and none twice."""
+    texts = ["\n".join(f"with s.a: s.l.append({thread})" for _ in range(appends)) for thread in range(threads)]
+    seen, result = outcomes(micro(*texts, folder=tmp_path, granularity=granularity), dpor(granularity), 100_000)
+    orders = math.factorial(threads * appends) // math.factorial(appends) ** threads
+    assert len(seen) == orders
+    assert result.coverage is Coverage.EXHAUSTED
+    if granularity is FREE:
+        assert result.executions == orders
+
+
+def test_counter_without_lock_loses_updates_only_where_threads_can_be_switched(tmp_path):
+    """``x += 1`` is one step under a GIL, and between two locks; without any lock it loses updates."""
+    finals = {}
+    for granularity in Granularity:
+        runner = micro("s.x += 1", "s.x += 1", folder=tmp_path, granularity=granularity)
+        seen, _ = outcomes(runner, dpor(granularity), 100)
+        finals[granularity] = {final[0] for _, _, final, _ in seen}
+    assert finals == {FREE: {1, 2}, GIL: {2}, SYNC: {2}}
+
+
+@pytest.mark.parametrize("granularity", [GIL, SYNC])
+def test_threads_begin_in_any_order_whatever_the_granularity(granularity, tmp_path):
+    seen, _ = outcomes(micro("s.x = 1", "note(s.x)", folder=tmp_path, granularity=granularity), dpor(granularity), 100)
+    assert {results[1] for _, results, _, _ in seen} == {("1", 0, "ended"), ("1", 1, "ended")}
+
+
+def test_no_execution_is_left_by_the_one_before(tmp_path):
+    """Executions that end while a thread is about to release a lock of a module: ``threading`` has some."""
+    texts = ["t = CHILD; t.start()\ntime.sleep(1)", "t = CHILD; t.start(); t.join()"]
+    runner = micro(*texts, folder=tmp_path, granularity=SYNC)
+    outcomes(runner, dpor(SYNC), 400)
+    seen, _ = outcomes(runner, PartialOrderSampling(1), 100)
+    assert {ending for ending, *_ in seen} == {Ending.COMPLETE}
+
+
+# Programs of Indexers
+
+
+@functools.cache
+def subject(name, granularity=FREE):
+    return load_subject(f"{TARGETS / name}.py:new_indexer", granularity=granularity)
+
+
+INDEXERS = [
+    "textbook",
+    "read_write_lock",
+    "sequence_lock",
+    "copy_on_write",
+    "striped_locks",
+    "lookup_in_two_steps",
+    "snapshot_without_lock",
+    "update_outside_lock",
+    "unlocked_get",
+    "unlocked_list",
+    "unlocked_swap",
+    "unlocked_index_values",
+    "leaky_read_write_lock",
+    "lock_order_inversion",
+    "bucket_made_twice",
+    "torn_sequence_lock",
+    "replace_in_two_sections",
+    "upgraded_read_lock",
+    "waits_with_lock_held",
+]
+CORRECT = {"textbook", "read_write_lock", "sequence_lock", "copy_on_write"}
+SHAPES = [
+    ExplorerShape(threads=(2, 2), operations=(1, 1), prefix=1),
+    ExplorerShape(threads=(2, 2), operations=(1, 2), prefix=1),
+    ExplorerShape(threads=(3, 3), operations=(1, 1), prefix=1, keys=1),
+]
+
+
+def indexer_program(name, seed, shapes=SHAPES):
+    chosen = shapes[seed % len(shapes)]
+    return explorer_program(seed, subject(name).target, Semantics.CLASSIC, chosen)
+
+
+@pytest.mark.parametrize("name", INDEXERS)
+def test_programs_of_indexers(name):
+    tally = Tally()
+    for seed in range(8 * EFFORT):
+        program = indexer_program(name, seed)
+        tally.compare(Runner(subject(name), program), FREE, f"{name}, {program}", 300)
+    assert tally.compared > 0.5 * tally.programs
+
+
+@pytest.mark.parametrize("granularity", [GIL, SYNC])
+@pytest.mark.parametrize("name", INDEXERS[::3])
+def test_programs_of_indexers_in_larger_steps(name, granularity):
+    tally = Tally()
+    for seed in range(100, 100 + 4 * EFFORT):
+        program = indexer_program(name, seed)
+        tally.compare(Runner(subject(name, granularity), program), granularity, f"{name}, {program}", 400)
+    assert tally.compared > 0
+
+
+def item(number):
+    return Item("a", f"v{number}", {"node": (f"n{number % 2}",)})
+
+
+@pytest.mark.parametrize(("threads", "calls"), [(2, 1), (2, 2), (3, 1), (3, 2), (4, 1)])
+def test_executions_of_an_atomic_store_are_the_orders_of_its_calls(threads, calls):
+    stamps = iter(range(99))
+    program = Program(
+        ("node",), (), tuple(tuple(op.add(item(next(stamps))) for _ in range(calls)) for _ in range(threads))
+    )
+    strategy = Dpor()
+    result = search(Runner(subject("textbook"), program), strategy, None)
+    assert result.coverage is Coverage.EXHAUSTED
+    assert result.executions == math.factorial(threads * calls) // math.factorial(calls) ** threads
+    assert strategy.redundant == 0
+
+
+def first_problem(name, program, strategy, executions):
+    runner = Runner(subject(name), program)
+    return search(runner, strategy, ProgramJudge(program, runner.final_reads), SearchLimits(executions))
+
+
+@pytest.mark.parametrize("name", INDEXERS)
+def test_a_problem_is_found_exactly_if_brute_force_finds_one(name):
+    """Naive judges each execution in the order in which it happened, Dpor in all orders that happens-before admits."""
+    wrong = right = 0
+    for seed in range(200, 200 + 9 * EFFORT):
+        program = indexer_program(name, seed)
+        reduced = first_problem(name, program, Dpor(), 200)
+        brute_force = first_problem(name, program, Naive(), 200)
+        if reduced.problem is None and reduced.coverage is not Coverage.EXHAUSTED:
+            continue
+        if brute_force.problem is None and brute_force.coverage is not Coverage.EXHAUSTED:
+            sample = first_problem(name, program, PartialOrderSampling(seed), 100)
+            if sample.problem is None and reduced.problem is not None:
+                continue  # neither can be told wrong
+            brute_force = sample
+        assert (reduced.problem is None) == (brute_force.problem is None), (program, reduced.problem)
+        wrong += reduced.problem is not None
+        right += reduced.problem is None
+    assert wrong + right > 2 * EFFORT
+    assert name not in CORRECT or not wrong
