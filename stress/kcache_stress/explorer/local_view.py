@@ -146,7 +146,9 @@ class LocalView:
         elif type(value) is BuiltinMethodType:
             tokens += (BuiltinMethodType, value.__qualname__)
             self._find(value.__self__)
-        elif value is _MISSING or isinstance(value, CONSTANTS) or (type(value) is FunctionType and not value.__closure__):
+        elif (
+            value is _MISSING or isinstance(value, CONSTANTS) or (type(value) is FunctionType and not value.__closure__)
+        ):
             self._canonical.keep(value)
             tokens += (_SAME, id(value))
         else:

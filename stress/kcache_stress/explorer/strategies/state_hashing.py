@@ -34,12 +34,14 @@ from ..judgement.ledger import WRONG, Ledger
 from ..local_view import FRESH, LocalView
 from ..namespaces import Namespaces, instrumented_modules
 from ..open_accesses import Clash, OpenAccesses
+from ..race import Race, name_of_location, place_of_access
 from ..subject import Subject
 from ..virtual.scheduler import FOREVER, Scheduler
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
 _NOT_STARTED = 0
 _ENDED = -1
+_DIVERGED = "the same choices led elsewhere: it does not do the same each time"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class StateHashing(Strategy):
     Attributes:
         redundant: how many executions were cut short.
         states: how many different states were visited.
-        race: two accesses that race, in words; the search is no proof then.
+        race: two accesses that race; the search is no proof then.
         opaque: what could not be read or kept apart; the search is no proof then.
     """
 
@@ -117,7 +119,9 @@ class StateHashing(Strategy):
         if subject.granularity is not Granularity.SYNC:
             raise ValueError("the states between synchronisation points are seen at granularity SYNC only")
         self.redundant = 0
-        self.race: str | None = None
+        self.race: Race | None = None
+        self._to_locate: dict[int, str] = {}
+        self._way_there: list[int] = []
         self.opaque: str | None = None
         self._give_up = give_up
         self._namespaces = Namespaces(instrumented_modules(subject.sandbox))
@@ -146,6 +150,7 @@ class StateHashing(Strategy):
     def begin(self, scheduler: Scheduler) -> None:
         """Plan to repeat the path up to its last choice."""
         super().begin(scheduler)
+        self._is_locating = bool(self._way_there)
         self._trace = scheduler.trace = _WatchedTrace(self._on_event, self._current_view)
         self._depth = 0
         self._position = 0
@@ -173,6 +178,8 @@ class StateHashing(Strategy):
         scheduler.left = 1
         depth = self._depth
         self._depth += 1
+        if self._is_locating:
+            return self._locate(depth)
         last = len(self._path) - 1
         if depth <= last and not self._position:
             return self._repeat(depth)
@@ -202,6 +209,16 @@ class StateHashing(Strategy):
         self._path.append(_Node(chosen, candidates[1:], state, self._seen.copy(), self._judged))
         return chosen
 
+    def _locate(self, depth: int) -> int:
+        """Go where the race was, and no further."""
+        if depth < len(self._way_there):
+            return self._way_there[depth]
+        assert self.race is not None
+        self.race = replace(self.race, places=tuple(self._to_locate.values()))
+        self._way_there = []
+        self.end(Ending.REDUNDANT)
+        return STOP
+
     def _repeat(self, depth: int) -> int:
         node = self._path[depth]
         is_last = depth == len(self._path) - 1
@@ -212,7 +229,7 @@ class StateHashing(Strategy):
                 for number in numbers:
                     self._views[thread].know(objects[number])
             if state != node.state:
-                self._note("the same choices led elsewhere: it does not do the same each time")
+                self._note(_DIVERGED)
         if is_last:
             self._position = len(self._trace)
             self._seen = node.seen.copy()
@@ -223,7 +240,8 @@ class StateHashing(Strategy):
                 if view.calls != seen.calls:
                     view.forget(seen.calls)
                 if view.digest != seen.digest and seen.digest > FRESH:
-                    if not seen.looks: self._note("DIVERGED the same choices led elsewhere: it does not do the same each time")
+                    if not seen.looks:
+                        self._note(_DIVERGED)
                     view.digest = seen.digest
         return node.chosen
 
@@ -236,7 +254,7 @@ class StateHashing(Strategy):
         """Of the running thread; ``None`` if it need not see anything yet."""
         scheduler = self.scheduler
         thread = scheduler.current
-        if not scheduler.live or scheduler.aborting or not 0 <= thread < len(self._since):
+        if self._is_locating or not scheduler.live or scheduler.aborting or not 0 <= thread < len(self._since):
             return None
         if len(self._trace) < self._since[thread]:
             return None
@@ -246,6 +264,10 @@ class StateHashing(Strategy):
         return view
 
     def _on_event(self, event: Event) -> None:
+        if self._is_locating:
+            if len(self._trace) in self._to_locate:
+                self._to_locate[len(self._trace)] = place_of_access()
+            return
         view = self._current_view()
         if view is not None:
             view.note(*event[1:])
@@ -261,6 +283,8 @@ class StateHashing(Strategy):
         if self._is_doomed and self.race is None:
             # Whoever judges did not stop here: then what lies beyond does matter, and was not explored.
             self._note("an execution that could not be explained was accepted")
+        if self._way_there:
+            return True
         if self._give_up and not self._is_proof:
             return False
         while self._path:
@@ -416,7 +440,13 @@ class StateHashing(Strategy):
             self.coverage = Coverage.BUDGET_SPENT
 
     def _note_race(self, clash: Clash) -> None:
-        self.race = f"threads {clash.threads[0] + 1} and {clash.threads[1] + 1}"
+        """Name a race; one more execution, up to here, will tell where its accesses are."""
+        obj, slot = self._trace[clash.events[0]][2:]
+        space = self._namespaces.name_of(obj)
+        name = f"{space}.{slot}" if space else name_of_location(obj, slot, self._looks[self._depth - 2][1])
+        self.race = Race(name, clash.threads)
+        self._to_locate = dict.fromkeys(clash.events, "?")
+        self._way_there = [node.chosen for node in self._path]
         self.coverage = Coverage.BUDGET_SPENT
 
     @property
@@ -447,4 +477,3 @@ def _watch_waits(subject: Subject) -> None:
 
 def _with(looks: tuple[int, ...], *more: int) -> tuple[int, ...]:
     return (*looks, *(look for look in more if look not in looks))
-

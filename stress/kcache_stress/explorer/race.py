@@ -1,0 +1,55 @@
+"""What is said of a data race."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import FrameType
+
+from .events import location
+
+_OWN_FILES = os.path.dirname(__file__) + os.sep
+
+
+@dataclass(frozen=True)
+class Race:
+    """Two accesses to the same place, at least one of them a write, with nothing that orders them.
+
+    Attributes:
+        location: what is accessed.
+        threads: who does it.
+        places: ``file:line in function`` of each access; empty before they are known.
+    """
+
+    location: str
+    threads: tuple[int, int]
+    places: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        first, second = (f"thread {thread + 1}" for thread in self.threads)
+        if len(self.places) == 2:
+            first, second = (f"{who} at {place}" for who, place in zip((first, second), self.places, strict=True))
+        return f"{self.location} is accessed by {first} and by {second}, and nothing orders them"
+
+
+def place_of_access() -> str:
+    """Where in the target the running thread is."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
+        frame = frame.f_back
+    if frame is None:
+        return "?"
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+def name_of_location(obj: object, slot: object, objects: Iterable[object]) -> str:
+    """What the target calls it; ``objects`` are all that can be reached."""
+    if location(obj, slot) != id(obj):
+        return f"{type(obj).__name__}.{slot}"
+    for holder in objects:
+        for name, value in getattr(holder, "__dict__", {}).items():
+            if value is obj:
+                return f"{type(holder).__name__}.{name}"
+    return f"a {type(obj).__name__}"
