@@ -1,7 +1,8 @@
 """Shrinks a failing program: fewer operations, simpler objects.
 
 Greedy, after delta debugging (A. Zeller, R. Hildebrandt, 2002): chunks of operations are left out, halves first, then
-single ones; then what is left is simplified piece by piece. Each step is kept if the program still fails.
+single ones; operations are taken out of the threads; what is left is simplified piece by piece. Each step is kept if
+the program still fails.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def minimise(program: Program, fails: Fails, budget: MinimiseBudget | None = Non
         while size != len(search.best):
             size = len(search.best)
             search.drop_operations()
+            search.begin_later()
             search.simplify()
     except _BudgetSpent:
         pass
@@ -76,6 +78,15 @@ class _Search:
                     self.attempt(_with_part(self.best, part, rest))
                     start -= chunk
                 chunk //= 2
+
+    def begin_later(self) -> None:
+        """First operations of threads before all others: what happens alone is easier to follow."""
+        for part in range(len(self.best.threads)):
+            while self.best.threads[part]:
+                first, *rest = self.best.threads[part]
+                alone = replace(self.best, prefix=(*self.best.prefix, first))
+                if not self.attempt(_with_part(alone, part, rest)):
+                    break
         self.attempt(replace(self.best, threads=tuple(thread for thread in self.best.threads if thread)))
 
     def simplify(self) -> None:
