@@ -38,8 +38,6 @@ from .waiting import Wait, waits
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
 
-StrategyName: TypeAlias = Literal["dpor", "pos", "bounded"]
-
 _TIMEOUTS: Final = 2
 _INSIDE: Final = str(Path(__file__).parent)
 
@@ -103,7 +101,7 @@ def explore_scenario(
     seconds: float = 10.0,
     executions: int = 100_000,
     granularity: Granularity = Granularity.FREE,
-    strategy: StrategyName = "dpor",
+    strategy: Literal["dpor", "pos", "bounded"] = "dpor",
     seed: int = 0,
 ) -> ScenarioResult:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
@@ -117,8 +115,7 @@ def explore_scenario(
         seed: of ``pos``.
 
     Raises:
-        CannotExploreError: the modules use something that cannot be scheduled.
-        Exception: whatever ``setup`` raises.
+        CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
     """
     own = _ScenarioRunner(scenario, granularity)
     runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
@@ -175,16 +172,10 @@ class _ScenarioRunner:
             problem = self._problem(strategy.ending, parts)
         except SetupDeadlockError as error:
             return _Run(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
-        return _Run(
-            Ending.DEADLOCK if problem is not None and strategy.ending is Ending.ENDLESS else strategy.ending,
-            scheduler.trace,
-            len(scheduler.threads),
-            [],
-            [],
-            timeouts_withheld=scheduler.timeouts_withheld,
-            preemptions=scheduler.preemptions,
-            problem=problem,
-        )
+        ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
+        run = _Run(ending, scheduler.trace, len(scheduler.threads), [], [], problem=problem)
+        run.timeouts_withheld, run.preemptions = scheduler.timeouts_withheld, scheduler.preemptions
+        return run
 
     def judge(self, execution: _Run, order: object = None) -> Problem | None:  # noqa: ARG002
         """What is wrong with an execution; the order of calls says nothing here."""
@@ -219,7 +210,9 @@ class _ScenarioRunner:
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
         if ending is Ending.ENDLESS:
-            return Problem(FindingKind.LIVELOCK, "its threads go on and on") if _is_livelock(scheduler) else None
+            lately = {event[0] for event in scheduler.trace[-MOST_EVENTS // 2 :]}
+            is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
+            return Problem(FindingKind.LIVELOCK, "all go on and on, and it helps nobody") if is_fair else None
         wrong = self._scenario.check([part.result for part in parts])
         return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
 
@@ -260,8 +253,7 @@ class _Narrator(Replay):
         if chosen != STOP:
             thread = self.scheduler.threads[chosen]
             frame = sys._getframe() if chosen == running or thread.greenlet is None else thread.greenlet.gr_frame
-            place = _place(traceback.walk_stack(frame))
-            self._steps.append((f"thread {chosen + 1}, {place}", _what(thread.pending)))
+            self._steps.append((f"thread {chosen + 1}, {_place(traceback.walk_stack(frame))}", _what(thread.pending)))
         return chosen
 
     def story(self) -> tuple[str, ...]:
@@ -272,23 +264,25 @@ class _Narrator(Replay):
 
 def _what(pending: Pending | None) -> str:
     kind, obj, slot = pending or (PAUSE, None, None)
-    if kind == PAUSE:
-        return "goes on"
-    return f"{KIND_NAMES[kind]} {type(obj).__name__}{f'.{slot}' if isinstance(slot, str) else ''}"
+    return (
+        "goes on"
+        if kind == PAUSE
+        else f"{KIND_NAMES[kind]} {type(obj).__name__}{f'.{slot}' if isinstance(slot, str) else ''}"
+    )
 
 
 def _place(frames: Iterable[tuple[FrameType, int]]) -> str:
     """The first line that is neither the explorer's nor of ``threading``."""
     for frame, line in frames:
-        code = frame.f_code
-        if not code.co_filename.startswith(_INSIDE) and code.co_filename != threading.__file__:
-            return f"{Path(code.co_filename).name}:{line} in {code.co_name}"
+        file = frame.f_code.co_filename
+        if not file.startswith(_INSIDE) and file != threading.__file__:
+            return f"{Path(file).name}:{line} in {frame.f_code.co_name}"
     return "threading"
 
 
 def _as_text(wait: Wait) -> str:
-    held = "" if wait.holder is None else f", held by thread {wait.holder + 1}"
-    return f"thread {wait.thread + 1} waits for {wait.what} ({wait.where}){held}"
+    text = f"thread {wait.thread + 1} waits for {wait.what} ({wait.where})"
+    return text if wait.holder is None else f"{text}, held by thread {wait.holder + 1}"
 
 
 def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]:
@@ -305,9 +299,3 @@ def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]
         return chosen
 
     return choose
-
-
-def _is_livelock(scheduler: Scheduler) -> bool:
-    """Whether an execution without end was fair: whoever could go on did so lately, and it helped nobody."""
-    lately = {event[0] for event in scheduler.trace[len(scheduler.trace) // 2 :]}
-    return lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
