@@ -35,16 +35,50 @@ _AGAIN: Final = object()
 _CONSTANT_MARK: Final = object()
 _EMPTY: Final = object()
 
-_VALUES = (bool, bytes, complex, range, datetime.date, datetime.datetime, datetime.time, datetime.timedelta)
+_VALUES: tuple[type, ...] = (
+    bool,
+    bytes,
+    complex,
+    range,
+    datetime.date,
+    datetime.datetime,
+    datetime.time,
+    datetime.timedelta,
+)
 _VALUES += (decimal.Decimal, datetime.timezone)
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
-_DESCRIPTORS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType)
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
+_DESCRIPTORS: tuple[type, ...] = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+)
 _DESCRIPTORS += (types.MemberDescriptorType, types.GetSetDescriptorType)
-CONSTANTS = (type, types.ModuleType, types.CodeType, types.GenericAlias, types.UnionType, logging.Logger)
+CONSTANTS: tuple[type, ...] = (
+    type,
+    types.ModuleType,
+    types.CodeType,
+    types.GenericAlias,
+    types.UnionType,
+    logging.Logger,
+)
 CONSTANTS += (enum.Enum, re.Pattern, types.EllipsisType, types.NotImplementedType, *_DESCRIPTORS)
 """What counts by its identity: it lives as long as the modules do, and what it holds is nobody's business."""
 
-_BASES = (object, dict, list, set, frozenset, tuple, str, int, float, bytes, bytearray, BaseException, deque)
+_BASES: tuple[type, ...] = (
+    object,
+    dict,
+    list,
+    set,
+    frozenset,
+    tuple,
+    str,
+    int,
+    float,
+    bytes,
+    bytearray,
+    BaseException,
+    deque,
+)
 _BASES += (collections.OrderedDict, collections.defaultdict)
 _NO_STATE_OF_ITS_OWN = (typing.Generic, typing.Protocol)
 _THREAD_BOOKKEEPING = frozenset({"_stderr", "_invoke_excepthook", "_native_id"})

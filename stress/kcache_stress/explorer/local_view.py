@@ -9,7 +9,7 @@ remembered: it may still refer to them when they are part of the shared state no
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import BuiltinMethodType, FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MemberDescriptorType, MethodType
 from typing import Any, Final
 
 from kcache_model.objects import Thing
@@ -180,17 +180,17 @@ class LocalView:
         else:
             self.tokens.append(slot in obj)
 
-    def _in_instance(self, obj: Any, slot: str) -> None:
+    def _in_instance(self, obj: Any, slot: Any) -> None:
         attributes = object.__getattribute__(obj, "__dict__")
         if slot in attributes:
             self._find(attributes[slot])
         else:
             self._in_slots(obj, slot)
 
-    def _in_slots(self, obj: Any, slot: str) -> None:
+    def _in_slots(self, obj: Any, slot: Any) -> None:
         for owner in type(obj).__mro__:
             found = vars(owner).get(slot)
-            if hasattr(found, "__objclass__"):
+            if isinstance(found, MemberDescriptorType):
                 try:
                     self._find(found.__get__(obj))
                 except AttributeError:
@@ -198,7 +198,7 @@ class LocalView:
                 return
         self._find(_MISSING)
 
-    def _in_class(self, obj: type, slot: str) -> None:
+    def _in_class(self, obj: type, slot: Any) -> None:
         self._find(vars(obj).get(slot, _MISSING))
 
     def _at_whole(self, obj: object, _: object) -> None:
@@ -212,10 +212,10 @@ class LocalView:
     def _at_clock(self, obj: Scheduler, _: object) -> None:
         self.tokens.append(obj.now)
 
-    def _at_nothing(self, obj: object, slot: object) -> None:
+    def _at_nothing(self, _obj: object, _slot: object) -> None:
         """An iterator that only this thread can have: one that is shared makes the state opaque."""
 
-    def _in_the_dark(self, obj: object, slot: object) -> None:
+    def _in_the_dark(self, _obj: object, _slot: object) -> None:
         self.is_coarse = True
         self._waits = [(*wait[:3], False) for wait in self._waits]
 

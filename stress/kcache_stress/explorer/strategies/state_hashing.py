@@ -17,86 +17,30 @@ Two visits are the same if the target, the judge and the race detector cannot te
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from kcache_model.driver import Driver
 
 from ..calls import Calls
 from ..canonical_state import CanonicalState
-from ..events import PAUSE, WRITE, Event, location
+from ..events import PAUSE, WRITE, Event
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
+from ..identities import keeps_a_result, open_tail, passed_containers, which_they_are
 from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
 from ..local_view import FRESH, LocalView
 from ..namespaces import Namespaces, instrumented_modules
 from ..open_accesses import Clash, OpenAccesses
 from ..race import Race, name_of_location, place_of_access
+from ..seen import ENDED, Node, Seen
 from ..subject import Subject
 from ..virtual.scheduler import FOREVER, Scheduler
+from ..watched_trace import WatchedTrace, watch_waits
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
-_NOT_STARTED = 0
-_ENDED = -1
 _DIVERGED = "the same choices led elsewhere: it does not do the same each time"
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What a thread knows since its current call began.
-
-    Attributes:
-        calls: how many of its calls have ended.
-        digest: number of the sequence of all that it has found.
-        since: how long the trace was when its current call began.
-        looks: at which choices the whole state may have decided what it found.
-        made: objects that it has made and shared: at which choice they were there first, and their numbers in that state.
-        is_inside: whether its current call has synchronised.
-        tail: whether it has accessed something since the end of a call.
-    """
-
-    calls: int = 0
-    digest: int = _NOT_STARTED
-    since: int = 0
-    looks: tuple[int, ...] = ()
-    made: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    is_inside: bool = False
-    tail: bool = False
-
-
-class _WatchedTrace(list[Event]):
-    """A trace that tells of each event right before it takes place."""
-
-    def __init__(self, note: Callable[[Event], None], view: Callable[[], LocalView | None]) -> None:
-        super().__init__()
-        self._note = note
-        self.view = view
-
-    def append(self, event: Event) -> None:
-        self._note(event)
-        super().append(event)
-
-
-@dataclass
-class _Node:
-    """A choice on the current path.
-
-    Attributes:
-        chosen: who goes on.
-        untried: who else is to be tried.
-        state: number of the shared state.
-        seen: what each thread knows.
-        judged: what the judge makes of the calls so far.
-    """
-
-    chosen: int
-    untried: list[int]
-    state: int
-    seen: list[_Seen]
-    judged: int
 
 
 class StateHashing(Strategy):
@@ -131,9 +75,9 @@ class StateHashing(Strategy):
         self._local = CanonicalState()
         self._digests: dict[object, int] = {}
         self._visited: set[object] = set()
-        self._path: list[_Node] = []
+        self._path: list[Node] = []
         self._open = OpenAccesses()
-        _watch_waits(subject)
+        watch_waits(subject)
         self._note(self._namespaces.opaque)
 
     @property
@@ -151,16 +95,16 @@ class StateHashing(Strategy):
         """Plan to repeat the path up to its last choice."""
         super().begin(scheduler)
         self._is_locating = bool(self._way_there)
-        self._trace = scheduler.trace = _WatchedTrace(self._on_event, self._current_view)
+        self._trace = scheduler.trace = WatchedTrace(self._on_event, self._current_view)
         self._depth = 0
         self._position = 0
         self._is_doomed = False
         self._views = [LocalView(self._local, self._digests) for _ in self._logs]
-        self._seen = [_Seen() for _ in self._logs]
+        self._seen = [Seen() for _ in self._logs]
         self._judged = self._ledger.start
         self._looks: dict[int, tuple[tuple[int, ...], list[object]]] = {}
         planned = self._path[-1].seen if self._path else self._seen
-        self._since = [FOREVER if seen.digest == _ENDED else seen.since for seen in planned]
+        self._since = [FOREVER if seen.digest == ENDED else seen.since for seen in planned]
         self._needed = {look for seen in planned for look in seen.looks}
         self._made: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
         for thread, seen in enumerate(planned):
@@ -206,7 +150,7 @@ class StateHashing(Strategy):
                 candidates.remove(running)
                 candidates.insert(0, running)
         chosen = candidates[0]
-        self._path.append(_Node(chosen, candidates[1:], state, self._seen.copy(), self._judged))
+        self._path.append(Node(chosen, candidates[1:], state, self._seen.copy(), self._judged))
         return chosen
 
     def _locate(self, depth: int) -> int:
@@ -336,7 +280,7 @@ class StateHashing(Strategy):
         self._judged = judged
         self._is_inside = is_inside
 
-    def _see(self, thread: int, depth: int, node: _Node) -> _Seen:
+    def _see(self, thread: int, depth: int, node: Node) -> Seen:
         """What a thread has seen after its step."""
         view, before, spans = self._views[thread], self._seen[thread], self._logs[thread].spans
         calls, has_ended_call, since = len(spans), len(spans) > before.calls, before.since
@@ -345,9 +289,9 @@ class StateHashing(Strategy):
             if view.calls != calls:
                 view.forget(calls)
             if not view.is_coarse:
-                before = _Seen()
+                before = Seen()
             if self.scheduler.threads[thread].finished:
-                return _Seen(calls, _ENDED, tail=tail)
+                return Seen(calls, ENDED, tail=tail)
         else:
             tail = False
         looks = before.looks
@@ -355,14 +299,14 @@ class StateHashing(Strategy):
             view.add((self._seen[thread].digest, node.state))
             view.is_coarse = False
             looks = _with(looks, depth - 1, depth)
-        return _Seen(calls, view.digest, since, looks, before.made, self._is_inside, tail)
+        return Seen(calls, view.digest, since, looks, before.made, self._is_inside, tail)
 
     def _see_what_was_made(self, depth: int) -> None:
         """Objects that are shared since the last step: the thread that made them may still refer to them."""
         if not depth:
             return
         thread = self._path[depth - 1].chosen
-        if thread >= len(self._seen) or self._seen[thread].digest in (_ENDED, FRESH):
+        if thread >= len(self._seen) or self._seen[thread].digest in (ENDED, FRESH):
             return
         ids, objects = self._looks[depth]
         before = self._looks[depth - 1][0]
@@ -390,47 +334,18 @@ class StateHashing(Strategy):
 
     def _extra(self) -> tuple[object, ...]:
         """Which objects are which; comes right after :meth:`_look`."""
-        canonical, depth = self._canonical, self._depth - 1
-        numbers = canonical.numbers
-        canonical.objects = canonical.objects.copy()
-        canonical.tokens = tokens = []
-        ids = self._looks[depth][0]
+        canonical, current = self._canonical, self._looks[self._depth - 1][0]
+        known: list[tuple[tuple[int, ...], list[object]]] = []
         for view, seen in zip(self._views, self._seen, strict=True):
-            for known, objects in ((tuple(view.numbers), view.objects), *map(self._looks.__getitem__, seen.looks)):
-                if known != ids:
-                    found = tuple(map(numbers.get, known))
-                    tokens.append(found)
-                    if None in found:
-                        canonical.read(objects)
-        self._add_arguments(tokens)
-        self._add_tails(tokens)
-        return tuple(tokens)
-
-    def _add_arguments(self, tokens: list[object]) -> None:
-        """What was passed or returned is cleared at the end: if it is shared, it counts which one it is."""
-        numbers = self._canonical.numbers
-        for log in self._logs:
-            for call in log.calls:
-                for argument in call[2]:
-                    if type(argument) in (list, dict):
-                        tokens.append(numbers.get(id(argument)))
-            for _, result, _ in log.records:
-                if type(result) in (list, dict, set) and id(result) in numbers:
-                    self._note("a call returned what it keeps")
-
-    def _add_tails(self, tokens: list[object]) -> None:
-        numbers = self._canonical.numbers
+            known += ((tuple(view.numbers), view.objects), *map(self._looks.__getitem__, seen.looks))
+        tokens = which_they_are(canonical, current, known)
+        tokens += (canonical.numbers.get(id(argument)) for argument in passed_containers(self._logs))
         for thread, seen in enumerate(self._seen):
             if seen.tail:
-                found = set()
-                for by, kind, obj, slot in reversed(self._trace):
-                    if by == thread:
-                        if kind > WRITE:
-                            break
-                        if id(obj) in numbers or self._namespaces.name_of(obj) is not None:
-                            is_whole = location(obj, slot) == id(obj)
-                            found.add((numbers.get(id(obj), id(obj)), None if is_whole else slot, kind))
-                tokens.append((thread, frozenset(found)))
+                tokens.append((thread, open_tail(canonical, self._namespaces, self._trace, thread)))
+        if keeps_a_result(canonical, self._logs):
+            self._note("a call returned what it keeps")
+        return tuple(tokens)
 
     # What spoils a proof.
 
@@ -452,27 +367,6 @@ class StateHashing(Strategy):
     @property
     def _is_proof(self) -> bool:
         return self.race is None and self.opaque is None
-
-
-def _watch_waits(subject: Subject) -> None:
-    """Let the private copy of ``Condition.wait_for`` tell of its beginning and its end."""
-    scheduler = subject.sandbox.scheduler
-    condition = subject.sandbox.world_module("threading").Condition
-    wait_for = condition.wait_for
-    if hasattr(wait_for, "__wrapped__"):
-        return
-
-    @functools.wraps(wait_for)
-    def watched(self: Any, predicate: Any, timeout: float | None = None) -> Any:
-        view = scheduler.trace.view() if isinstance(scheduler.trace, _WatchedTrace) and timeout is None else None
-        if view is None:
-            return wait_for(self, predicate, timeout)
-        view.start_waiting(self, predicate)
-        result = wait_for(self, predicate, timeout)
-        view.stop_waiting(result)
-        return result
-
-    condition.wait_for = watched
 
 
 def _with(looks: tuple[int, ...], *more: int) -> tuple[int, ...]:
