@@ -12,15 +12,9 @@ from __future__ import annotations
 
 import array
 import collections
-import datetime
-import decimal
-import enum
 import functools
 import gc
-import logging
-import re
 import types
-import typing
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import CellType, FunctionType, MethodType
@@ -28,60 +22,13 @@ from typing import Any, Final
 
 from kcache_model.objects import Thing
 
+from .readable import BASES, CONSTANTS, READ_BASE, THREAD_BOOKKEEPING, VALUES, VIEWS, is_readable, is_thread
 from .virtual.locks import VirtualLock, VirtualRLock
 from .virtual.threads import ThreadHandle
 
 _AGAIN: Final = object()
 _CONSTANT_MARK: Final = object()
 _EMPTY: Final = object()
-
-_VALUES: tuple[type, ...] = (
-    bool,
-    bytes,
-    complex,
-    range,
-    datetime.date,
-    datetime.datetime,
-    datetime.time,
-    datetime.timedelta,
-)
-_VALUES += (decimal.Decimal, datetime.timezone)
-_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
-_DESCRIPTORS: tuple[type, ...] = (
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-)
-_DESCRIPTORS += (types.MemberDescriptorType, types.GetSetDescriptorType)
-CONSTANTS: tuple[type, ...] = (
-    type,
-    types.ModuleType,
-    types.CodeType,
-    types.GenericAlias,
-    types.UnionType,
-    logging.Logger,
-)
-CONSTANTS += (enum.Enum, re.Pattern, types.EllipsisType, types.NotImplementedType, *_DESCRIPTORS)
-"""What counts by its identity: it lives as long as the modules do, and what it holds is nobody's business."""
-
-_BASES: tuple[type, ...] = (
-    object,
-    dict,
-    list,
-    set,
-    frozenset,
-    tuple,
-    str,
-    int,
-    float,
-    bytes,
-    bytearray,
-    BaseException,
-    deque,
-)
-_BASES += (collections.OrderedDict, collections.defaultdict)
-_NO_STATE_OF_ITS_OWN = (typing.Generic, typing.Protocol)
-_THREAD_BOOKKEEPING = frozenset({"_stderr", "_invoke_excepthook", "_native_id"})
 
 Reader = Callable[[Any], None]
 
@@ -115,8 +62,8 @@ class CanonicalState:
             types.BuiltinMethodType: self._builtin_method,
             types.MethodWrapperType: self._builtin_method,
             functools.partial: self._partial,
-            **dict.fromkeys(_VALUES, self._value),
-            **dict.fromkeys(_VIEWS, self._view),
+            **dict.fromkeys(VALUES, self._value),
+            **dict.fromkeys(VIEWS, self._view),
         }
         self.start()
 
@@ -178,7 +125,7 @@ class CanonicalState:
             return self._lock
         if issubclass(kind, CONSTANTS) or kind.__module__ == "typing":
             return self._constant
-        if not _is_readable(kind):
+        if not is_readable(kind):
             return self._opaque
         return self._reader_of_instances(kind)
 
@@ -282,17 +229,17 @@ class CanonicalState:
 
     def _reader_of_instances(self, kind: type) -> Reader:
         """The reader for a class defined in Python: its attributes, and what it inherits from a built-in."""
-        base = next(base for base in kind.__mro__ if base in _BASES)
-        inherited = _READ_BASE.get(base)
+        base = next(base for base in kind.__mro__ if base in BASES)
+        inherited = READ_BASE.get(base)
         slots = [
             found
             for owner in kind.__mro__
-            if owner not in _BASES
+            if owner not in BASES
             for found in vars(owner).values()
             if isinstance(found, types.MemberDescriptorType)
         ]
         has_dict = kind.__dictoffset__ != 0
-        skipped = _THREAD_BOOKKEEPING if _is_thread(kind) else frozenset()
+        skipped = THREAD_BOOKKEEPING if is_thread(kind) else frozenset()
 
         def read(item: Any) -> None:
             self._number(item)
@@ -312,49 +259,3 @@ class CanonicalState:
                     self.tokens.append(_EMPTY)
 
         return read
-
-
-_READ_BASE: dict[type, Callable[[Any], Iterable[object]]] = {
-    dict: lambda item: (list(dict.keys(item)), list(dict.values(item))),
-    collections.OrderedDict: lambda item: (list(dict.keys(item)), list(dict.values(item))),
-    collections.defaultdict: lambda item: (list(dict.keys(item)), list(dict.values(item)), item.default_factory),
-    list: lambda item: (list(list.__iter__(item)),),
-    set: lambda item: (list(set.__iter__(item)),),
-    frozenset: lambda item: (list(frozenset.__iter__(item)),),
-    tuple: lambda item: (tuple(tuple.__iter__(item)),),
-    deque: lambda item: (list(deque.__iter__(item)), item.maxlen),
-    str: lambda item: (str.__str__(item),),
-    int: lambda item: (int.__int__(item),),
-    float: lambda item: (float.__float__(item),),
-    bytes: lambda item: (bytes.__getitem__(item, slice(None)),),
-    bytearray: lambda item: (bytes(item),),
-    BaseException: lambda item: (item.args, item.__cause__, item.__context__),
-}
-
-
-def _is_thread(kind: type) -> bool:
-    return any(base.__name__ == "Thread" and base.__module__ == "threading" for base in kind.__mro__)
-
-
-def _is_readable(kind: type) -> bool:
-    """Whether all state of such objects is in attributes, or in a built-in that is known.
-
-    A class in C has room for more than its slots; a class that is told when its objects die, or that has attributes of
-    its own for each thread, depends on more than what can be reached.
-    """
-    for owner in kind.__mro__:
-        if owner in _BASES:
-            return True
-        if "__del__" in vars(owner) or owner.__qualname__ == "make_local.<locals>.local":
-            return False
-        if owner in _NO_STATE_OF_ITS_OWN or owner.__module__ == "abc":
-            continue
-        if issubclass(owner, BaseException) and owner.__module__ == "builtins":
-            continue
-        names = vars(owner)
-        slots = sum(isinstance(found, types.MemberDescriptorType) for found in names.values())
-        room = 8 * (slots + ("__dict__" in names) + ("__weakref__" in names))
-        parent = owner.__base__
-        if parent is None or owner.__basicsize__ > parent.__basicsize__ + room or "__module__" not in names:
-            return False
-    return False

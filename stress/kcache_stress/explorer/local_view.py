@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from kcache_model.objects import Thing
 
-from .canonical_state import CONSTANTS, CanonicalState
+from .canonical_state import CanonicalState
 from .events import QUERY, WRITE
 from .instrument.hooks import HOOK_MARK, Cell
 from .instrument.tables import CONTAINERS, ITERATORS
+from .readable import CONSTANTS
 from .virtual.scheduler import Scheduler
 
 _PLAIN: Final = (bool, int, float, complex, bytes, range)

@@ -1,11 +1,12 @@
 """Data races, seen at the state where they can happen.
 
-Between two of its synchronisation events a thread accesses what it likes; a search that switches threads at these events
-only is complete if no two such stretches could overlap and conflict. The last stretch of a thread is open until its next
-synchronisation event: whatever another thread does meanwhile is unordered with it. In a program that has a race, some
-execution comes to a state where one thread's open stretch conflicts with the step that another one takes next: of the
-first two accesses that race, leave out all that happens before neither, and no synchronisation of the first thread is
-left after its access.
+Between two of its synchronisation events a thread accesses what it likes; a search that switches threads at these
+events only is complete if no two such stretches could overlap and conflict. The last stretch of a thread is open until
+its next synchronisation event: whatever another thread does meanwhile is unordered with it.
+
+In a program that has a race, some execution comes to a state where one thread's open stretch conflicts with the step
+that another one takes next: of the first two accesses that race, leave out all that happens before neither; then no
+synchronisation of the first thread is left after its access.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Seen:
         digest: number of the sequence of all that it has found.
         since: how long the trace was when its current call began.
         looks: at which choices the whole state may have decided what it found.
-        made: objects that it has made and shared: at which choice they were there first, and their numbers in that state.
+        made: objects that it has made and shared: the choice at which they were there first, their numbers there.
         is_inside: whether its current call has synchronised.
         tail: whether it has accessed something since the end of a call.
     """

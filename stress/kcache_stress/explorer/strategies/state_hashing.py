@@ -1,18 +1,17 @@
 """Exhaustive search that cuts an execution short at a state that was visited before.
 
-A depth-first search by re-execution over the choices at synchronisation points. It is a proof only for programs that are
-free of data races, so it looks for races too (:mod:`..open_accesses`); and only if all state can be read.
+A depth-first search by re-execution over the choices at synchronisation points. It is a proof only for programs that
+are free of data races, so it looks for races too (:mod:`..open_accesses`); and only if all state can be read.
 
 Two visits are the same if the target, the judge and the race detector cannot tell them apart from here on:
 
 * The shared state (:mod:`..canonical_state`), the virtual time, and what the judge makes of the calls so far
   (:mod:`..judgement.ledger`), which takes the place of their results.
-* For each thread: whether it has ended, else in which call it is, and all that it has seen since that call began. Between
-  two synchronisation points a thread runs alone, and its local variables are a function of its arguments and of the
-  states in which its steps found the world. Steps that access nothing see nothing.
-* Which objects of the states that it has seen are which objects now. Local variables may refer to any of them, also to
-  those that are in the shared state no more: a set that was removed and put back is another set for who holds the old one.
-* What it has accessed since its last synchronisation, where what it has seen does not say so: after the end of a call.
+* For each thread: whether it has ended, else in which call it is, and all that it has found since that call began
+  (:mod:`..local_view`): its local variables are a function of that.
+* Which of the objects that it has come to know are which objects now (:mod:`..identities`). Local variables may refer
+  to any of them: a set that was removed and put back is another set for who holds the old one.
+* What it has accessed since its last synchronisation, where that is not part of its current call.
 """
 
 from __future__ import annotations
