@@ -74,8 +74,8 @@ class OpenAccesses:
         for other, stretch in self.stretches.items():
             if other == thread or not stretch:
                 continue
-            for where in own.keys() & stretch.keys():
-                if own[where] or stretch[where]:
+            for where in own:  # in the order of the accesses
+                if where in stretch and (own[where] or stretch[where]):
                     first = _find(trace, other, where, stretch[where])
                     second = _find(trace, thread, where, own[where])
                     return Clash((other, thread), (first, second))
