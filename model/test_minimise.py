@@ -45,7 +45,19 @@ def test_drops_threads_that_do_nothing() -> None:
     def fails(candidate: Program) -> bool:
         return any(operation.name is OperationName.RESYNC for operation in candidate.operations())
 
-    assert minimise(program, fails).threads == ((op.resync(),),)
+    assert minimise(program, fails) == Program((), (op.resync(),), ())
+
+
+def test_what_needs_no_other_thread_happens_before_the_threads_start() -> None:
+    program = Program((), (), ((op.list_keys(), op.resync(), op.list_objects()), (op.list_keys(),)))
+
+    def fails(candidate: Program) -> bool:
+        names = [operation.name for operation in candidate.operations()]
+        return not candidate.is_sequential and names.count(OperationName.RESYNC) == 1
+
+    smaller = minimise(program, fails)
+    assert smaller.prefix == (op.resync(),)
+    assert [len(thread) for thread in smaller.threads] == [1, 1]
 
 
 def test_stops_at_its_budget_with_what_it_has() -> None:
