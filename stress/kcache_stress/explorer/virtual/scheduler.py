@@ -11,7 +11,6 @@ work. If it has to wait, the target's own threads run until it need not.
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Container, Sequence
 from typing import Final, Protocol
 
@@ -22,7 +21,8 @@ from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Pe
 HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 8
 
-FOREVER: Final = sys.maxsize
+FOREVER: Final = 50_000
+"""More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
 _ABORTED_EVENTS = 200
 """How many events an aborted thread may still do, to clean up, before it is aborted again."""
 _SWALLOWED_ABORTS = 20
@@ -171,7 +171,11 @@ class Scheduler:
     def note(self, obj: object, slot: object, kind: int) -> None:
         """As :meth:`access`, where accesses are no occasion to switch: it belongs to the running step."""
         if self.live:
-            self.trace.append((self.current, kind, obj, slot))
+            trace = self.trace
+            trace.append((self.current, kind, obj, slot))
+            if len(trace) > FOREVER:
+                self.left = 0
+                self.pause()
 
     def pause(self) -> None:
         """An occasion to switch without an access of its own: a new step begins."""
@@ -324,12 +328,12 @@ class Scheduler:
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
         self.live = False
-        self.trace = []  # what threads do while they are unwound is no part of the execution
+        trace, self.trace = self.trace, []  # what threads do while they are unwound is no part of the execution
         left_over = [thread for thread in self.threads.values() if not thread.finished]
         if left_over:
             self._abort(left_over)
         self.threads.clear()
-        _restore_locks(self.trace)
+        _restore_locks(trace)
         self.trace = self.make_trace()
         self.failures = []
         self.preemptions = 0
