@@ -14,7 +14,8 @@ from kcache_model.program import Program
 
 from ..workload import final_reads
 from .calls import Call, Calls
-from .events import Trace
+from .events import WRITE, Trace
+from .instrument.hooks import HOOK_MARK
 from .strategies.interface import Ending, Strategy
 from .subject import Subject
 from .virtual.scheduler import Aborted, SetupDeadlockError
@@ -138,10 +139,16 @@ class Runner:
         return tuple(outcomes)
 
     def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
+        scheduler = self.subject.sandbox.scheduler
+        access = scheduler.access if scheduler.steps_are_events else scheduler.step
+
         def work() -> None:
             for call in log.calls:
                 begun = len(trace)
                 try:
+                    if HOOK_MARK not in getattr(call[1], "__globals__", ()):
+                        # Nothing in it will report: it is one step, on the object whose method it is.
+                        access(getattr(call[1], "__self__", call[1]), None, WRITE)
                     result = call[1](*call[2])
                 except Aborted:
                     raise

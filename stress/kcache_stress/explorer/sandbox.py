@@ -16,7 +16,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,6 +38,8 @@ _UNCONTROLLED = {
     "greenlet": "it has threads of its own",
     "ctypes": "it reaches memory that cannot be watched",
 }
+_STORES = frozenset({"Cache", "ThreadSafeMap", "new_indexer", "new_store", "new_thread_safe_store"})
+_STORE_MODULES = frozenset({"kcache.store", "kcache.thread_safe_store"})
 _MOST_ATTEMPTS = 20
 
 
@@ -87,7 +89,7 @@ class Sandbox:
         self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
         self.sources: dict[str, bytes] = {}
         self.opaque: list[str] = []
-        self._is_active = False
+        self._is_active = self._grown = False
         self._facts = Facts()
         self._start_over()
 
@@ -102,8 +104,9 @@ class Sandbox:
             known = self._facts
             with self.active():
                 loaded = self._load_file(module) if isinstance(module, Path) else importlib.import_module(module)
-            if self._facts == known:
+            if self._facts == known and not self._grown:
                 return loaded
+            self._grown = False
             # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
             self._start_over()
         raise CannotExploreError("its modules never read the same twice")
@@ -149,6 +152,9 @@ class Sandbox:
         """The code of a module, instrumented."""
         tree = ast.parse(source, path)
         _refuse_uncontrolled(tree, path)
+        if _builds_on_the_reference(tree) and "kcache" not in self.roots.packages:
+            self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
+            self._grown = True
         self.sources[path] = source
         self._facts = self._facts.merge(collect_facts(tree))
         return compile(rewrite(tree, self._facts, pauses=self.granularity is Granularity.GIL), path, "exec")
@@ -281,6 +287,17 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         self._sandbox.prepare(module)
         exec(self.get_code(module.__name__), module.__dict__)
+
+
+def _builds_on_the_reference(tree: ast.Module) -> bool:
+    """Whether a module uses the reference's stores: then they are part of the implementation."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "kcache" and not node.level:
+            if any(alias.name in _STORES for alias in node.names) or node.module in _STORE_MODULES:
+                return True
+        elif isinstance(node, ast.Attribute) and node.attr in _STORES:
+            return True
+    return False
 
 
 @functools.cache

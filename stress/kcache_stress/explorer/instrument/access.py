@@ -6,6 +6,7 @@ from functools import cached_property
 from gc import get_referents
 from typing import Any, Final
 
+from .foreign import foreign_methods
 from .beneath import METHOD_TYPES, beneath
 from .tables import (
     CONTAINERS,
@@ -44,6 +45,8 @@ class Accesses:
     def learn(self, kind: type) -> Methods:
         """Find out, once per type, what its methods do to it."""
         methods = methods_of(kind)
+        if methods is None:
+            methods = foreign_methods(kind)
         if methods is None:
             methods = _NO_METHODS
             loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind is frozenset

@@ -137,7 +137,9 @@ class Calls(Expressions):
         if name in {"__setattr__", "__delattr__"} and arguments:
             return self._store_by_name(node, function, arguments)
         if name not in METHOD_NAMES and not stored and not watched:
-            return self._again(node, self.expression(function), arguments)
+            if self.attribute_report(function.attr) is not None:
+                return self._again(node, self.expression(function), arguments)
+            return self._perhaps_foreign(node, function, arguments)
         atoms = all(isinstance(argument, ast.Name | ast.Constant) for argument in arguments)
         known_name = name in METHOD_NAMES or not stored
         if not (atoms and known_name) or self.attribute_report(function.attr) is not None:
@@ -179,6 +181,16 @@ class Calls(Expressions):
         if name in METHOD_NAMES:
             return [0, *(number + 1 for number in watched)] if len(watched) < 2 else None
         return [number + 1 for number in watched]
+
+    def _perhaps_foreign(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
+        """Rewrite a call of a method that only matters if its object is a foreign one."""
+        guarded = self.context.guard(
+            [self.expression(function.value), *arguments],
+            lambda of: build.call(METHOD, of[0], ast.Constant(self.mangled(function.attr))),
+            lambda of: self._again(node, attribute(of[0], function), of[1:]),
+            [0],
+        )
+        return build.place(guarded, node)
 
     def _is_own_method(self, function: ast.Attribute) -> bool:
         """Say whether a method of the class that is being rewritten is called on its receiver."""

@@ -132,8 +132,13 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
                 hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
         elif kind is bound:
             namespace = getattr(callee, "__globals__", None)
+            owner = callee.__self__
             if namespace is None:
-                call(callee.__func__, callee.__self__, *arguments)
+                call(callee.__func__, owner, *arguments)
+            elif HOOK_MARK not in namespace and callee.__name__ in (known(type(owner)) or learn(type(owner))):
+                report(owner, None, WRITE)
+                if arguments:
+                    hand_over(arguments, _FOREIGN)
             elif HOOK_MARK not in namespace and arguments:
                 hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
         elif kind is built_in or kind is wrapper:

@@ -182,6 +182,11 @@ class Scheduler:
         if self.live:
             self.point(PAUSE, None, None)
 
+    def step(self, obj: object, slot: object, kind: int) -> None:
+        """As :meth:`note`, for an access that is a step of its own."""
+        self.pause()
+        self.note(obj, slot, kind)
+
     def point(self, kind: int, obj: object, waits_for: Waitable | None) -> None:
         """The running thread is about to do something else to ``obj``, as soon as ``waits_for`` is free."""
         left = self.left = self.left - 1
@@ -290,7 +295,11 @@ class Scheduler:
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
-        return all(self.threads[number].finished for number in range(self.program_threads))
+        threads = self.threads
+        for number in range(self.program_threads):  # noqa: SIM110 (this is asked at every choice)
+            if not threads[number].finished:
+                return False
+        return True
 
     # What the harness calls.
 
