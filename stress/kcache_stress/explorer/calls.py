@@ -27,7 +27,10 @@ class Calls:
         self.operations = operations
         self._things = things
         self._arguments: list[tuple[object, ...] | None] = [None] * len(operations)
-        self._outcomes: dict[object, Outcome] = {}
+        tables: dict[OperationName, dict[object, Outcome]] = {}
+        self._outcomes = [tables.setdefault(operation.name, {}) for operation in operations]
+        self._names = [operation.name.value for operation in operations]
+        self._takes_container = [operation.name in _TAKES_CONTAINERS for operation in operations]
         self._known: dict[int, Thing] = {}
 
     def prepare(self, driver: Driver) -> list[Call]:
@@ -44,7 +47,7 @@ class Calls:
                     self._known.update((id(thing), thing) for thing in self._things.values())
             else:
                 try:
-                    calls.append((position, getattr(indexer, operation.name.value), arguments))
+                    calls.append((position, getattr(indexer, self._names[position]), arguments))
                 except Exception:
                     calls.append((position, driver.prepare(operation).function, arguments))
         return calls
@@ -54,37 +57,35 @@ class Calls:
         if error is not None:
             return driver.outcome_of_error(error)
         position, function, arguments = call
-        operation = self.operations[position]
-        signature = self._signature(result)
-        found = None if signature is None else self._outcomes.get((operation.name, signature))
+        outcomes, signature = self._outcomes[position], self._signature(result)
+        found = None if signature is None else outcomes.get(signature)
         if found is not None:
             if type(result) is list:
                 result.clear()
-            if operation.name in _TAKES_CONTAINERS:
+            if self._takes_container[position]:
                 spoil(arguments[0])
             return found
-        found = driver.outcome(Prepared(operation, function, arguments), result)
+        found = driver.outcome(Prepared(self.operations[position], function, arguments), result)
         if signature is not None:
-            self._outcomes[operation.name, signature] = found
+            outcomes[signature] = found
         return found
 
     def outcome_so_far(self, driver: Driver, call: Call, result: object, error: BaseException | None) -> Outcome:
         """As :meth:`outcome`, for a look at an execution that is not over: nothing is cleared."""
         if error is not None:
             return driver.outcome_of_error(error)
-        name = self.operations[call[0]].name
-        signature = self._signature(result)
-        found = None if signature is None else self._outcomes.get((name, signature))
+        outcomes, signature = self._outcomes[call[0]], self._signature(result)
+        found = None if signature is None else outcomes.get(signature)
         if found is None:
-            found = driver.outcome_so_far(name, result)
+            found = driver.outcome_so_far(self.operations[call[0]].name, result)
             if signature is not None:
-                self._outcomes[name, signature] = found
+                outcomes[signature] = found
         return found
 
     def _signature(self, result: object) -> object:
         """What tells results apart; ``None`` if it takes a closer look."""
         if result is None:
-            return ()
+            return 0  # not what an empty list gives
         kind = type(result)
         if kind is str:
             return result

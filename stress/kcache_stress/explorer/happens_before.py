@@ -173,17 +173,10 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
 
 def _shared_objects(trace: Trace) -> set[int]:
     """The objects that two threads accessed, one of them writing."""
+    written = {id(obj) for _, kind, obj, _ in trace if kind == WRITE}
+    users = {(id(obj), thread) for thread, kind, obj, _ in trace if kind <= WRITE}
     first: dict[int, int] = {}
-    several: set[int] = set()
-    written: set[int] = set()
-    for thread, kind, obj, _ in trace:
-        if kind <= WRITE:
-            found = id(obj)
-            if first.setdefault(found, thread) != thread:
-                several.add(found)
-            if kind:
-                written.add(found)
-    return several & written
+    return {found for found, thread in users if found in written and first.setdefault(found, thread) != thread}
 
 
 def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:

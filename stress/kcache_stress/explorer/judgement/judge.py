@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kcache_model.finding import FindingKind
 from kcache_model.indexer_model import IndexerModel, State
@@ -33,6 +34,9 @@ class Problem:
     kind: FindingKind
     summary: str
     order: tuple[Mark, ...] = ()
+
+
+_UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
 
 class ProgramJudge:
@@ -80,9 +84,10 @@ class ProgramJudge:
         outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
         shape: object = marks_in_order(execution) if order is None else marks_by_need(execution, order)
         observed = (shape, outcomes, execution.final, execution.prefix)
-        if observed not in self._verdicts:
-            self._verdicts[observed] = self._judge(execution, outcomes, shape)
-        return self._verdicts[observed]
+        verdict = self._verdicts.get(observed, _UNJUDGED)
+        if verdict is _UNJUDGED:
+            verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape)
+        return verdict
 
     def _judge(self, execution: Execution, outcomes: tuple[Outcome, ...], shape: object) -> Problem | None:
         if not all(map(self._agrees, execution.prefix, self._prefix)):

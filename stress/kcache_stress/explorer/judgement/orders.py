@@ -8,7 +8,7 @@ such event: later beginnings and earlier ends put more calls in a definite order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -126,14 +126,19 @@ def linear_extensions(
 
 
 def own_events(
-    execution: Execution, thread: int, span: tuple[int, int], visible: Sequence[int] | None = None
+    execution: Execution, thread: int, span: tuple[int, int], visible: bytearray | None = None
 ) -> tuple[int, int]:
     """First and last event of the thread within the span, of those that are visible; (-1, -1) if there are none."""
     trace = execution.trace
-    first = last = -1
-    for position in range(*span):
-        if trace[position][0] == thread and (visible is None or visible[position]):
-            if first < 0:
-                first = position
-            last = position
+    begin, end = span
+    if visible is None:
+        visible = bytearray(b"\1") * end
+    first = visible.find(1, begin, end)
+    while first >= 0 and trace[first][0] != thread:
+        first = visible.find(1, first + 1, end)
+    if first < 0:
+        return -1, -1
+    last = visible.rfind(1, first, end)
+    while trace[last][0] != thread:
+        last = visible.rfind(1, first, last)
     return first, last
