@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from kcache_model.finding import FindingKind
 
+from .events import KIND_NAMES
 from .execution import Execution, Runner
 from .granularity import Granularity
 from .judgement.judge import Problem, ProgramJudge
@@ -53,8 +54,13 @@ class Counterexample:
     is_minimal: bool = False
 
 
-def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) -> Counterexample | Problem:
-    """The smallest counterexample that the budget allows; a problem of kind NONDETERMINISM if it cannot be repeated."""
+def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) -> Counterexample | Problem | None:
+    """The smallest counterexample that the budget allows.
+
+    A problem of kind NONDETERMINISM if the same schedule does not do the same each time. ``None`` if it does, without
+    a problem: then the calls depend on each other in code that is not instrumented, and the order of the calls in which
+    the problem was seen is one that cannot be. Nobody is accused of that.
+    """
     execution, problem = result.execution, result.problem
     assert execution is not None
     assert problem is not None
@@ -66,7 +72,7 @@ def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) ->
         schedule = as_runs(realising_threads(execution, result.order, problem.order))
     found = _repeated(runner, judge, schedule)
     if found is None:
-        return _differs(runner, schedule, problem)
+        return _differs(runner, schedule)
     smaller = _bounded(runner, judge, found)
     return smaller or _greedy(runner, judge, found)
 
@@ -134,24 +140,25 @@ def _joined(schedule: Schedule, position: int) -> Schedule:
     return as_runs(steps)
 
 
-def _differs(runner: Runner, schedule: Schedule, problem: Problem) -> Problem:
-    """What is different between two runs of one schedule."""
+def _differs(runner: Runner, schedule: Schedule) -> Problem | None:
+    """What is different between two runs of one schedule; ``None`` if nothing is."""
     first, second = (_story(runner.run(Replay(schedule))) for _ in range(2))
     for position, (one, other) in enumerate(zip(first, second, strict=False)):
         if one != other:
             what = f"step {position + 1} was {one} in one run and {other} in another"
             break
     else:
-        what = f"one run had {len(first)} steps and another {len(second)}"
         if len(first) == len(second):
-            what = f"it showed a problem once ({problem.summary}), but not again"
+            return None
+        what = f"one run had {len(first)} steps and another {len(second)}"
     return Problem(
         FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}; it cannot be explored"
     )
 
 
 def _story(execution: Execution) -> list[str]:
-    return [
-        f"a {kind} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
+    steps = [
+        f"a {KIND_NAMES[kind]} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
         for thread, kind, obj, slot in execution.trace
     ]
+    return [*steps, *(f"{outcome}" for outcomes in execution.outcomes for outcome in outcomes)]

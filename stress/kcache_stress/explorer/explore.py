@@ -133,8 +133,7 @@ class _Exploration:
                 return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
             if result.problem is None:
                 return Explored(result.coverage, result.executions)
-            self._on_finding(_plain(program, result.problem))
-            return Explored(result.coverage, result.executions, self._finding(program, result))
+            return Explored(Coverage.BUDGET_SPENT, result.executions, self._finding(program, result))
         finally:
             self._watch.rest()
 
@@ -152,20 +151,22 @@ class _Exploration:
                 break
         return replace(result, executions=executions)
 
-    def _finding(self, program: Program, result: SearchResult) -> Finding:
+    def _finding(self, program: Program, result: SearchResult) -> Finding | None:
         found = self._confirmed(program, result)
-        if isinstance(found, Counterexample):
-            smaller = self._smaller(program, found.problem.kind)
-            if smaller != program:
-                again = self._search(smaller, self._quick())
-                better = self._confirmed(smaller, again) if again.problem is not None else found
-                if isinstance(better, Counterexample) and better is not found:
-                    program, found = smaller, better
+        if found is None:
+            return None
+        self._on_finding(_plain(program, found if isinstance(found, Problem) else found.problem))
         if not isinstance(found, Counterexample):
             return _plain(program, found)
+        smaller = self._smaller(program, found.problem.kind)
+        if smaller != program:
+            again = self._search(smaller, self._quick())
+            better = self._confirmed(smaller, again) if again.problem is not None else None
+            if isinstance(better, Counterexample):
+                program, found = smaller, better
         return self._explained(program, found)
 
-    def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem:
+    def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem | None:
         runner = Runner(self._subject, program)
         judge = ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
         try:

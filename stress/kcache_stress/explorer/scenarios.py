@@ -135,6 +135,8 @@ def explore_scenario(
         smallest = Problem(FindingKind.NONDETERMINISM, str(error))
     finally:
         runner.clean_up()
+    if smallest is None:
+        return replace(result, coverage=Coverage.BUDGET_SPENT)
     if isinstance(smallest, Problem):
         return replace(result, problem=smallest)
     return replace(result, problem=smallest.problem, schedule=smallest.schedule, preemptions=smallest.preemptions)

@@ -22,7 +22,7 @@ _NOTHING = "nothing"
 
 
 def interleaving_text(narration: Narration, problem: Problem | None = None) -> str:
-    """The whole story, up to 96 columns wide, for an indentation of four; what cannot be explained is marked with ``*``."""
+    """The whole story, up to 96 columns wide; what cannot be explained is marked with ``*``."""
     return "\n".join(line.rstrip() for line in _Lanes(narration, problem).lines()) + "\n"
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from gc import get_referents
 from typing import Any, Final
 
-from .foreign import foreign_methods
 from .beneath import METHOD_TYPES, beneath
+from .foreign import foreign_methods
 from .tables import (
     CONTAINERS,
     DEFAULTS,

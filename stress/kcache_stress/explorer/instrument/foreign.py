@@ -14,23 +14,24 @@ _STATEFUL_LIBRARY: Final = frozenset({"collections", "weakref", "_weakrefset", "
 _HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance"})
 
 
-def foreign_methods(kind: type) -> Mapping[str, int] | None:
-    """The methods of a class that are not instrumented, each of which writes; ``None`` if there are none that matter."""
+def foreign_methods(kind: type) -> dict[str, int] | None:
+    """The methods of a class that are not instrumented; each writes. ``None`` if there are none that matter."""
     if issubclass(kind, (BaseException, type)):
         return None
     seen: set[str] = set()
     found: dict[str, int] = {}
     for base in kind.__mro__[:-1]:
         for name, value in vars(base).items():
-            if name not in seen and isinstance(value, types.FunctionType):
-                if HOOK_MARK not in value.__globals__ and _matters(str(value.__globals__.get("__name__", ""))):
-                    found[name] = WRITE
+            if name not in seen and isinstance(value, types.FunctionType) and _matters(value.__globals__):
+                found[name] = WRITE
             seen.add(name)
     return found or None
 
 
-def _matters(module: str) -> bool:
-    top = module.partition(".")[0]
+def _matters(namespace: Mapping[str, object]) -> bool:
+    if HOOK_MARK in namespace:
+        return False
+    top = str(namespace.get("__name__", "")).partition(".")[0]
     if top in sys.stdlib_module_names:
         return top in _STATEFUL_LIBRARY
     return top not in _HARNESS

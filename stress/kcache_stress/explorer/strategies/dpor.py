@@ -38,8 +38,8 @@ class DivergedError(Exception):
 class Dpor(Strategy):
     """Source-DPOR with sleep sets.
 
-    Where threads cannot be switched before every event, what a paused thread will do next is not known, and there are no
-    sleep sets.
+    Where threads cannot be switched before every event, what a paused thread will do next is not known, and there are
+    no sleep sets.
 
     Attributes:
         redundant: how many executions sleep sets cut short.
@@ -253,8 +253,8 @@ def _initials_of_steps(
 ) -> list[int]:
     """As :func:`_initials`, for steps of several events; ``later`` is left out: it might do something else instead.
 
-    A step depends on another one if any of its events does, and so on through all steps: finer than that, the part would
-    do without half of a step.
+    A step depends on another one if any of its events does, and so on through all steps: finer than that, the part
+    would do without half of a step.
 
     Args:
         starts: the first event of each step.

@@ -20,7 +20,7 @@ class RandomWalk(Strategy):
         super().__init__()
         self._random = random.Random(seed).random
 
-    def choose(self, running: int) -> int:
+    def choose(self, running: int) -> int:  # noqa: ARG002 - whoever runs has no advantage
         """Anybody, for one event."""
         candidates = self.candidates()
         if not candidates:

@@ -86,13 +86,13 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         done.ident = ident_of(scheduler.start(work))
         return done.ident
 
-    def start_new_thread(function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> int:  # noqa: B006
+    def start_new_thread(function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> int:
         return spawn(lambda: function(*args, **kwargs), handle())
 
     def start_joinable_thread(
         function: Callable[[], object],
         handle: ThreadHandle | None = None,
-        daemon: bool = True,
+        daemon: bool = True,  # noqa: ARG001 - nothing outlives an execution
     ) -> ThreadHandle:
         done = handle_type() if handle is None else handle
         spawn(function, done)
@@ -135,15 +135,15 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
 
 def make_local(scheduler: Scheduler) -> type:
     """``_thread._local``: attributes of their own for each virtual thread."""
-    # Thread numbers are used again from one execution to the next; the dicts go with the thread objects.
-    dicts: weakref.WeakKeyDictionary[Any, dict[object, dict[str, Any]]] = weakref.WeakKeyDictionary()
 
     class local:  # noqa: N801 - as in the standard library
         def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+            if (args or kwargs) and cls.__init__ is object.__init__:
+                raise TypeError("Initialization arguments are not supported")
             made = object.__new__(cls)
-            dicts[made] = {}
-            object.__setattr__(made, "_kcache_arguments", (args, kwargs))
-            dicts[made][_thread_of(scheduler)] = {}
+            # Thread numbers are used again from one execution to the next; the dicts go with the thread objects.
+            dicts = weakref.WeakKeyDictionary({_thread_of(scheduler): dict[str, Any]()})
+            object.__setattr__(made, "_kcache_local", (dicts, args, kwargs))
             return made
 
         def __getattribute__(self, name: str) -> Any:
@@ -165,10 +165,10 @@ def make_local(scheduler: Scheduler) -> type:
 
     def _dict(of: Any) -> dict[str, Any]:
         thread = _thread_of(scheduler)
-        found = dicts[of].get(thread)
+        dicts, args, kwargs = object.__getattribute__(of, "_kcache_local")
+        found: dict[str, Any] | None = dicts.get(thread)
         if found is None:
-            found = dicts[of][thread] = {}
-            args, kwargs = object.__getattribute__(of, "_kcache_arguments")
+            found = dicts[thread] = {}
             type(of).__init__(of, *args, **kwargs)
         return found
 
