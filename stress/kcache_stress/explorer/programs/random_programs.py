@@ -94,13 +94,16 @@ class _Author:
         self.late = theme.needs is OperationName.ADD_INDEXERS
         writes, reads = self._kinds(theme.writes), self._kinds(theme.reads)
         prefix = self._prefix()
+        looks: _Thread = ()
         if prefix and reads and self.rng.random() < 0.25:
-            prefix += (self._pick(reads),)  # whoever keeps what was read has something to keep
-        fewest, most = self._shape.threads
-        count = fewest if self.rng.random() < 0.75 else self.rng.randint(fewest, most)
+            looks += (self._pick(reads),)  # whoever keeps what was read has something to keep
+        fewest, most_threads = self._shape.threads
+        count = fewest if self.rng.random() < 0.75 else self.rng.randint(fewest, most_threads)
         threads = tuple(theme.thread(self, number, writes or reads, reads or writes) for number in range(count))
         if theme.warms_up and self.shared is not None:
-            prefix += (self.shared,)
+            looks += (self.shared,)
+        most = self._shape.prefix
+        prefix = (*prefix[: max(0, most - len(looks))], *looks)[:most]
         return Program(self._indexes, prefix, threads, self._semantics)
 
     def key(self) -> str:
@@ -149,9 +152,19 @@ class _Author:
         self._versions += 1
         return str(self._versions)
 
-    def any_read(self) -> Operation:
-        """Some look at the store, of whatever kind."""
-        return self._pick(self._kinds(_READS))
+    def any_reads(self) -> _Kinds:
+        """Kinds of looks at the store, whatever the program's own ones are."""
+        return self._kinds(_READS)
+
+    def read_of(self, kinds: _Kinds) -> Operation | None:
+        """One of these, if it reads and does not write."""
+        read = self._pick(kinds) if kinds else None
+        return None if read is None or read.is_write else read
+
+    def filled(self, thread: _Thread) -> _Thread:
+        """As many operations as there must be, the last one over and over; and not too many."""
+        most = self.most_operations
+        return (*thread, *thread[-1:] * (self._shape.operations[0] - len(thread)))[-most:]
 
     def late_names(self) -> Sequence[str]:
         """The names of indices to add: mostly two, so that it can be seen half done."""
@@ -283,20 +296,21 @@ def _again(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thre
 def _own(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
     """Everybody reads the same; one has just written: shared answers must not be older than that."""
     if number == 0:
-        author.shared = author.rng.choice(reads).make(author)
-    read = author.shared
-    assert read is not None
+        author.shared = author.read_of(reads)
+    if author.shared is None:
+        return author.thread(writes)
     write = author.thread(writes)[:1] if number % 2 else ()
-    return (*write, read)[-author.most_operations :]
+    return author.filled((*write, author.shared))
 
 
 def _stale(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
     """What was read before the threads began is read again, after another look that may have shown something newer."""
     if number == 0:
         return author.thread(writes)
-    author.shared = author.rng.choice(reads).make(author)
-    other = author.any_read()
-    return (other, author.shared)[-author.most_operations :]
+    author.shared = author.read_of(reads)
+    if author.shared is None:
+        return author.thread(writes)
+    return author.filled((author.read_of(author.any_reads()) or author.shared, author.shared))
 
 
 def _late(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
@@ -326,5 +340,5 @@ _THEMES = (
     _Theme(8, _own),
     _Theme(8, _stale, warms_up=True),
     _Theme(11, _late, _LATE_WRITES, _LATE_READS, OperationName.ADD_INDEXERS),
-    _Theme(3, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
+    _Theme(9, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
 )
