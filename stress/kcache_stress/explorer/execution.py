@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kcache_model.driver import Driver
@@ -93,7 +95,9 @@ class Runner:
             strategy.watch(driver, self._threads, log)
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
-            scheduler.explore([self._work(part, trace) for part in log], strategy.choose, _TIMEOUTS)
+            works = [self._work(part, trace) for part in log]
+            with _no_collections():
+                scheduler.explore(works, strategy.choose, _TIMEOUTS)
             execution = Execution(
                 strategy.ending,
                 trace,
@@ -170,6 +174,18 @@ class _Log:
         self.calls = calls
         self.records: list[tuple[Call, object, BaseException | None]] = []
         self.spans: list[tuple[int, int]] = []
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """A collection in the midst of an execution may run finalizers of the target: events that no schedule knows of."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _broken(driver: Driver, subject: Subject) -> list[str]:

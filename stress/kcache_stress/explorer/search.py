@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,9 +76,6 @@ def search(
     began = time.monotonic()
     executions = events = 0
     is_cut = withheld = False
-    # A collection in the midst of an execution may run finalizers of the target: events that no schedule knows of.
-    collects = gc.isenabled()
-    gc.disable()
     try:
         while True:
             pulse()
@@ -112,8 +108,6 @@ def search(
         return SearchResult(coverage, executions, events, seconds=time.monotonic() - began)
     finally:
         runner.clean_up()
-        if collects:
-            gc.enable()
 
 
 def _livelock(runner: Runner, execution: Execution) -> Problem | None:
