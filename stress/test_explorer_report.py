@@ -16,12 +16,12 @@ from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.happenings import Happening, Narration
 from kcache_stress.explorer.judgement.judge import Problem, ProgramJudge
-from kcache_stress.explorer.naming import MISSING, Names, peek
-from kcache_stress.explorer.narration import narrate
 from kcache_stress.explorer.schedule import schedule_of
 from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.story.happenings import Happening, Narration
+from kcache_stress.explorer.story.naming import MISSING, Names, peek
+from kcache_stress.explorer.story.narration import narrate
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from kcache_stress.explorer.subject import load_subject
 from kcache_stress.report.interleaving import interleaving_text

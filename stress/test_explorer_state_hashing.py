@@ -13,12 +13,12 @@ import pytest
 from kcache_model import operations as op
 from kcache_model.items import Item, Semantics
 from kcache_model.program import Program
-from kcache_stress.explorer.canonical_state import CanonicalState
 from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import ProgramJudge
 from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
+from kcache_stress.explorer.state.canonical_state import CanonicalState
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive

@@ -17,9 +17,9 @@ from .execution import Runner
 from .granularity import Granularity
 from .history import explained
 from .judgement.judge import Problem, ProgramJudge
-from .narration import narrate
 from .replay_token import Token, encode_token
 from .search import SearchLimits, SearchResult, search
+from .story.narration import narrate
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive

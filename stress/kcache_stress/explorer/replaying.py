@@ -21,9 +21,9 @@ from .execution import Runner
 from .explore import PHASE, ExploreOptions, StrategyName, explore
 from .history import explained
 from .judgement.judge import ProgramJudge
-from .narration import narrate
 from .replay_token import Token, decode_token, encode_token
 from .sandbox import CannotExploreError
+from .story.narration import narrate
 from .strategies.interface import Coverage
 from .subject import load_subject
 

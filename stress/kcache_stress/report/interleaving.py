@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from kcache_model.render import printable
 
-from ..explorer.happenings import Happening, Narration, Switch, ToldCall, Waiting
 from ..explorer.judgement.judge import Problem
+from ..explorer.story.happenings import Happening, Narration, Switch, ToldCall, Waiting
 from .interleaving_rows import rows_to_show, stretches
 
 _WIDTH = 96

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..explorer.happenings import SYNCHRONISATION, Happening, Narration
+from ..explorer.story.happenings import SYNCHRONISATION, Happening, Narration
 
 _COMFORTABLE = 24
 _MOST_ROWS = 60

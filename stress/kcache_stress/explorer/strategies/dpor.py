@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent
 from ..happens_before import Clock, HappensBefore, happens_before
-from ..virtual.scheduler import FOREVER, Scheduler
+from ..virtual.scheduler import FOREVER, Scheduler, Timed
 from .interface import STOP, Ending, Step, Strategy
 
 
@@ -83,6 +83,8 @@ class Dpor(Strategy):
         scheduler = self.scheduler
         if self._segments:
             if scheduler.left > 0 and not scheduler.threads[running].finished:
+                if not isinstance(scheduler.threads[running].waits_for, Timed):
+                    raise DivergedError(f"thread {running + 1} has to wait where it did not before")
                 return running  # its wait timed out, as it did before
             return self._repeat()
         if self._asleep:

@@ -22,21 +22,21 @@ from dataclasses import replace
 from kcache_model.driver import Driver
 
 from ..calls import Calls
-from ..canonical_state import CanonicalState
 from ..events import PAUSE, WRITE, Event
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
-from ..identities import keeps_a_result, open_tail, passed_containers, which_they_are
 from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
-from ..local_view import FRESH, LocalView
-from ..namespaces import Namespaces, instrumented_modules
-from ..open_accesses import Clash, OpenAccesses
-from ..race import Race, name_of_location, place_of_access
-from ..seen import ENDED, Node, Seen
+from ..state.canonical_state import CanonicalState
+from ..state.identities import keeps_a_result, open_tail, passed_containers, which_they_are
+from ..state.local_view import FRESH, LocalView
+from ..state.namespaces import Namespaces, instrumented_modules
+from ..state.open_accesses import Clash, OpenAccesses
+from ..state.race import Race, name_of_location, place_of_access
+from ..state.seen import ENDED, Node, Seen
+from ..state.watched_trace import WatchedTrace, watch_waits
 from ..subject import Subject
 from ..virtual.scheduler import FOREVER, Scheduler
-from ..watched_trace import WatchedTrace, watch_waits
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
 _DIVERGED = "the same choices led elsewhere: it does not do the same each time"

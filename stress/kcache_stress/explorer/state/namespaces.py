@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
+from ..instrument.names import HOOK_MARK, PREFIX
+from ..sandbox import Sandbox
+from ..virtual.world import PRIVATE_MODULES
 from .canonical_state import CanonicalState
-from .instrument.names import HOOK_MARK, PREFIX
-from .sandbox import Sandbox
-from .virtual.world import PRIVATE_MODULES
 
 
 def instrumented_modules(sandbox: Sandbox) -> list[ModuleType]:

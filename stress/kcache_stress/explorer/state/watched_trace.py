@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .events import Event
+from ..events import Event
+from ..subject import Subject
 from .local_view import LocalView
-from .subject import Subject
 
 
 class WatchedTrace(list[Event]):

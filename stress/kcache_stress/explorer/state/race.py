@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
 
-from .events import location
+from ..events import location
 
-_OWN_FILES = os.path.dirname(__file__) + os.sep
+_OWN_FILES = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Container, Iterator
 from types import FrameType
 
-from .events import ACQUIRE, JOIN, KIND_NAMES, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Event, location
-from .instrument.hooks import Cell
+from ..events import ACQUIRE, JOIN, KIND_NAMES, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Event, location
+from ..instrument.hooks import Cell
+from ..virtual.locks import VirtualLock, VirtualRLock
+from ..virtual.scheduler import Scheduler, VirtualThread
+from ..virtual.world import PRIVATE_MODULES
 from .moments import Left, Moment, Place, event_state, place_of, thread_name
 from .naming import MISSING, Names, is_a, is_any, peek
-from .virtual.locks import VirtualLock, VirtualRLock
-from .virtual.scheduler import Scheduler, VirtualThread
-from .virtual.world import PRIVATE_MODULES
 
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}

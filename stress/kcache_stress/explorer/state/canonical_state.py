@@ -22,9 +22,9 @@ from typing import Any, Final
 
 from kcache_model.objects import Thing
 
+from ..virtual.locks import VirtualLock, VirtualRLock
+from ..virtual.threads import ThreadHandle
 from .readable import BASES, CONSTANTS, READ_BASE, THREAD_BOOKKEEPING, VALUES, VIEWS, is_readable, is_thread
-from .virtual.locks import VirtualLock, VirtualRLock
-from .virtual.threads import ThreadHandle
 
 _AGAIN: Final = object()
 _CONSTANT_MARK: Final = object()

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from kcache_model.objects import Thing
 
+from ..events import QUERY, WRITE
+from ..instrument.hooks import HOOK_MARK, Cell
+from ..instrument.tables import CONTAINERS, ITERATORS
+from ..virtual.scheduler import Scheduler
 from .canonical_state import CanonicalState
-from .events import QUERY, WRITE
-from .instrument.hooks import HOOK_MARK, Cell
-from .instrument.tables import CONTAINERS, ITERATORS
 from .readable import CONSTANTS
-from .virtual.scheduler import Scheduler
 
 _PLAIN: Final = (bool, int, float, complex, bytes, range)
 FRESH: Final = 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .events import WRITE, Event, Trace, location
+from ..events import WRITE, Event, Trace, location
 
 Stretch = dict[object, int]
 """Location -> whether it was written, of the accesses since the last synchronisation event of a thread."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..events import WRITE, Trace, location
+from ..strategies.interface import CallLog
 from .canonical_state import CanonicalState
-from .events import WRITE, Trace, location
 from .namespaces import Namespaces
-from .strategies.interface import CallLog
 
 
 def which_they_are(

@@ -18,8 +18,8 @@ from typing import TypeGuard, TypeVar
 
 from kcache_model.objects import Thing
 
-from .virtual.locks import VirtualLock, VirtualRLock
-from .virtual.world import PRIVATE_MODULES
+from ..virtual.locks import VirtualLock, VirtualRLock
+from ..virtual.world import PRIVATE_MODULES
 
 K = TypeVar("K")
 

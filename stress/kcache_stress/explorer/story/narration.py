@@ -15,14 +15,14 @@ from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 
-from .execution import Execution, Runner
+from ..execution import Execution, Runner
+from ..schedule import Replay, Schedule
+from ..strategies.interface import Ending
+from ..virtual.scheduler import Scheduler
 from .happenings import Happening, Narration, Switch, ToldCall, Waiting
 from .moments import Left, Moment, Place
 from .naming import Names
 from .recording import Recording
-from .schedule import Replay, Schedule
-from .strategies.interface import Ending
-from .virtual.scheduler import Scheduler
 
 __all__ = ["Narration", "narrate"]
 
