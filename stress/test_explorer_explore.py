@@ -118,18 +118,23 @@ def test_a_failure_says_which_interpreters_can_run_into_it(tmp_path: Path, count
     assert label in finding.detail
 
 
+def granularity_of(strategy: StrategyName) -> Granularity:
+    return Granularity.SYNC if strategy is StrategyName.STATES else Granularity.FREE
+
+
 @pytest.mark.parametrize("strategy", [name for name in StrategyName if name is not StrategyName.NAIVE])
 def test_every_strategy_finds_a_plain_fault(strategy: StrategyName) -> None:
-    options = ExploreOptions(strategy, executions=3000, minimise_seconds=0.2)
-    assert explore(load_subject(spec("lookup_in_two_steps")), MOVE, options).finding is not None
+    options = ExploreOptions(strategy, granularity_of(strategy), executions=3000, minimise_seconds=0.2)
+    subject = load_subject(spec("lookup_in_two_steps"), granularity=options.granularity)
+    assert explore(subject, MOVE, options).finding is not None
 
 
 @pytest.mark.parametrize("strategy", list(StrategyName))
 def test_no_strategy_accuses_a_correct_design(strategy: StrategyName) -> None:
-    options = ExploreOptions(strategy, executions=500)
-    explored = explore(load_subject(spec("textbook")), MOVE, options)
+    options = ExploreOptions(strategy, granularity_of(strategy), executions=500)
+    explored = explore(load_subject(spec("textbook"), granularity=options.granularity), MOVE, options)
     assert explored.finding is None
-    complete = {StrategyName.AUTO, StrategyName.DPOR, StrategyName.NAIVE, StrategyName.BOUNDED}
+    complete = {StrategyName.AUTO, StrategyName.DPOR, StrategyName.NAIVE, StrategyName.BOUNDED, StrategyName.STATES}
     assert (explored.coverage is Coverage.EXHAUSTED) == (strategy in complete)
 
 

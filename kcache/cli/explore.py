@@ -44,7 +44,8 @@ _BATCH_PROGRAMS = 40
     type=click.Choice([strategy.value for strategy in StrategyName]),
     default=StrategyName.AUTO.value,
     show_default=True,
-    help="How the interleavings of a program are searched: auto takes a few samples (pos), then all (dpor).",
+    help="How the interleavings of a program are searched: auto takes a few samples (pos), then all (dpor); states "
+    "needs a program without data races, and switches at locks only.",
 )
 @click.option(
     "--granularity",
@@ -107,9 +108,10 @@ def explore(
     the interleaving.
     """
     console = stdout_console()
+    by_states = strategy == StrategyName.STATES.value
     options = ExploreOptions(
         strategy=StrategyName(strategy),
-        granularity=Granularity(granularity),
+        granularity=Granularity.SYNC if by_states else Granularity(granularity),
         executions=executions,
         seconds=budget,
         preemptions=preemptions,
@@ -144,6 +146,8 @@ def explore(
             )
     counts = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
     console.print(f"  {counts}")
+    if tally.note:
+        console.print(f"  no proof: {tally.note}", soft_wrap=True)
     if tally.finding is not None:
         print_explorer_finding(console, tally.finding, target)
         sys.exit(EXIT_CODES[Status.VIOLATION])

@@ -73,6 +73,7 @@ class Tally:
         seconds: how long, of one process.
         finding: the first thing found wrong.
         refused: why the target cannot be explored; empty if it can.
+        note: why some search was no proof, if the strategy could tell.
     """
 
     programs: int = 0
@@ -81,6 +82,7 @@ class Tally:
     seconds: float = 0.0
     finding: Finding | None = None
     refused: str = ""
+    note: str = ""
 
     def plus(self, explored: Explored) -> Tally:
         """With one more program."""
@@ -90,6 +92,7 @@ class Tally:
             exhausted=self.exhausted + (explored.is_exhausted),
             executions=self.executions + explored.executions,
             finding=self.finding or explored.finding,
+            note=self.note or explored.note,
         )
 
     def merged(self, other: Tally) -> Tally:
@@ -101,6 +104,7 @@ class Tally:
             self.seconds + other.seconds,
             self.finding or other.finding,
             self.refused or other.refused,
+            self.note or other.note,
         )
 
 

@@ -27,6 +27,7 @@ from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.pct import Pct
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
+from .strategies.state_hashing import StateHashing
 from .subject import Subject, load_subject
 
 PHASE = "explorer"
@@ -45,6 +46,8 @@ class StrategyName(enum.StrEnum):
     POS = "pos"
     PCT = "pct"
     RANDOM = "random"
+    STATES = "states"
+    """State hashing at synchronisation points; exhaustive for programs that are free of data races."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,13 @@ class Explored:
         coverage: how much of its interleavings was covered.
         executions: how many executions it took.
         finding: what is wrong.
+        note: why the search is no proof, where the strategy can tell.
     """
 
     coverage: Coverage
     executions: int
     finding: Finding | None = None
+    note: str = ""
 
     @property
     def is_exhausted(self) -> bool:
@@ -123,6 +128,7 @@ class _Exploration:
         self._options = options
         self._watch = watch
         self._on_finding = on_finding
+        self._note = ""
 
     def run(self, program: Program) -> Explored:
         self._watch.begin(program)
@@ -132,7 +138,7 @@ class _Exploration:
             except DivergedError as error:
                 return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
             if result.problem is None:
-                return Explored(result.coverage, result.executions)
+                return Explored(result.coverage, result.executions, note=self._note)
             return Explored(Coverage.BUDGET_SPENT, result.executions, self._finding(program, result))
         finally:
             self._watch.rest()
@@ -143,12 +149,14 @@ class _Exploration:
         judge = ProgramJudge(program, runner.final_reads, strict_errors=options.strict_errors)
         executions = 0
         result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
-        for strategy, limit in _plan(options):
+        for strategy, limit in _plan(options, self._subject, judge):
             limits = SearchLimits(limit, options.seconds)
             result = search(runner, strategy, judge, limits, pulse=self._watch.alive)
             executions += result.executions
             if result.problem is not None:
                 break
+            if isinstance(strategy, StateHashing):
+                self._note = strategy.why_no_proof
         return replace(result, executions=executions)
 
     def _finding(self, program: Program, result: SearchResult) -> Finding | None:
@@ -235,7 +243,7 @@ class _Exploration:
         return Possible.FREE_THREADED if result.coverage is Coverage.EXHAUSTED else Possible.UNKNOWN
 
 
-def _plan(options: ExploreOptions) -> list[tuple[Strategy, int]]:
+def _plan(options: ExploreOptions, subject: Subject, judge: ProgramJudge) -> list[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
     dpor = Dpor()
     match options.strategy:
@@ -253,6 +261,8 @@ def _plan(options: ExploreOptions) -> list[tuple[Strategy, int]]:
             return [(Pct(options.seed, options.depth), options.executions)]
         case StrategyName.RANDOM:
             return [(RandomWalk(options.seed), options.executions)]
+        case StrategyName.STATES:
+            return [(StateHashing(subject, judge), options.executions)]
 
 
 def _preemptions(count: int) -> str:

@@ -84,6 +84,13 @@ class StateHashing(Strategy):
         """How many different states were visited."""
         return len(self._visited)
 
+    @property
+    def why_no_proof(self) -> str:
+        """What keeps the search from being a proof; empty if nothing does."""
+        if self.race is not None:
+            return f"a data race: {self.race}"
+        return self.opaque or ""
+
     def watch(self, driver: Driver, calls: Sequence[Calls], logs: Sequence[CallLog]) -> None:
         """Get to know where the state is."""
         self._driver, self._calls, self._logs = driver, calls, logs
