@@ -51,7 +51,7 @@ def location(obj: object, slot: object) -> object:
     """
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
-        whole = _IS_CONTAINER[type(obj)] = isinstance(obj, _CONTAINERS)
+        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)  # `isinstance` may run code of the object
     return id(obj) if whole else (id(obj), slot)
 
 

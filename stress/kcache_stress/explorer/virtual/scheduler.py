@@ -11,6 +11,7 @@ work. If it has to wait, the target's own threads run until it need not.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Container, Sequence
 from typing import Final, Protocol
 
@@ -23,6 +24,9 @@ MOST_PROGRAM_THREADS: Final = 8
 
 FOREVER: Final = 50_000
 """More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
+_SPARE_GREENLETS = 4
+_ROOM_TO_CHOOSE = 100
+"""Frames that a strategy may need above a thread that has used up its own."""
 _ABORTED_EVENTS = 200
 """How many events an aborted thread may still do, to clean up, before it is aborted again."""
 _SWALLOWED_ABORTS = 20
@@ -84,7 +88,7 @@ class VirtualThread:
         finished: whether its work is done.
     """
 
-    __slots__ = ("finished", "greenlet", "number", "pending", "waits_for", "work")
+    __slots__ = ("__weakref__", "finished", "greenlet", "number", "pending", "waits_for", "work")
 
     def __init__(self, number: int, work: Callable[[], object]) -> None:
         self.number = number
@@ -151,7 +155,9 @@ class Scheduler:
         self._starter: greenlet.greenlet | None = None
         self._pool: list[greenlet.greenlet] = []
         self._abandoned: list[greenlet.greenlet] = []
+        self._made_on_the_way: list[greenlet.greenlet] = []
         self._stopped = False
+        self._strategy_failure: BaseException | None = None
         self._aborted_events = 0
         self.program_threads = 0
         self._next_number = 0
@@ -314,6 +320,7 @@ class Scheduler:
         self._hub = greenlet.getcurrent()
         self._choose = choose
         self._stopped = False
+        self._strategy_failure = None
         self.timeouts_left = timeouts
         self.left = 0
         self.watched = ()
@@ -328,6 +335,8 @@ class Scheduler:
             self.live = False
             self.timeouts_left = 0
             self.current = HUB
+        if self._strategy_failure is not None:
+            raise self._strategy_failure
 
     def stop(self) -> int:
         """Called by a strategy instead of naming a thread: the execution is over."""
@@ -342,6 +351,7 @@ class Scheduler:
         if left_over:
             self._abort(left_over)
         self.threads.clear()
+        self._fill_pool(program_threads + _SPARE_GREENLETS)
         _restore_locks(trace)
         self.trace = self.make_trace()
         self.failures = []
@@ -352,8 +362,24 @@ class Scheduler:
 
     # Inside.
 
-    def _serve(self, thread: VirtualThread) -> None:
+    def _fill_pool(self, count: int) -> None:
+        """Make greenlets here, where the stack is low, and let go of those that were made deep in some recursion."""
+        if self._made_on_the_way:
+            self._pool = [made for made in self._pool if made not in self._made_on_the_way]
+            self._made_on_the_way.clear()
+        while len(self._pool) < count:
+            self._pool.append(self._make_greenlet())
+
+    def _make_greenlet(self) -> greenlet.greenlet:
+        """One that is ready to serve. It has as many frames left as whoever makes it."""
+        made = greenlet.greenlet(self._serve)
+        made.switch(greenlet.getcurrent())
+        return made
+
+    def _serve(self, maker: greenlet.greenlet) -> None:
         """A pooled greenlet: does the work of one thread after another."""
+        thread: VirtualThread = maker.switch()
+        del maker
         while True:
             try:
                 if not self.steps_are_events:
@@ -399,7 +425,15 @@ class Scheduler:
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
-        chosen = self._choose(running)
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
+        try:
+            chosen = self._choose(running)
+        except BaseException as error:  # nothing that the threads should see
+            self._strategy_failure = error
+            self._stopped = True
+        finally:
+            sys.setrecursionlimit(limit)
         if self._stopped:
             return self._hub_greenlet()
         if chosen != running and running != HUB and self.threads[running].enabled:
@@ -440,7 +474,11 @@ class Scheduler:
 
     def _enter(self, thread: VirtualThread) -> None:
         """Begin the work of a thread."""
-        thread.greenlet = self._pool.pop() if self._pool else greenlet.greenlet(self._serve)
+        if self._pool:
+            thread.greenlet = self._pool.pop()
+        else:
+            thread.greenlet = self._make_greenlet()
+            self._made_on_the_way.append(thread.greenlet)
         thread.greenlet.switch(thread)
 
     def _let_time_pass(self, deadline: float | None) -> bool:
@@ -462,20 +500,24 @@ class Scheduler:
         self.aborting = True
         # Code that logs whatever it catches, as thread pools do, is not to log this.
         logged, logging.root.manager.disable = logging.root.manager.disable, logging.CRITICAL
-        for thread in threads:
-            running = thread.greenlet
-            if running is None or thread.finished:
-                continue
-            self.live, self.left, self._aborted_events, self._starter = True, 0, 0, None
-            self.current = thread.number
-            running.throw(Aborted)
-            self.live = False
-            self.current = HUB
-            if not thread.finished:
-                self._abandoned.append(running)  # it refused to end; let go, it would be aborted again
-                thread.finished = True
-        logging.root.manager.disable = logged
-        self.aborting = False
+        hook, sys.unraisablehook = sys.unraisablehook, _ignore_aborted(sys.unraisablehook)
+        try:
+            for thread in threads:
+                running = thread.greenlet
+                if running is None or thread.finished:
+                    continue
+                self.live, self.left, self._aborted_events, self._starter = True, 0, 0, None
+                self.current = thread.number
+                running.throw(Aborted)
+                self.live = False
+                self.current = HUB
+                if not thread.finished:
+                    self._abandoned.append(running)  # it refused to end; let go, it would be aborted again
+                    thread.finished = True
+        finally:
+            sys.unraisablehook = hook
+            logging.root.manager.disable = logged
+            self.aborting = False
 
     def _abort_again(self) -> None:
         """An aborted thread does further events: let it clean up, but not go on for ever."""
@@ -486,6 +528,16 @@ class Scheduler:
             raise Aborted
         while True:
             self._hub_greenlet().switch()
+
+
+def _ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+    """For finalizers that wait for a lock while threads are unwound: that is nobody's fault."""
+
+    def ignore(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, Aborted):
+            hook(unraisable)
+
+    return ignore
 
 
 def _restore_locks(trace: Trace) -> None:

@@ -11,6 +11,7 @@ import ast
 import builtins
 import contextlib
 import importlib.util
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -105,6 +106,7 @@ class World:
         self.scheduler = scheduler
         self._rewrite = rewrite
         self._hooks = hooks
+        self._thread_hashes = itertools.count(1)
         self._made = {"_thread": make_thread_module(scheduler), "time": make_time_module(scheduler)}
 
     def module(self, name: str) -> ModuleType:
@@ -121,6 +123,8 @@ class World:
                 for ident in list(threading._active)[known:]:
                     del threading._active[ident]
             threading._limbo.clear()
+            threading._counter = itertools.count(1).__next__
+            self._thread_hashes = itertools.count(1)
             if hasattr(threading, "_shutdown_locks"):  # until Python 3.12; each later start would look at them
                 threading._shutdown_locks.clear()
 
@@ -145,9 +149,19 @@ class World:
         if name == "threading":
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
+            module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)  # type: ignore[attr-defined]
+        if name == "concurrent.futures":
+            _ = module.ThreadPoolExecutor  # imported when it is first asked for: let that be no part of an execution
         if name == "queue":
             module.SimpleQueue = module._PySimpleQueue  # type: ignore[attr-defined]
         return module
+
+    def _hash_of_thread(self, thread: Any) -> int:
+        """The same in each execution: pools keep their threads in a set, and go through it."""
+        found: int | None = thread.__dict__.get("_kcache_hash")
+        if found is None:
+            found = thread.__dict__["_kcache_hash"] = next(self._thread_hashes)
+        return found
 
     def _introduce_program_threads(self, threading: Any) -> None:
         """Let ``current_thread`` know the threads of programs once and for all: each execution is to do the same."""
