@@ -340,5 +340,5 @@ _THEMES = (
     _Theme(8, _own),
     _Theme(8, _stale, warms_up=True),
     _Theme(11, _late, _LATE_WRITES, _LATE_READS, OperationName.ADD_INDEXERS),
-    _Theme(9, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
+    _Theme(3, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
 )
