@@ -30,7 +30,7 @@ from kcache_stress.explorer.strategies.interface import Coverage, Ending
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.subject import load_subject
-from kcache_stress.explorer.virtual.scheduler import Aborted
+from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 EFFORT = 10 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 1

@@ -17,7 +17,8 @@ from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import MOST_EVENTS, Coverage, Ending
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.virtual.scheduler import FOREVER, Aborted, SetupDeadlockError
+from kcache_stress.explorer.virtual.scheduler import FOREVER
+from kcache_stress.explorer.virtual.virtual_thread import Aborted, SetupDeadlockError
 from kcache_stress.explorer.waiting import cycle, waits
 
 HERE = Path(__file__).parent / "explorer_targets"

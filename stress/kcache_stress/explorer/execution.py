@@ -20,7 +20,7 @@ from .events import WRITE, Trace
 from .instrument.hooks import HOOK_MARK
 from .strategies.interface import Ending, Strategy
 from .subject import Subject
-from .virtual.scheduler import Aborted, SetupDeadlockError
+from .virtual.virtual_thread import Aborted, SetupDeadlockError
 from .waiting import Wait, waits
 
 _TIMEOUTS = 2

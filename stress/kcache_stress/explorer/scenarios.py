@@ -32,7 +32,8 @@ from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import MOST_EVENTS, STOP, Coverage, Ending, Strategy
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
-from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Aborted, Scheduler, SetupDeadlockError
+from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
+from .virtual.virtual_thread import Aborted, SetupDeadlockError
 from .waiting import Wait, waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"

@@ -8,7 +8,8 @@ from types import FrameType
 
 from .events import ACQUIRE, JOIN
 from .virtual.locks import VirtualLock, VirtualRLock
-from .virtual.scheduler import Scheduler, VirtualThread
+from .virtual.scheduler import Scheduler
+from .virtual.virtual_thread import VirtualThread
 
 _INSIDE = (os.path.dirname(__file__) + os.sep,)
 
@@ -33,9 +34,7 @@ class Wait:
 def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
     """All threads that have not ended, and what each waits for."""
     names: dict[int, str] = {}
-    return tuple(
-        _wait(thread, names) for thread in scheduler.threads.values() if not thread.finished
-    )
+    return tuple(_wait(thread, names) for thread in scheduler.threads.values() if not thread.finished)
 
 
 def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:

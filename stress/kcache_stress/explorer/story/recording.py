@@ -15,7 +15,8 @@ from types import FrameType
 from ..events import ACQUIRE, JOIN, KIND_NAMES, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Event, location
 from ..instrument.hooks import Cell
 from ..virtual.locks import VirtualLock, VirtualRLock
-from ..virtual.scheduler import Scheduler, VirtualThread
+from ..virtual.scheduler import Scheduler
+from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
 from .moments import Left, Moment, Place, event_state, place_of, thread_name
 from .naming import MISSING, Names, is_a, is_any, peek

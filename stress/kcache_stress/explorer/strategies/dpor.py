@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent
 from ..happens_before import Clock, HappensBefore, happens_before
-from ..virtual.scheduler import FOREVER, Scheduler, Timed
+from ..virtual.scheduler import FOREVER, Scheduler
+from ..virtual.virtual_thread import Timed
 from .interface import STOP, Ending, Step, Strategy
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 
 from ..events import ACQUIRE, QUERY, RELEASE, TRY
-from .scheduler import Scheduler, Timed
+from .scheduler import Scheduler
+from .virtual_thread import Timed
 
 _LONGEST_TIMEOUT = float(2**53)
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Container, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import greenlet
 
-from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace
+from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace
+from .unwinding import ignore_aborted, restore_locks
+from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 8
@@ -30,83 +32,6 @@ _ROOM_TO_CHOOSE = 100
 _ABORTED_EVENTS = 200
 """How many events an aborted thread may still do, to clean up, before it is aborted again."""
 _SWALLOWED_ABORTS = 20
-
-
-class Aborted(BaseException):
-    """Thrown into a virtual thread to unwind an execution that is given up."""
-
-
-class SetupDeadlockError(Exception):
-    """The hub waits for something that no thread will do: a call outside the concurrent part never returns."""
-
-
-class Waitable(Protocol):
-    """What a thread may wait for."""
-
-    @property
-    def free(self) -> bool:
-        """Whether a waiting thread may go on."""
-        ...
-
-
-class _Never:
-    free = False
-
-
-NEVER: Final = _Never()
-
-
-class Timed:
-    """A wait with a timeout: it ends when the other one does, or when the scheduler lets time pass."""
-
-    __slots__ = ("deadline", "scheduler", "waitable")
-
-    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
-        self.scheduler = scheduler
-        self.waitable = waitable
-        self.deadline = deadline
-
-    @property
-    def free(self) -> bool:
-        """Whether the wait is over, or may be cut short by the scheduler's choice."""
-        if self.waitable.free:
-            return True
-        if self.scheduler.timeouts_left > 0:
-            return True
-        self.scheduler.timeouts_withheld = True
-        return False
-
-
-class VirtualThread:
-    """One virtual thread.
-
-    Attributes:
-        number: who it is.
-        greenlet: what runs it.
-        pending: what it does next, while it is paused.
-        waits_for: what must be free before it can; ``None`` if nothing.
-        finished: whether its work is done.
-    """
-
-    __slots__ = ("__weakref__", "finished", "greenlet", "number", "pending", "waits_for", "work")
-
-    def __init__(self, number: int, work: Callable[[], object]) -> None:
-        self.number = number
-        self.work = work
-        self.greenlet: greenlet.greenlet | None = None
-        self.pending: Pending | None = None
-        self.waits_for: Waitable | None = None
-        self.finished = False
-
-    @property
-    def enabled(self) -> bool:
-        """Whether it can go on now."""
-        return not self.finished and (self.waits_for is None or self.waits_for.free)
-
-    @property
-    def is_timing_out(self) -> bool:
-        """Whether all that it could do now is to give up waiting."""
-        return isinstance(self.waits_for, Timed) and not self.waits_for.waitable.free
 
 
 class Scheduler:
@@ -352,7 +277,7 @@ class Scheduler:
             self._abort(left_over)
         self.threads.clear()
         self._fill_pool(program_threads + _SPARE_GREENLETS)
-        _restore_locks(trace)
+        restore_locks(trace)
         self.trace = self.make_trace()
         self.failures = []
         self.preemptions = 0
@@ -500,7 +425,7 @@ class Scheduler:
         self.aborting = True
         # Code that logs whatever it catches, as thread pools do, is not to log this.
         logged, logging.root.manager.disable = logging.root.manager.disable, logging.CRITICAL
-        hook, sys.unraisablehook = sys.unraisablehook, _ignore_aborted(sys.unraisablehook)
+        hook, sys.unraisablehook = sys.unraisablehook, ignore_aborted(sys.unraisablehook)
         try:
             for thread in threads:
                 running = thread.greenlet
@@ -528,30 +453,6 @@ class Scheduler:
             raise Aborted
         while True:
             self._hub_greenlet().switch()
-
-
-def _ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
-    """For finalizers that wait for a lock while threads are unwound: that is nobody's fault."""
-
-    def ignore(unraisable: sys.UnraisableHookArgs) -> None:
-        if not isinstance(unraisable.exc_value, Aborted):
-            hook(unraisable)
-
-    return ignore
-
-
-def _restore_locks(trace: Trace) -> None:
-    """Free the locks that were free before an execution and are not after it: those of modules outlive it."""
-    held = {
-        id(obj)
-        for _, kind, obj, slot in trace
-        if (kind == ACQUIRE or (kind == TRY and slot)) and not obj.free  # type: ignore[attr-defined]
-    }
-    for _, kind, obj, slot in trace if held else ():
-        if id(obj) in held and kind != QUERY:
-            held.discard(id(obj))
-            if kind == ACQUIRE or (slot if kind == TRY else not slot):  # it was free when this happened
-                obj._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 def _nothing() -> None:

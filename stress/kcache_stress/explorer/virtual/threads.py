@@ -10,7 +10,8 @@ from typing import Any
 
 from ..events import JOIN, QUERY, RELEASE, SPAWN, TRY
 from .locks import VirtualLock, VirtualRLock
-from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler, Timed
+from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
+from .virtual_thread import Timed
 
 _FIRST_IDENT = 1001
 

@@ -20,8 +20,9 @@ from types import ModuleType
 from typing import Any
 
 from ..events import TRY
-from .scheduler import HUB, MOST_PROGRAM_THREADS, NEVER, Aborted, Scheduler, Timed
+from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
 from .threads import make_thread_module
+from .virtual_thread import NEVER, Aborted, Timed
 
 THREADING_CLASSES = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
 """The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""

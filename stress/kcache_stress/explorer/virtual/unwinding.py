@@ -1,0 +1,33 @@
+"""What an execution that is given up leaves behind, and how it is cleaned up."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from ..events import ACQUIRE, QUERY, TRY, Trace
+from .virtual_thread import Aborted
+
+
+def ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+    """For finalizers that wait for a lock while threads are unwound: that is nobody's fault."""
+
+    def ignore(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, Aborted):
+            hook(unraisable)
+
+    return ignore
+
+
+def restore_locks(trace: Trace) -> None:
+    """Free the locks that were free before an execution and are not after it: those of modules outlive it."""
+    held = {
+        id(obj)
+        for _, kind, obj, slot in trace
+        if (kind == ACQUIRE or (kind == TRY and slot)) and not obj.free  # type: ignore[attr-defined]
+    }
+    for _, kind, obj, slot in trace if held else ():
+        if id(obj) in held and kind != QUERY:
+            held.discard(id(obj))
+            if kind == ACQUIRE or (slot if kind == TRY else not slot):  # it was free when this happened
+                obj._at_fork_reinit()  # type: ignore[attr-defined]

@@ -1,0 +1,90 @@
+"""One virtual thread, and what it may wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+import greenlet
+
+from ..events import Pending
+
+if TYPE_CHECKING:
+    from .scheduler import Scheduler
+
+
+class Aborted(BaseException):
+    """Thrown into a virtual thread to unwind an execution that is given up."""
+
+
+class SetupDeadlockError(Exception):
+    """The hub waits for something that no thread will do: a call outside the concurrent part never returns."""
+
+
+class Waitable(Protocol):
+    """What a thread may wait for."""
+
+    @property
+    def free(self) -> bool:
+        """Whether a waiting thread may go on."""
+        ...
+
+
+class _Never:
+    free = False
+
+
+NEVER: Final = _Never()
+
+
+class Timed:
+    """A wait with a timeout: it ends when the other one does, or when the scheduler lets time pass."""
+
+    __slots__ = ("deadline", "scheduler", "waitable")
+
+    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
+        self.scheduler = scheduler
+        self.waitable = waitable
+        self.deadline = deadline
+
+    @property
+    def free(self) -> bool:
+        """Whether the wait is over, or may be cut short by the scheduler's choice."""
+        if self.waitable.free:
+            return True
+        if self.scheduler.timeouts_left > 0:
+            return True
+        self.scheduler.timeouts_withheld = True
+        return False
+
+
+class VirtualThread:
+    """One virtual thread.
+
+    Attributes:
+        number: who it is.
+        greenlet: what runs it.
+        pending: what it does next, while it is paused.
+        waits_for: what must be free before it can; ``None`` if nothing.
+        finished: whether its work is done.
+    """
+
+    __slots__ = ("__weakref__", "finished", "greenlet", "number", "pending", "waits_for", "work")
+
+    def __init__(self, number: int, work: Callable[[], object]) -> None:
+        self.number = number
+        self.work = work
+        self.greenlet: greenlet.greenlet | None = None
+        self.pending: Pending | None = None
+        self.waits_for: Waitable | None = None
+        self.finished = False
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it can go on now."""
+        return not self.finished and (self.waits_for is None or self.waits_for.free)
+
+    @property
+    def is_timing_out(self) -> bool:
+        """Whether all that it could do now is to give up waiting."""
+        return isinstance(self.waits_for, Timed) and not self.waits_for.waitable.free
