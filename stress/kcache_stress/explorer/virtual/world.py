@@ -108,11 +108,11 @@ class World:
         self._rewrite = rewrite
         self._hooks = hooks
         self._thread_hashes = itertools.count(1)
-        self._made = {"_thread": make_thread_module(scheduler), "time": make_time_module(scheduler)}
+        self._made: dict[str, Any] = {"_thread": make_thread_module(scheduler), "time": make_time_module(scheduler)}
 
     def module(self, name: str) -> ModuleType:
         """The private copy of one of :data:`PRIVATE_MODULES`."""
-        found = self._made.get(name)
+        found: ModuleType | None = self._made.get(name)
         return found if found is not None else self._make(name)
 
     def forget_threads(self) -> None:
@@ -150,11 +150,11 @@ class World:
         if name == "threading":
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
-            module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)  # type: ignore[attr-defined]
+            module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
         if name == "concurrent.futures":
             _ = module.ThreadPoolExecutor  # imported when it is first asked for: let that be no part of an execution
         if name == "queue":
-            module.SimpleQueue = module._PySimpleQueue  # type: ignore[attr-defined]
+            module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
         return module
 
     def _hash_of_thread(self, thread: Any) -> int:
