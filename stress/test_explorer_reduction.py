@@ -432,6 +432,8 @@ BY_HAND = {
     "three writers of one variable": ("s.x = 1", "s.x = 2", "s.x = 3"),
     "reads do not race": ("note(s.x)\nnote(s.y)", "note(s.y)\nnote(s.x)", "note(s.x)"),
     "a branch that a race decides": ("if s.x: s.y = 1", "s.x = 1\ns.x = 0", "note(s.y)"),
+    "one step meets two threads": ("s.x = 1\ns.y = 1", "note(s.y)", "note(s.x)"),
+    "a step that reads one and writes another": ("s.y = s.x", "s.x += 1", "note(s.x)"),
     "what is joined is over": ("t = CHILD; t.start(); t.join(); note(s.x)", "s.x += 1"),
     "alive or not": ("t = CHILD; t.start(); note(t.is_alive())", "s.y = 1"),
 }
