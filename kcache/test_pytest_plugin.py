@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 def test_a_target_on_the_command_line(project: Path) -> None:
     code, output = run_pytest(project, "--kcache-target", "good:new_indexer", "--kcache-budget", "8")
     assert code == 0, output
-    assert "4 passed" in output
+    assert "5 passed" in output
     assert "kcache target: good:new_indexer, seed 0" in output
 
 
@@ -55,7 +55,7 @@ def test_a_violation_fails_the_phase_and_shows_the_example(project: Path) -> Non
 def test_workers_share_the_phases(project: Path) -> None:
     code, output = run_pytest(project, "--kcache-target", "good:new_indexer", "--kcache-budget", "8", "-n", "2")
     assert code == 0, output
-    assert "4 passed" in output
+    assert "5 passed" in output
 
 
 def test_a_fixture_of_the_project_names_the_target(project: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_fixture_of_the_project_names_the_target(project: Path) -> None:
     (project / "test_mine.py").write_text("from kcache_conformance.pytest_suite import *\n", encoding="utf-8")
     code, output = run_pytest(project, "--kcache-budget", "8")
     assert code == 0, output
-    assert "4 passed" in output
+    assert "5 passed" in output
 
 
 def test_run_conformance_in_a_test_of_the_project(project: Path) -> None:

@@ -72,7 +72,8 @@ def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) ->
         schedule = as_runs(realising_threads(execution, result.order, problem.order))
     found = _repeated(runner, judge, schedule)
     if found is None:
-        return _differs(runner, schedule)
+        is_real = result.order is None or not problem.order
+        return _differs(runner, schedule) or (_once(problem) if is_real else None)
     smaller = _bounded(runner, judge, found)
     return smaller or _greedy(runner, judge, found)
 
@@ -153,6 +154,13 @@ def _differs(runner: Runner, schedule: Schedule) -> Problem | None:
         what = f"one run had {len(first)} steps and another {len(second)}"
     return Problem(
         FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}; it cannot be explored"
+    )
+
+
+def _once(problem: Problem) -> Problem:
+    return Problem(
+        FindingKind.NONDETERMINISM,
+        f"the same schedule does not do the same each time: it showed a problem once ({problem.summary}), but not again",
     )
 
 
