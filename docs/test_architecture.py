@@ -95,7 +95,7 @@ def test_there_are_no_import_cycles() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_stay_small(module: str) -> None:
-    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 400
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 500
 
 
 def test_the_model_knows_no_threads_and_no_hypothesis() -> None:
