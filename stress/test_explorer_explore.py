@@ -292,3 +292,38 @@ def test_what_cannot_be_scheduled_is_said(tmp_path: Path) -> None:
     with pytest.raises(CannotExploreError, match="asyncio: its event loop cannot be scheduled"):
         load_subject(f"{tmp_path / 'loop.py'}:new_indexer")
     assert "asyncio" in describe(f"{tmp_path / 'loop.py'}:new_indexer", (), Granularity.FREE).refused
+
+
+PATIENT = """
+import time
+
+from textbook import TextbookIndexer
+
+
+class Patient(TextbookIndexer):
+    ready = False
+
+    def list(self):
+        end = time.monotonic() + 5.0
+        while {waiting}:
+            pass
+        return super().list()
+
+    def never(self):
+        self.ready = True
+
+
+def new_indexer(key_func, indexers, semantics="classic"):
+    return Patient(key_func, indexers, semantics)
+"""
+
+
+@pytest.mark.parametrize(("waiting", "kind"), [("time.monotonic() < end", None), ("not self.ready", "livelock")])
+def test_waiting_for_the_clock_comes_to_an_end_and_waiting_for_nobody_does_not(
+    tmp_path: Path, waiting: str, kind: str | None
+) -> None:
+    (tmp_path / "textbook.py").write_text((FOLDER / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "patient.py").write_text(PATIENT.format(waiting=waiting), encoding="utf-8")
+    program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
+    explored = explore(load_subject(f"{tmp_path / 'patient.py'}:new_indexer"), program, ExploreOptions(executions=50))
+    assert (explored.finding and explored.finding.kind.value) == kind

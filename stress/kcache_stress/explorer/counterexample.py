@@ -158,10 +158,8 @@ def _differs(runner: Runner, schedule: Schedule) -> Problem | None:
 
 
 def _once(problem: Problem) -> Problem:
-    return Problem(
-        FindingKind.NONDETERMINISM,
-        f"the same schedule does not do the same each time: it showed a problem once ({problem.summary}), but not again",
-    )
+    what = f"it showed a problem once ({problem.summary}), but not again"
+    return Problem(FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}")
 
 
 def _story(execution: Execution) -> list[str]:

@@ -53,6 +53,7 @@ class Scheduler:
         threads: number -> thread; those of the program have the first numbers.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
+        clock_reads: how often the target has asked for it in this execution.
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
@@ -71,6 +72,7 @@ class Scheduler:
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
+        self.clock_reads = 0
         self.timeouts_left = 0
         self.timeouts_withheld = False
         self.preemptions = 0
@@ -282,6 +284,7 @@ class Scheduler:
         self.failures = []
         self.preemptions = 0
         self.now = 0.0
+        self.clock_reads = 0
         self.timeouts_withheld = False
         self.program_threads = self._next_number = program_threads
 

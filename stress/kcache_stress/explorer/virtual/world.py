@@ -19,7 +19,7 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from ..events import TRY
+from ..events import TRY, WRITE
 from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
 from .threads import make_thread_module
 from .virtual_thread import NEVER, Aborted, Timed
@@ -40,6 +40,9 @@ PRIVATE_MODULES = (
 )
 """The modules of a virtual world."""
 
+_PATIENT_READS = 50
+"""How often the clock may be read in one execution before it begins to run by itself."""
+
 _EPOCH_SECONDS = 1_700_000_000.0
 
 Rewrite = Callable[[ast.Module, "frozenset[str] | None"], ast.Module]
@@ -54,7 +57,15 @@ class Clock:
 
     def read(self) -> float:
         """Seconds since the execution began."""
-        return self._scheduler.deadline(0)
+        scheduler = self._scheduler
+        scheduler.clock_reads += 1
+        impatience = scheduler.clock_reads - _PATIENT_READS
+        if impatience > 0:
+            # Whoever asks that often waits for time to pass, and in production it does.
+            if scheduler.live:
+                scheduler.touch(scheduler, "now", WRITE)
+            scheduler.now += 0.001 * 2 ** min(impatience, 20)
+        return scheduler.deadline(0)
 
     def sleep(self, seconds: float) -> None:
         """Wait until that much time has passed, which others may use."""
