@@ -266,7 +266,7 @@ class _Ready(importlib.abc.Loader):
         self._module = module
         self._spec = module.__spec__
 
-    def create_module(self, _spec: importlib.machinery.ModuleSpec) -> ModuleType:
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:  # noqa: ARG002
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -50,7 +50,7 @@ class Accesses:
         if methods is None:
             methods = _NO_METHODS
             loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind is frozenset
-            if not loud and kind is not types.MethodType and "partial" not in kind.__name__:
+            if not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
                 self.quiet.add(kind)
         self.methods[kind] = methods
         return methods

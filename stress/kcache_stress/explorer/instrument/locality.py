@@ -60,7 +60,7 @@ def _is_kept(path: Path, module: Scope, *, returns: bool) -> bool:
         name = parent.attr
         if not isinstance(above, ast.Call) or above.func is not parent or name.startswith("__"):
             return False
-        return name in METHOD_NAMES or (name in VIEW_NAMES and _consumes(above, path[-4], module))
+        return name in METHOD_NAMES or (name in VIEW_NAMES and _consumes(above, path[-4], module))  # pyright: ignore[reportGeneralTypeIssues]
     if isinstance(parent, ast.Subscript):
         return parent.value is use
     if isinstance(parent, ast.Tuple):

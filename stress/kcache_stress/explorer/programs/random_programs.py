@@ -63,6 +63,7 @@ class ExplorerShape:
 def explorer_program(seed: int, target: Target, semantics: Semantics, shape: ExplorerShape | None = None) -> Program:
     """The program of a seed."""
     rng = random.Random(seed)
+    program = Program()
     for _ in range(_ATTEMPTS):
         program = _Author(rng, target, semantics, shape or ExplorerShape()).program()
         changes = any(operation.written or operation.name in _OTHER_CHANGES for operation in program.operations())

@@ -25,7 +25,7 @@ _DESCRIPTORS: tuple[type, ...] = (
     types.ClassMethodDescriptorType,
 )
 _DESCRIPTORS += (types.MemberDescriptorType, types.GetSetDescriptorType)
-CONSTANTS: tuple[type, ...] = (
+CONSTANTS: tuple[Any, ...] = (
     type,
     types.ModuleType,
     types.CodeType,

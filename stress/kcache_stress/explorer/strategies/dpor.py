@@ -110,10 +110,11 @@ class Dpor(Strategy):
         is_last = not self._segments
         if is_last:
             self._woken_up_to = len(scheduler.trace)
+            sleepers = (scheduler.threads.get(asleep) for asleep in self._asleep)
             self._dreams = {
-                asleep: scheduler.threads[asleep].pending  # type: ignore[misc]
-                for asleep in self._asleep
-                if asleep in scheduler.threads and scheduler.threads[asleep].pending is not None
+                sleeper.number: sleeper.pending
+                for sleeper in sleepers
+                if sleeper is not None and sleeper.pending is not None
             }
         if thread is None or not thread.enabled:
             timed_out = thread is not None and not thread.finished and chosen in scheduler.next_timeouts()

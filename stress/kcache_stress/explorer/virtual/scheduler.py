@@ -353,6 +353,7 @@ class Scheduler:
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
+        chosen = HUB
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
         try:
