@@ -35,7 +35,7 @@ class LostDelete(ObjectCacheStore):
 def test_the_suite_finds_nothing_wrong_with_the_cache() -> None:
     result = run_conformance(TARGET, seconds=20)
     assert result.status is Status.OK
-    assert [phase.phase for phase in result.phases] == ["smoke", "vectors", "machine", "stress"]
+    assert [phase.phase for phase in result.phases] == ["smoke", "vectors", "machine", "explorer", "stress"]
     assert set(result.not_tested) == set(UNSUPPORTED)
 
 
