@@ -19,7 +19,7 @@ def test_kcache_conformance(phase: str, kcache_target: str | Factory, request: p
     run_conformance(
         kcache_target,
         phases=(phase,),
-        seconds=option.kcache_budget / (2 if phase in ("machine", "stress") else 1),
+        seconds=option.kcache_budget / (3 if phase in ("machine", "explorer", "stress") else 1),
         seed=option.kcache_seed,
         semantics=option.kcache_semantics,
         strict_errors=option.kcache_strict_errors,
