@@ -74,4 +74,4 @@ def test_stress_finds_a_concurrent_fault(example: Example) -> None:
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example) -> None:
     run_conformance(spec(example), phases=("smoke", "vectors"), seconds=120, strict_errors=True)
-    run_conformance(spec(example), phases=("machine", "explorer", "stress"), seconds=6, strict_errors=True)
+    run_conformance(spec(example), phases=("machine", "explorer", "stress"), seconds=4, strict_errors=True)
