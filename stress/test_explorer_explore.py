@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import kcache
 from kcache_conformance.gallery import gallery
 from kcache_model import operations as op
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
+from kcache_model.operations import WriteKind
 from kcache_model.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.explorer.batch import Batch, Tally, decode_batch, describe, encode_batch, run_batch
@@ -327,3 +330,44 @@ def test_waiting_for_the_clock_comes_to_an_end_and_waiting_for_nobody_does_not(
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
     explored = explore(load_subject(f"{tmp_path / 'patient.py'}:new_indexer"), program, ExploreOptions(executions=50))
     assert (explored.finding and explored.finding.kind.value) == kind
+
+
+HALF = Program(
+    ("node",),
+    (),
+    (
+        (op.transaction((WriteKind.ADD, item("a", "v1", "n1")), (WriteKind.ADD, item("b", "v2", "n1"))),),
+        (op.list_objects(),),
+    ),
+)
+"""One thread writes two objects in a transaction while the other lists them."""
+
+
+@pytest.mark.parametrize(
+    ("safeguard", "without", "is_faulty"),
+    [
+        ("", "", False),
+        ("        try:\n            self._writes += 1\n", "        try:\n", True),
+        ("if self._writes == writes:", "if True:", True),
+        ("if not self._lock.locked():", "if True:", True),
+    ],
+    ids=["as it is", "a transaction that is not counted", "no second look at the count", "no look at the lock"],
+)
+def test_each_safeguard_of_the_references_lock_free_reads_is_needed(
+    tmp_path: Path, safeguard: str, without: str, is_faulty: bool
+) -> None:
+    package = tmp_path / "copied"
+    package.mkdir()
+    for file in Path(kcache.__file__).parent.glob("*.py"):
+        if file.name.startswith(("test_", "testing", "pytest_plugin", "conftest", "__main__")):
+            continue
+        source = file.read_text(encoding="utf-8")
+        source = re.sub(r"from \.(errors|interfaces|transaction|keys) import", r"from kcache.\1 import", source)
+        if file.name == "thread_safe_store.py" and safeguard:
+            assert safeguard in source
+            source = source.replace(safeguard, without)
+        (package / file.name).write_text(source, encoding="utf-8")
+    (tmp_path / "target.py").write_text("from copied import new_indexer\n", encoding="utf-8")
+    explored = explore(load_subject(f"{tmp_path / 'target.py'}:new_indexer"), HALF, QUICK)
+    assert (explored.finding is not None) == is_faulty
+    assert explored.is_exhausted != is_faulty
