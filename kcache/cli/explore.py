@@ -19,18 +19,7 @@ from kcache_stress.explorer.spread import spread
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import explored_text, print_explorer_finding, progress
-from .options import (
-    dask_option,
-    duration,
-    executor,
-    instrument_option,
-    jobs_option,
-    patience_option,
-    semantics_option,
-    shape,
-    strict_errors_option,
-    target_argument,
-)
+from .options import duration, executor, explorer_options, shape, target_argument
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
@@ -78,12 +67,7 @@ _BATCH_PROGRAMS = 40
 )
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
-@instrument_option
-@semantics_option
-@strict_errors_option
-@jobs_option
-@dask_option
-@patience_option
+@explorer_options
 def explore(
     target: str,
     program: str | None,

@@ -101,6 +101,20 @@ def dask_option(function: F) -> F:
     )(function)
 
 
+def explorer_options(function: F) -> F:
+    """The options that all commands of the explorer have."""
+    for option in (
+        patience_option,
+        dask_option,
+        jobs_option,
+        strict_errors_option,
+        semantics_option,
+        instrument_option,
+    ):
+        function = option(function)
+    return function
+
+
 @contextmanager
 def executor(dask: str | None) -> Iterator[Executor | None]:
     """Where batches run: the executor of a cluster, or ``None`` for this machine.

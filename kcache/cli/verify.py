@@ -16,17 +16,7 @@ from kcache_stress.explorer.verify import verify as run_verification
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import print_certificate, print_explorer_finding, progress
-from .options import (
-    dask_option,
-    duration,
-    executor,
-    instrument_option,
-    jobs_option,
-    patience_option,
-    semantics_option,
-    strict_errors_option,
-    target_argument,
-)
+from .options import duration, executor, explorer_options, target_argument
 
 
 def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> Bound:
@@ -63,12 +53,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="The most executions of one program; one that needs more is not verified.",
 )
-@instrument_option
-@semantics_option
-@strict_errors_option
-@jobs_option
-@dask_option
-@patience_option
+@explorer_options
 def verify(
     target: str,
     bound: Bound,

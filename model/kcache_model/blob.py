@@ -1,4 +1,4 @@
-"""A program as one short word that can be pasted into a command line."""
+"""A program, or other plain data, as one short word that can be pasted into a command line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import base64
 import binascii
 import json
 import zlib
+from typing import Any
 
-from .codec import decode_program, encode_program
+from .codec import Json, decode_program, encode_program
 from .errors import FormatError
 from .program import Program
 
@@ -17,8 +18,7 @@ _LARGEST = 10_000_000
 
 def encode_blob(program: Program) -> str:
     """``kc1.`` and the compressed JSON of the program in URL-safe base 64."""
-    data = json.dumps(encode_program(program), separators=(",", ":")).encode()
-    return _PREFIX + base64.urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")
+    return pack(_PREFIX, encode_program(program))
 
 
 def decode_blob(blob: str) -> Program:
@@ -27,15 +27,30 @@ def decode_blob(blob: str) -> Program:
     Raises:
         FormatError: the word is none of ours, or was cut off.
     """
-    if not blob.startswith(_PREFIX):
-        raise FormatError(f'a program word begins with "{_PREFIX}"')
-    word = blob[len(_PREFIX) :]
+    return decode_program(unpack(_PREFIX, blob, "program word"))
+
+
+def pack(prefix: str, data: Json) -> str:
+    """``prefix`` and plain data as JSON, compressed, in URL-safe base 64."""
+    text = json.dumps(data, separators=(",", ":")).encode()
+    return prefix + base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
+
+
+def unpack(prefix: str, word: str, name: str) -> Any:
+    """The inverse of :func:`pack`; ``name`` is what messages call the word.
+
+    Raises:
+        FormatError: the word has another prefix, is damaged, or was cut off.
+    """
+    if not word.startswith(prefix):
+        raise FormatError(f'a {name} begins with "{prefix}"')
+    body = word[len(prefix) :]
     try:
-        data = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
+        packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
         decompressor = zlib.decompressobj()
-        text = decompressor.decompress(data, _LARGEST)
+        text = decompressor.decompress(packed, _LARGEST)
         if not decompressor.eof:
-            raise FormatError("the program word is incomplete; copy all of it")
-        return decode_program(json.loads(text))
+            raise FormatError(f"the {name} is incomplete; copy all of it")
+        return json.loads(text)
     except (binascii.Error, zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"the program word is damaged; copy all of it ({error})") from None
+        raise FormatError(f"the {name} is damaged; copy all of it ({error})") from None

@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from kcache_model.driver import Driver, Prepared
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from kcache_model.invariants import broken_rules
-from kcache_model.operations import Operation, OperationName
-from kcache_model.outcomes import Outcome, error_text
+from kcache_model.operations import Operation
+from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 from kcache_model.target import Target
 
+from .aftermath import broken_afterwards
 from .crew import Crew
 from .noise import Noise
 from .workload import final_reads
@@ -61,7 +60,7 @@ def record(target: Target, program: Program, crew: Crew, noise: Noise | None, pa
     if not run.together(crew, program.threads, patience_seconds):
         return Recording(run.history(program), hung=crew.stacks())
     run.alone(FINAL_THREAD, final_reads(program, target))
-    broken = _violations(driver, target)
+    broken = broken_afterwards(driver, target)
     driver.close()
     return Recording(run.history(program), tuple(broken))
 
@@ -126,21 +125,3 @@ class _Run:
         if error is not None:
             return self._driver.outcome_of_error(error)
         return self._driver.outcome(call, result)
-
-
-def _violations(driver: Driver, target: Target) -> list[str]:
-    indexes = set(driver.indexes)
-    try:
-        if target.supports(OperationName.GET_INDEXERS):
-            indexes |= set(driver.indexer.get_indexers())
-        observable = target.observable(sorted(indexes))
-        if observable is None:
-            return []
-        return broken_rules(driver.indexer, observable, _values_of, driver.identify)
-    except Exception as error:
-        return [f"reading everything back raised {error_text(error)}"]
-
-
-def _values_of(obj: Any, index: str) -> Sequence[str] | None:
-    values: Sequence[str] | None = obj.values.get(index, ())
-    return values

@@ -19,7 +19,8 @@ from kcache_model.target import TargetError
 
 from ..isolation import JobEnd, run_job
 from ..isolation.worker import Outlet
-from .explore import PHASE, Explored, ExploreOptions, StrategyName, explore
+from .explore import Explored, ExploreOptions, StrategyName, explore
+from .findings import PHASE
 from .granularity import Granularity
 from .programs.random_programs import ExplorerShape, explorer_program
 from .sandbox import CannotExploreError
@@ -89,7 +90,7 @@ class Tally:
         return replace(
             self,
             programs=self.programs + 1,
-            exhausted=self.exhausted + (explored.is_exhausted),
+            exhausted=self.exhausted + explored.is_exhausted,
             executions=self.executions + explored.executions,
             finding=self.finding or explored.finding,
             note=self.note or explored.note,

@@ -6,34 +6,60 @@ import pdb
 import sys
 from types import FrameType
 
-from .events import Event, Trace
+from .events import Event
 from .execution import Runner
 from .replay_token import Token
 from .schedule import Replay
 from .subject import Subject, load_subject
+from .virtual.scheduler import Scheduler
 
 
-class _Stopping(list[Event]):
-    """A trace that stops the program before its event at ``position``."""
+class _Stopping(Replay):
+    """Follows the schedule of a token, and stops right before the first step of its last run."""
 
-    def __init__(self, position: int, subject: Subject) -> None:
-        super().__init__()
-        self._position = position
+    def __init__(self, token: Token, subject: Subject) -> None:
+        super().__init__(token.schedule)
         self._files = set(subject.sandbox.sources)
+        self._is_there = False
 
-    def append(self, event: Event) -> None:
-        """Note an event; in the debugger if it is the one."""
-        super().append(event)
-        if len(self) - 1 == self._position:
-            frame: FrameType | None = sys._getframe(1)
+    def begin(self, scheduler: Scheduler) -> None:
+        """Look on as events are noted."""
+        super().begin(scheduler)
+        scheduler.trace = _Trace(self)
+
+    def choose(self, running: int) -> int:
+        """Notice the last run of the schedule."""
+        was_before = self.is_following
+        chosen = super().choose(running)
+        self._is_there = was_before and not self.is_following
+        return chosen
+
+    def noted(self, event: Event) -> None:
+        """Stop, if this is the step."""
+        if self._is_there:
+            self._is_there = False
+            frame: FrameType | None = sys._getframe(2)
             while frame is not None and frame.f_code.co_filename not in self._files:
                 frame = frame.f_back
-            print(f"thread {event[0] + 1}, step {self._position + 1} of the schedule, right before the access")
+            print(f"thread {event[0] + 1}, after the last switch of the schedule, right before the access")
             pdb.Pdb().set_trace(frame)
 
 
+class _Trace(list[Event]):
+    """A trace that somebody looks on as it grows."""
+
+    def __init__(self, strategy: _Stopping) -> None:
+        super().__init__()
+        self._strategy = strategy
+
+    def append(self, event: Event) -> None:
+        """Note an event."""
+        super().append(event)
+        self._strategy.noted(event)
+
+
 def debug(token: Token) -> None:
-    """Follow the schedule of a token in this process, and stop before the first step after the last preemption.
+    """Follow the schedule of a token in this process, and stop before the first step after its last switch.
 
     Raises:
         TargetError: there is no such target.
@@ -41,16 +67,7 @@ def debug(token: Token) -> None:
     """
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
     runner = Runner(subject, token.program)
-    scheduler = subject.sandbox.scheduler
-    last = sum(count for _, count in token.schedule[:-1])
-    ordinary = scheduler.make_trace
-
-    def stopping() -> Trace:
-        return _Stopping(last, subject)
-
-    scheduler.make_trace = stopping
     try:
-        runner.run(Replay(token.schedule))
+        runner.run(_Stopping(token, subject))
     finally:
-        scheduler.make_trace = ordinary
         runner.clean_up()

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kcache_model.driver import Driver
-from kcache_model.invariants import broken_rules
 from kcache_model.objects import Thing
 from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import Outcome, error_text
 from kcache_model.program import Program
 
+from ..aftermath import broken_afterwards
 from ..workload import final_reads
 from .calls import Call, Calls
 from .events import WRITE, Trace
@@ -115,7 +115,7 @@ class Runner:
                 execution.waits = waits(scheduler)
             if execution.ending is Ending.COMPLETE:
                 execution.final = self._one_by_one(driver, self._final)
-                execution.broken = lambda: _broken(driver, self.subject)
+                execution.broken = lambda: broken_afterwards(driver, self.subject.target)
             execution.failures = tuple(error_text(error) for error in scheduler.failures)
             return execution
         except SetupDeadlockError as error:
@@ -186,18 +186,3 @@ def _no_collections() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
-
-
-def _broken(driver: Driver, subject: Subject) -> list[str]:
-    indexes = set(driver.indexes)
-    try:
-        if subject.target.supports(OperationName.GET_INDEXERS):
-            indexes |= set(driver.indexer.get_indexers())
-        observable = subject.target.observable(sorted(indexes))
-        if observable is None:
-            return []
-        return broken_rules(
-            driver.indexer, observable, lambda thing, index: thing.values.get(index, ()), driver.identify
-        )
-    except Exception as error:
-        return [f"reading everything back raised {error_text(error)}"]

@@ -11,15 +11,12 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
 
-from ..report.interleaving import interleaving_text
 from .counterexample import Counterexample, Possible, counterexample
 from .execution import Runner
+from .findings import bare_finding, told_finding
 from .granularity import Granularity
-from .history import explained
 from .judgement.judge import Problem, ProgramJudge
-from .replay_token import Token, encode_token
 from .search import SearchLimits, SearchResult, search
-from .story.narration import narrate
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
@@ -29,8 +26,6 @@ from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .strategies.state_hashing import StateHashing
 from .subject import Subject, load_subject
-
-PHASE = "explorer"
 
 _MINIMISE_ATTEMPTS = 150
 
@@ -163,9 +158,9 @@ class _Exploration:
         found = self._confirmed(program, result)
         if found is None:
             return None
-        self._on_finding(_plain(program, found if isinstance(found, Problem) else found.problem))
+        self._on_finding(bare_finding(program, found if isinstance(found, Problem) else found.problem))
         if not isinstance(found, Counterexample):
-            return _plain(program, found)
+            return bare_finding(program, found)
         smaller = self._smaller(program, found.problem.kind)
         if smaller != program:
             again = self._search(smaller, self._quick())
@@ -197,34 +192,13 @@ class _Exploration:
         return replace(self._options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
 
     def _explained(self, program: Program, found: Counterexample) -> Finding:
-        runner = Runner(self._subject, program)
-        narration = narrate(runner, found.schedule)
-        runner.clean_up()
-        calls, core, reason = explained(program, found.execution, runner.final_reads, self._options.strict_errors)
-        needs = found.problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         smallest = " (no schedule with fewer does it)" if found.is_minimal else ""
-        return Finding(
-            found.problem.kind,
-            PHASE,
-            (reason if needs else "") or found.problem.summary,
+        return told_finding(
+            self._subject,
             program,
-            calls=calls if needs else (),
-            core=core if needs else (),
+            found,
+            strict_errors=self._options.strict_errors,
             detail=f"{_preemptions(found.preemptions)}{smallest}; {self._possible(program, found).value}.",
-            schedule=encode_token(self._token(program, found)),
-            interleaving=interleaving_text(narration, found.problem),
-        )
-
-    def _token(self, program: Program, found: Counterexample) -> Token:
-        return Token(
-            self._subject.target.name,
-            program,
-            found.schedule,
-            self._subject.granularity,
-            found.problem.kind,
-            self._subject.fingerprint,
-            self._subject.instrument,
-            self._options.strict_errors,
         )
 
     def _possible(self, program: Program, found: Counterexample) -> Possible:
@@ -269,10 +243,6 @@ def _preemptions(count: int) -> str:
     return "no thread has to be interrupted" if count == 0 else f"{count} preemption{'s' if count > 1 else ''}"
 
 
-def _plain(program: Program, problem: Problem) -> Finding:
-    return Finding(problem.kind, PHASE, problem.summary, program)
-
-
 def _nondeterministic(program: Program, why: str) -> Finding:
     summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
-    return Finding(FindingKind.NONDETERMINISM, PHASE, summary, program)
+    return bare_finding(program, Problem(FindingKind.NONDETERMINISM, summary))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from kcache_model.blob import pack, unpack
 from kcache_model.codec import decode_program, encode_program
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
@@ -18,7 +15,6 @@ from .granularity import Granularity
 from .schedule import Schedule
 
 PREFIX = "kx1."
-_LARGEST = 10_000_000
 _MOST_STEPS = 1_000_000
 
 
@@ -61,8 +57,7 @@ def encode_token(token: Token) -> str:
         data["i"] = list(token.instrument)
     if token.strict_errors:
         data["e"] = 1
-    text = json.dumps(data, separators=(",", ":")).encode()
-    return PREFIX + base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
+    return pack(PREFIX, data)
 
 
 def decode_token(word: str) -> Token:
@@ -71,18 +66,7 @@ def decode_token(word: str) -> Token:
     Raises:
         FormatError: the word is none of ours, damaged, or cut off.
     """
-    if not word.startswith(PREFIX):
-        raise FormatError(f'a word of the explorer begins with "{PREFIX}"')
-    body = word[len(PREFIX) :]
-    try:
-        packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
-        decompressor = zlib.decompressobj()
-        text = decompressor.decompress(packed, _LARGEST)
-        if not decompressor.eof:
-            raise FormatError("the word is incomplete; copy all of it")
-        data = json.loads(text)
-    except (binascii.Error, zlib.error, ValueError) as error:
-        raise FormatError(f"the word is damaged; copy all of it ({error})") from None
+    data = unpack(PREFIX, word, "word of the explorer")
     try:
         return _token(data)
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.codec import decode_finding, encode_finding
@@ -14,16 +13,14 @@ from kcache_model.watch import Unwatched, Watch
 
 from ..isolation import run_job
 from ..isolation.worker import Outlet
-from ..report.interleaving import interleaving_text
 from .batch import BatchError, stopped
-from .counterexample import replayed
+from .counterexample import Counterexample, replayed
 from .execution import Runner
-from .explore import PHASE, ExploreOptions, StrategyName, explore
-from .history import explained
+from .explore import ExploreOptions, StrategyName, explore
+from .findings import told_finding
 from .judgement.judge import ProgramJudge
-from .replay_token import Token, decode_token, encode_token
+from .replay_token import Token, decode_token
 from .sandbox import CannotExploreError
-from .story.narration import narrate
 from .strategies.interface import Coverage
 from .subject import load_subject
 
@@ -64,20 +61,9 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
     watch.begin(token.program)
     execution, problem, followed = replayed(runner, judge, token.schedule)
     if problem is not None:
-        narration = narrate(runner, token.schedule)
         runner.clean_up()
-        calls, core, reason = explained(token.program, execution, runner.final_reads, token.strict_errors)
-        word = encode_token(replace(token, fingerprint=subject.fingerprint, kind=problem.kind))
-        finding = Finding(
-            problem.kind,
-            PHASE,
-            reason or problem.summary,
-            token.program,
-            calls=calls if core else (),
-            core=core,
-            schedule=word,
-            interleaving=interleaving_text(narration, problem),
-        )
+        found = Counterexample(token.schedule, problem, execution, execution.preemptions)
+        finding = told_finding(subject, token.program, found, strict_errors=token.strict_errors)
         changed = "" if is_same else "; the sources have changed since"
         return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
     runner.clean_up()
@@ -96,9 +82,7 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
     return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {explored.coverage.value}{same}")
 
 
-def replay_in_child(
-    word: str, *, patience_seconds: float = 3.0, on_ready: Callable[[], None] = lambda: None
-) -> Replayed:
+def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
     """The same in a child process, which may hang or crash.
 
     Raises:
@@ -109,7 +93,6 @@ def replay_in_child(
     """
     decode_token(word)
     answers: list[dict[str, Any]] = []
-    on_ready()
     end = run_job(
         f"{__name__}:_replay_job",
         {"word": word},

@@ -79,6 +79,11 @@ class Replay(Strategy):
         patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
         return running if running in patient else patient[0]
 
+    @property
+    def is_following(self) -> bool:
+        """Whether runs of the schedule are still to come."""
+        return bool(self._todo)
+
     def _may_go_on(self, running: int) -> bool:
         return self.scheduler.threads[running].enabled or running in self.scheduler.next_timeouts()
 

@@ -29,12 +29,7 @@ class VirtualLock:
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take it; see ``_thread.lock.acquire``."""
         scheduler = self.scheduler
-        if blocking and timeout == -1:
-            if scheduler.live and not scheduler.aborting:
-                scheduler.point(ACQUIRE, self, self)
-            elif not self.free:
-                scheduler.wait_idle(ACQUIRE, self)
-        elif not _acquire_or_give_up(self, blocking, timeout):
+        if not _wait(self, blocking, timeout):
             return False
         self.free = False
         self.owner = scheduler.current
@@ -98,12 +93,7 @@ class VirtualRLock:
         if not self.free and self.owner == scheduler.current:
             self.count += 1
             return True
-        if blocking and timeout == -1:
-            if scheduler.live and not scheduler.aborting:
-                scheduler.point(ACQUIRE, self, self)
-            elif not self.free:
-                scheduler.wait_idle(ACQUIRE, self)
-        elif not _acquire_or_give_up(self, blocking, timeout):
+        if not _wait(self, blocking, timeout):
             return False
         self.free = False
         self.owner = scheduler.current
@@ -167,9 +157,15 @@ class VirtualRLock:
         self.free, self.count = True, 0
 
 
-def _acquire_or_give_up(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: float) -> bool:
-    """Wait as long as the caller wants to; whether the lock is free."""
+def _wait(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: float) -> bool:
+    """Wait as long as the caller wants to; whether the lock may be taken."""
     scheduler = lock.scheduler
+    if blocking and timeout == -1:
+        if scheduler.live and not scheduler.aborting:
+            scheduler.point(ACQUIRE, lock, lock)
+        elif not lock.free:
+            scheduler.wait_idle(ACQUIRE, lock)
+        return True
     _check_timeout(blocking, timeout)
     if blocking and timeout != 0:
         deadline = scheduler.deadline(timeout)

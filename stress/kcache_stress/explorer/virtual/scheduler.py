@@ -47,7 +47,6 @@ class Scheduler:
         live: whether events count: true while a program's threads are explored.
         left: how many further events the running thread may do before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
-        make_trace: what the trace of an execution is made with, for those who look on as events are noted.
         trace: the events of the execution.
         watched: ids of objects whose events are followed by a choice, however many were allowed.
         threads: number -> thread; those of the program have the first numbers.
@@ -67,7 +66,6 @@ class Scheduler:
         self.aborting = False
         self.left = 0
         self.current = HUB
-        self.make_trace: Callable[[], Trace] = list
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
@@ -280,7 +278,7 @@ class Scheduler:
         self.threads.clear()
         self._fill_pool(program_threads + _SPARE_GREENLETS)
         restore_locks(trace)
-        self.trace = self.make_trace()
+        self.trace = []
         self.failures = []
         self.preemptions = 0
         self.now = 0.0

@@ -1,0 +1,31 @@
+"""What must still hold of an Indexer when the threads have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kcache_model.driver import Driver
+from kcache_model.invariants import broken_rules
+from kcache_model.operations import OperationName
+from kcache_model.outcomes import error_text
+from kcache_model.target import Target
+
+
+def broken_afterwards(driver: Driver, target: Target) -> list[str]:
+    """One sentence for each invariant that does not hold of the driver's Indexer, late indices included."""
+    indexes = set(driver.indexes)
+    try:
+        if target.supports(OperationName.GET_INDEXERS):
+            indexes |= set(driver.indexer.get_indexers())
+        observable = target.observable(sorted(indexes))
+        if observable is None:
+            return []
+        return broken_rules(driver.indexer, observable, _values_of, driver.identify)
+    except Exception as error:
+        return [f"reading everything back raised {error_text(error)}"]
+
+
+def _values_of(obj: Any, index: str) -> Sequence[str] | None:
+    values: Sequence[str] | None = obj.values.get(index, ())
+    return values

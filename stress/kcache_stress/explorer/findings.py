@@ -1,0 +1,55 @@
+"""From a problem to a finding: what a reader gets to see."""
+
+from __future__ import annotations
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.program import Program
+
+from ..report.interleaving import interleaving_text
+from .counterexample import Counterexample
+from .execution import Runner
+from .history import explained
+from .judgement.judge import Problem
+from .replay_token import Token, encode_token
+from .story.narration import narrate
+from .subject import Subject
+
+PHASE = "explorer"
+
+
+def bare_finding(program: Program, problem: Problem) -> Finding:
+    """A finding without a schedule that shows it."""
+    return Finding(problem.kind, PHASE, problem.summary, program)
+
+
+def told_finding(
+    subject: Subject, program: Program, found: Counterexample, *, strict_errors: bool, detail: str = ""
+) -> Finding:
+    """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
+    runner = Runner(subject, program)
+    narration = narrate(runner, found.schedule)
+    runner.clean_up()
+    problem = found.problem
+    calls, core, reason = explained(program, found.execution, runner.final_reads, strict_errors)
+    is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
+    token = Token(
+        subject.target.name,
+        program,
+        found.schedule,
+        subject.granularity,
+        problem.kind,
+        subject.fingerprint,
+        subject.instrument,
+        strict_errors,
+    )
+    return Finding(
+        problem.kind,
+        PHASE,
+        (reason if is_about_calls else "") or problem.summary,
+        program,
+        calls=calls if is_about_calls else (),
+        core=core if is_about_calls else (),
+        detail=detail,
+        schedule=encode_token(token),
+        interleaving=interleaving_text(narration, problem),
+    )
