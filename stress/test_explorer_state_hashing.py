@@ -224,10 +224,10 @@ def test_an_access_before_the_first_acquire_races(tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "iterator": """
+    "map": """
     def update(self, obj):
         with self._lock:
-            self._numbers = iter([1, 2])
+            self._numbers = map(str, [1, 2])
         super().update(obj)
 """,
     "Indexer": """

@@ -22,6 +22,8 @@ from types import ModuleType
 from typing import Any
 
 from .granularity import Granularity
+from .instrument.call_sites import note_call_sites
+from .instrument.exposure import expose
 from .instrument.facts import Facts, collect_facts
 from .instrument.hooks import make_hooks
 from .instrument.rewriter import rewrite
@@ -145,8 +147,11 @@ class Sandbox:
         self._finder = _Finder(self)
 
     def _rewrite_library(self, tree: ast.Module, only: frozenset[str] | None) -> ast.Module:
-        pauses = self.granularity is Granularity.GIL
-        return rewrite(tree, collect_facts(tree), pauses=pauses, only_classes=only)
+        return self._rewrite(tree, collect_facts(tree), only)
+
+    def _rewrite(self, tree: ast.Module, facts: Facts, only: frozenset[str] | None = None) -> ast.Module:
+        rewritten = rewrite(tree, facts, pauses=self.granularity is Granularity.GIL, only_classes=only)
+        return note_call_sites(expose(rewritten), facts) if self.granularity is Granularity.SYNC else rewritten
 
     def compile(self, source: bytes, path: str) -> Any:
         """The code of a module, instrumented."""
@@ -157,7 +162,7 @@ class Sandbox:
             self._grown = True
         self.sources[path] = source
         self._facts = self._facts.merge(collect_facts(tree))
-        return compile(rewrite(tree, self._facts, pauses=self.granularity is Granularity.GIL), path, "exec")
+        return compile(self._rewrite(tree, self._facts), path, "exec")
 
     def prepare(self, module: ModuleType) -> None:
         """Give a private module what its instrumented code needs."""

@@ -44,6 +44,9 @@ class Accesses:
 
     def learn(self, kind: type) -> Methods:
         """Find out, once per type, what its methods do to it."""
+        known = self.methods.get(kind)
+        if known is not None:
+            return known
         methods = methods_of(kind)
         if methods is None:
             methods = foreign_methods(kind)

@@ -8,6 +8,7 @@ from .calls import call_hooks
 from .names import (
     AFTER,
     CELL,
+    EMPTY_SET,
     ENTER,
     HOOK_MARK,
     LOCALS,
@@ -17,6 +18,7 @@ from .names import (
     QUIET,
     REPORT,
     SLICE,
+    START,
     TYPE,
 )
 
@@ -57,6 +59,8 @@ def make_hooks(report: Report, pause: Callable[[], None] | None = None) -> dict[
         TYPE: type,
         NEVER: _NEVER,
         SLICE: slice,
+        START: iter,
+        EMPTY_SET: set,
         ENTER: enter,
         CELL: Cell,
         LOCALS: own_locals,

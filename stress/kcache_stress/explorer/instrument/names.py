@@ -35,6 +35,11 @@ METHOD1: Final = "_kc_method1"
 CALL: Final = "_kc_call"
 CALL1: Final = "_kc_call1"
 UNPACKED: Final = "_kc_unpacked"
+START: Final = "_kc_start"
+SITES: Final = "_kc_sites"
+ITERATOR: Final = "_kc_iterator"
+CONTEXT: Final = "_kc_context"
+EMPTY_SET: Final = "_kc_set"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

@@ -39,6 +39,7 @@ class Ledger:
         self._sets: list[frozenset[_Possibility]] = []
         self._numbers: dict[frozenset[_Possibility], int] = {}
         self._known: dict[tuple[object, ...], int] = {}
+        self._compared: dict[tuple[int, int], bool] = {}
         self.start = self._number(frozenset({(monitor.start, ())}))
 
     def begins(self, at: int, thread: int, call: int) -> int:
@@ -55,6 +56,20 @@ class Ledger:
         if at == WRONG:
             return at
         return self._number(frozenset((state, (*open_, (thread, call, outcome))) for state, open_ in self._sets[at]))
+
+    def is_as_strict(self, one: int, other: int) -> bool:
+        """Whether whatever is :data:`WRONG` from ``other`` on is so from ``one`` on, too."""
+        if one in (other, WRONG):
+            return True
+        if other == WRONG:
+            return False
+        found = self._compared.get((one, other))
+        if found is None:
+            found = self._compared[one, other] = all(
+                any(mine == floating and self._monitor.is_as_strict(at, state) for at, mine in self._sets[one])
+                for state, floating in self._sets[other]
+            )
+        return found
 
     def _mark(self, key: tuple[object, ...], thread: int, follow: Callable[[int], int]) -> int:
         at: int = key[0]  # type: ignore[assignment]

@@ -80,6 +80,10 @@ class CanonicalState:
         except RecursionError:
             self.opaque = "a structure that is too deep"
 
+    def add_reader(self, kind: type, reader: Reader) -> None:
+        """Let objects of exactly this type be read by ``reader``, which adds their tokens."""
+        self._readers[kind] = reader
+
     def _walk(self, items: Iterable[object]) -> None:
         push, numbers, objects = self.tokens.append, self.numbers, self.objects
         for item in items:
@@ -110,7 +114,8 @@ class CanonicalState:
                     reader = self._readers[kind] = self._learn(kind)
                 reader(item)
 
-    def _number(self, item: object) -> None:
+    def number(self, item: object) -> None:
+        """Give a number to something that can change; its type is the first of its tokens."""
         self.numbers[id(item)] = len(self.objects)
         self.objects.append(item)
         self.tokens.append(type(item))
@@ -169,15 +174,15 @@ class CanonicalState:
     # Things that may.
 
     def _thing(self, item: Thing) -> None:
-        self._number(item)
+        self.number(item)
         self.tokens.append(item.stamp)
 
     def _lock(self, item: VirtualLock | ThreadHandle) -> None:
-        self._number(item)
+        self.number(item)
         self.tokens.append(1 if item.free else 0)
 
     def _rlock(self, item: VirtualRLock) -> None:
-        self._number(item)
+        self.number(item)
         self.tokens += (-1, 0) if item.free else (item.owner, item.count)
 
     def _function(self, item: FunctionType) -> None:
@@ -187,12 +192,12 @@ class CanonicalState:
         if rest == (None, None, None, None):
             self.tokens += (FunctionType, id(code))
             return
-        self._number(item)
+        self.number(item)
         self.tokens.append(id(code))
         self._walk(rest)
 
     def _cell(self, item: CellType) -> None:
-        self._number(item)
+        self.number(item)
         try:
             content = item.cell_contents
         except ValueError:
@@ -201,11 +206,11 @@ class CanonicalState:
             self._walk((content,))
 
     def _partial(self, item: functools.partial[object]) -> None:
-        self._number(item)
+        self.number(item)
         self._walk((item.func, item.args, item.keywords, vars(item)))
 
     def _collection(self, item: Any) -> None:
-        self._number(item)
+        self.number(item)
         self.tokens.append(len(item))
         self._walk(item)
 
@@ -214,11 +219,11 @@ class CanonicalState:
         self.tokens.append(item.maxlen)
 
     def _array(self, item: Any) -> None:
-        self._number(item)
+        self.number(item)
         self.tokens += (getattr(item, "typecode", ""), bytes(item))
 
     def _subclass_of_dict(self, item: dict[object, object]) -> None:
-        self._number(item)
+        self.number(item)
         self.tokens.append(dict.__len__(item))
         self._walk(list(dict.keys(item)))
         self._walk(list(dict.values(item)))
@@ -242,7 +247,7 @@ class CanonicalState:
         skipped = THREAD_BOOKKEEPING if is_thread(kind) else frozenset()
 
         def read(item: Any) -> None:
-            self._number(item)
+            self.number(item)
             if inherited is not None:
                 self._walk(inherited(item))
             if has_dict:

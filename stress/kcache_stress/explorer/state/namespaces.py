@@ -50,6 +50,10 @@ class Namespaces:
         found = self._spaces.get(id(space))
         return None if found is None else found[0]
 
+    def is_known(self, identity: int) -> bool:
+        """Whether ``identity`` is the id of a class or of the globals of a module."""
+        return identity in self._spaces
+
     def changed(self) -> str | None:
         """Where a name means something else now than it did when this was made."""
         for name, space, values in self._spaces.values():

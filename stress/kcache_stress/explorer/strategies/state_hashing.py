@@ -1,45 +1,79 @@
 """Exhaustive search that cuts an execution short at a state that was visited before.
 
 A depth-first search by re-execution over the choices at synchronisation points. It is a proof only for programs that
-are free of data races, so it looks for races too (:mod:`..open_accesses`); and only if all state can be read.
+are free of data races, so it looks for races too (:mod:`..state.open_accesses`); and only if all state can be read.
 
 Two visits are the same if the target, the judge and the race detector cannot tell them apart from here on:
 
-* The shared state (:mod:`..canonical_state`), the virtual time, and what the judge makes of the calls so far
-  (:mod:`..judgement.ledger`), which takes the place of their results.
-* For each thread: whether it has ended, else in which call it is, and all that it has found since that call began
-  (:mod:`..local_view`): its local variables are a function of that.
-* Which of the objects that it has come to know are which objects now (:mod:`..identities`). Local variables may refer
-  to any of them: a set that was removed and put back is another set for who holds the old one.
-* What it has accessed since its last synchronisation, where that is not part of its current call.
+* The shared state (:mod:`..state.canonical_state`) and the virtual time.
+* For each thread: whether it has ended, else in which call it is, and its frames (:mod:`..state.frames`), read together
+  with the shared state: which objects are the same ones counts.
+* What the judge makes of the calls so far (:mod:`..judgement.ledger`), which takes the place of their results.
+* What threads have accessed since their last synchronisation.
+
+For the last two it suffices that the first visit was as strict: nothing goes wrong after the second one that did not
+after the first.
+
+A thread that is about to give back a lock does so at once: whatever others could do before, they can do afterwards,
+too. That fails where somebody looks whether the lock is taken, or where several may give it back; if an execution shows
+such a thing, the search starts over without this.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from kcache_model.driver import Driver
 
 from ..calls import Calls
-from ..events import PAUSE, WRITE, Event
+from ..events import PAUSE, QUERY, RELEASE, TRY, WRITE
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
 from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
 from ..state.canonical_state import CanonicalState
-from ..state.identities import keeps_a_result, open_tail, passed_containers, which_they_are
-from ..state.local_view import FRESH, LocalView
+from ..state.frames import FrameReader
 from ..state.namespaces import Namespaces, instrumented_modules
 from ..state.open_accesses import Clash, OpenAccesses
-from ..state.race import Race, name_of_location, place_of_access
-from ..state.seen import ENDED, Node, Seen
-from ..state.watched_trace import WatchedTrace, watch_waits
+from ..state.race import Race, name_of_location
+from ..state.results import keeps_a_result, passed_containers
+from ..state.watched_trace import WatchedTrace
 from ..subject import Subject
-from ..virtual.scheduler import FOREVER, Scheduler
+from ..virtual.locks import VirtualLock, VirtualRLock
+from ..virtual.scheduler import Scheduler
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
-_DIVERGED = "the same choices led elsewhere: it does not do the same each time"
+Key = tuple[object, ...]
+Accessed = frozenset[tuple[object, ...]]
+
+_LOOKS: Final = 16
+"""How many executions, and then one in how many, are watched: the same choices lead to the same state."""
+
+
+@dataclass
+class _Node:
+    """A choice on the current path.
+
+    Attributes:
+        chosen: who goes on.
+        untried: who else is to be tried.
+        key: the state; ``None`` where there is nothing to choose.
+        judged: what the judge makes of the calls so far.
+        calls: for each thread, how many of its calls have ended.
+        inside: for each thread, whether its current call has synchronised.
+        early: whether a lock is given back without a choice.
+    """
+
+    chosen: int
+    untried: list[int]
+    key: Key | None
+    judged: int
+    calls: tuple[int, ...]
+    inside: tuple[bool, ...]
+    early: bool = False
 
 
 class StateHashing(Strategy):
@@ -52,7 +86,6 @@ class StateHashing(Strategy):
 
     Attributes:
         redundant: how many executions were cut short.
-        states: how many different states were visited.
         race: two accesses that race; the search is no proof then.
         opaque: what could not be read or kept apart; the search is no proof then.
     """
@@ -63,26 +96,27 @@ class StateHashing(Strategy):
             raise ValueError("the states between synchronisation points are seen at granularity SYNC only")
         self.redundant = 0
         self.race: Race | None = None
-        self._to_locate: dict[int, str] = {}
         self._way_there: list[int] = []
+        self._clash = Clash((0, 0), (0, 0))
         self.opaque: str | None = None
         self._give_up = give_up
         self._namespaces = Namespaces(instrumented_modules(subject.sandbox))
         self._canonical = CanonicalState()
+        self._frames = FrameReader(self._canonical)
         self._ledger = Ledger(judge.monitor)
-        self._state_numbers: dict[tuple[object, ...], int] = {}
-        self._local = CanonicalState()
-        self._digests: dict[object, int] = {}
-        self._visited: set[object] = set()
-        self._path: list[Node] = []
+        self._visited: dict[Key, list[tuple[int, Accessed]]] = {}
+        self._path: list[_Node] = []
+        self._depths: dict[Key, int] = {}
         self._open = OpenAccesses()
-        watch_waits(subject)
+        self._releases_early = True
+        self._starts_over = False
+        self._executions = 0
         self._note(self._namespaces.opaque)
 
     @property
     def states(self) -> int:
         """How many different states were visited."""
-        return len(self._visited)
+        return sum(map(len, self._visited.values()))
 
     @property
     def why_no_proof(self) -> str:
@@ -100,22 +134,22 @@ class StateHashing(Strategy):
     def begin(self, scheduler: Scheduler) -> None:
         """Plan to repeat the path up to its last choice."""
         super().begin(scheduler)
+        self._canonical.start()  # lets go of the objects of the execution before: no finalizer may run in the midst
         self._is_locating = bool(self._way_there)
-        self._trace = scheduler.trace = WatchedTrace(self._on_event, self._current_view)
+        if self._is_locating:
+            scheduler.trace = self._located = WatchedTrace(self._clash.events)
+        self._trace = scheduler.trace
         self._depth = 0
         self._position = 0
         self._is_doomed = False
-        self._views = [LocalView(self._local, self._digests) for _ in self._logs]
-        self._seen = [Seen() for _ in self._logs]
         self._judged = self._ledger.start
-        self._looks: dict[int, tuple[tuple[int, ...], list[object]]] = {}
-        planned = self._path[-1].seen if self._path else self._seen
-        self._since = [FOREVER if seen.digest == ENDED else seen.since for seen in planned]
-        self._needed = {look for seen in planned for look in seen.looks}
-        self._made: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
-        for thread, seen in enumerate(planned):
-            for depth, numbers in seen.made:
-                self._made.setdefault(depth, []).append((thread, numbers))
+        self._open.forget()
+        self._released: dict[int, set[int]] = {}
+        self._given_back_for_others: set[int] = set()
+        self._looked_at: set[int] = set()
+        self._starts_over = False
+        self._calls_ended = [0] * len(self._logs)
+        self._inside = [False] * len(self._logs)
         changed = self._namespaces.changed()
         if changed is not None:
             self._note(f"{changed} is not the same in every execution")
@@ -132,95 +166,89 @@ class StateHashing(Strategy):
             return self._locate(depth)
         last = len(self._path) - 1
         if depth <= last and not self._position:
-            return self._repeat(depth)
+            node = self._path[depth]
+            if node.early:
+                self._open.early.add(len(self._trace))
+            return self._resume(node, running) if depth == last else node.chosen
         if depth:
             self._account(depth)
         candidates = self.candidates()
         if not candidates:
             return STOP
-        state = self._look(depth)
-        self._see_what_was_made(depth)
-        extra = self._extra()
-        self._note(self._canonical.opaque or self._local.opaque)
-        if self._give_up and not self._is_proof:
-            self.end(Ending.REDUNDANT)
-            return STOP
-        if self._is_doomed:
+        key = None
+        early = self._releases_early and self._can_release(running)
+        if self._starts_over:
+            return self._cut_short(Ending.REDUNDANT)
+        if early:
+            self._open.early.add(len(self._trace))
+        if self._is_doomed or early:
             candidates = [running if running in candidates else candidates[0]]
         elif len(candidates) > 1:
-            if not self._is_new((state, self._judged, scheduler.timeouts_left, self._threads_key(), extra)):
-                self.redundant += 1
-                self.end(Ending.REDUNDANT)
-                return STOP
+            key = self._key(running)
+        if self._give_up and not self._is_proof:
+            return self._cut_short(Ending.REDUNDANT)
+        if key is not None:
+            if not self._is_new(key):
+                return self._cut_short(self._ending_of_visited(key, candidates))
+            self._depths.setdefault(key, depth)
             if running in candidates:
                 candidates.remove(running)
                 candidates.insert(0, running)
-        chosen = candidates[0]
-        self._path.append(Node(chosen, candidates[1:], state, self._seen.copy(), self._judged))
-        return chosen
+        calls, inside = tuple(self._calls_ended), tuple(self._inside)
+        self._path.append(_Node(candidates[0], candidates[1:], key, self._judged, calls, inside, early))
+        return candidates[0]
+
+    def _can_release(self, running: int) -> bool:
+        """Whether a thread is about to give back a lock that is taken."""
+        thread = self.scheduler.threads.get(running)
+        if thread is None or thread.finished or thread.pending is None:
+            return False
+        kind, lock, _ = thread.pending
+        return kind == RELEASE and isinstance(lock, (VirtualLock, VirtualRLock)) and not lock.free
+
+    def _is_new(self, key: Key) -> bool:
+        """Whether a state has to be explored; comes right after it was read."""
+        accessed = self._accessed()
+        visits = self._visited.setdefault(key, [])
+        for judged, before in visits:
+            if before >= accessed and self._ledger.is_as_strict(judged, self._judged):
+                return False
+        visits.append((self._judged, accessed))
+        return True
+
+    def _resume(self, node: _Node, running: int) -> int:
+        """The end of the path: another choice is made here."""
+        self._open.restart(self._trace)
+        self._executions += 1
+        is_looked_at = self._executions < _LOOKS or self._executions % _LOOKS == 0
+        if is_looked_at and self._key(running, node.calls, node.inside) != node.key:
+            self._note("the same choices led elsewhere: it does not do the same each time")
+        self._position = len(self._trace)
+        self._judged = node.judged
+        self._calls_ended, self._inside = list(node.calls), list(node.inside)
+        return node.chosen
+
+    def _ending_of_visited(self, key: Key, candidates: list[int]) -> Ending:
+        """A circle in which everybody had a turn may go on for ever; another one ends when the others have theirs."""
+        since = self._depths.get(key)
+        if since is not None and {node.chosen for node in self._path[since:]}.issuperset(candidates):
+            return Ending.ENDLESS
+        return Ending.REDUNDANT
+
+    def _cut_short(self, ending: Ending) -> int:
+        self.redundant += ending is Ending.REDUNDANT
+        self.end(ending)
+        return STOP
 
     def _locate(self, depth: int) -> int:
         """Go where the race was, and no further."""
         if depth < len(self._way_there):
             return self._way_there[depth]
         assert self.race is not None
-        self.race = replace(self.race, places=tuple(self._to_locate.values()))
+        self.race = replace(self.race, places=tuple(self._located.places.values()))
         self._way_there = []
         self.end(Ending.REDUNDANT)
         return STOP
-
-    def _repeat(self, depth: int) -> int:
-        node = self._path[depth]
-        is_last = depth == len(self._path) - 1
-        if is_last or depth in self._needed or depth in self._made:
-            state = self._look(depth)
-            objects = self._looks[depth][1]
-            for thread, numbers in self._made.get(depth, ()):
-                for number in numbers:
-                    self._views[thread].know(objects[number])
-            if state != node.state:
-                self._note(_DIVERGED)
-        if is_last:
-            self._position = len(self._trace)
-            self._seen = node.seen.copy()
-            self._judged = node.judged
-            self._open.restart(self._trace)
-            self._since = [0] * len(self._since)
-            for view, seen in zip(self._views, self._seen, strict=True):
-                if view.calls != seen.calls:
-                    view.forget(seen.calls)
-                if view.digest != seen.digest and seen.digest > FRESH:
-                    if not seen.looks:
-                        self._note(_DIVERGED)
-                    view.digest = seen.digest
-        return node.chosen
-
-    def _is_new(self, key: object) -> bool:
-        before = len(self._visited)
-        self._visited.add(key)
-        return len(self._visited) > before
-
-    def _current_view(self) -> LocalView | None:
-        """Of the running thread; ``None`` if it need not see anything yet."""
-        scheduler = self.scheduler
-        thread = scheduler.current
-        if self._is_locating or not scheduler.live or scheduler.aborting or not 0 <= thread < len(self._since):
-            return None
-        if len(self._trace) < self._since[thread]:
-            return None
-        view, calls = self._views[thread], len(self._logs[thread].spans)
-        if calls != view.calls:
-            view.forget(calls)
-        return view
-
-    def _on_event(self, event: Event) -> None:
-        if self._is_locating:
-            if len(self._trace) in self._to_locate:
-                self._to_locate[len(self._trace)] = place_of_access()
-            return
-        view = self._current_view()
-        if view is not None:
-            view.note(*event[1:])
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Check that the judge gets to see what the ledger saw."""
@@ -230,11 +258,17 @@ class StateHashing(Strategy):
 
     def has_more(self) -> bool:
         """Go to the deepest choice with somebody left to try."""
+        if self._way_there:
+            return True
+        if self._starts_over:
+            self._releases_early = False
+            self._path.clear()
+            self._depths.clear()
+            self._visited.clear()
+            return True
         if self._is_doomed and self.race is None:
             # Whoever judges did not stop here: then what lies beyond does matter, and was not explored.
             self._note("an execution that could not be explained was accepted")
-        if self._way_there:
-            return True
         if self._give_up and not self._is_proof:
             return False
         while self._path:
@@ -243,12 +277,14 @@ class StateHashing(Strategy):
                 node.chosen = node.untried.pop(0)
                 return True
             self._path.pop()
+            if node.key is not None and self._depths.get(node.key) == len(self._path):
+                del self._depths[node.key]
         return False
 
     # What the last step did.
 
     def _account(self, depth: int) -> None:
-        """Add the last step to what its thread has seen, to what the judge knows, and to what is open."""
+        """Add the last step to what is open and to what the judge knows."""
         trace, start = self._trace, self._position
         self._position = len(trace)
         clash = self._open.step(trace, start)
@@ -256,27 +292,44 @@ class StateHashing(Strategy):
             self._note_race(clash)
         node = self._path[depth - 1]
         thread, kind, _, _ = trace[start]
-        for by, what, obj, _ in trace[start:]:
+        for position in range(start, len(trace)):
+            by, what, obj, _ = trace[position]
+            if what in (RELEASE, TRY, QUERY):
+                self._note_look(position)
             if what == WRITE and self._namespaces.name_of(obj) is not None:
                 self._note(f"{self._namespaces.name_of(obj)} is written")
             elif by != thread:
                 self._note("it has threads of its own")
+        self._starts_over = self._releases_early and not self._looked_at.isdisjoint(self._released)
         if kind == PAUSE and len(trace) == start + 1:
             node.untried.clear()  # nobody notices when this happens
         if thread < len(self._logs):
             self._judge_calls(thread, kind)
-            self._seen[thread] = self._see(thread, depth, node)
         if self._judged == WRONG or self.scheduler.failures:
             self._is_doomed = True
 
+    def _note_look(self, position: int) -> None:
+        """Somebody gives back a lock, or looks whether it is taken."""
+        thread, kind, lock, slot = self._trace[position]
+        if kind == RELEASE and position in self._open.early:
+            by = self._released.setdefault(id(lock), set())
+            by.add(thread)
+            if getattr(lock, "owner", None) != thread:
+                self._given_back_for_others.add(id(lock))
+            if len(by) > 1 and id(lock) in self._given_back_for_others:
+                self._looked_at.add(id(lock))
+        elif not (kind == TRY and not slot and getattr(lock, "owner", None) == thread):
+            # In vain because it is the thread's own does not count: nobody else can change that.
+            self._looked_at.add(id(lock))
+
     def _judge_calls(self, thread: int, kind: int) -> None:
         """Tell the ledger which calls have begun and ended."""
-        log, first, ledger, seen = self._logs[thread], self._first_call[thread], self._ledger, self._seen[thread]
-        judged, is_inside = self._judged, seen.is_inside
+        log, first, ledger = self._logs[thread], self._first_call[thread], self._ledger
+        judged, is_inside = self._judged, self._inside[thread]
         if kind != PAUSE and not is_inside:
-            judged = ledger.begins(judged, thread, first + seen.calls)
+            judged = ledger.begins(judged, thread, first + self._calls_ended[thread])
             is_inside = True
-        for call in range(seen.calls, len(log.spans)):
+        for call in range(self._calls_ended[thread], len(log.spans)):
             outcome = self._calls[thread].outcome_so_far(self._driver, *log.records[call])
             if is_inside:
                 judged = ledger.ends(judged, thread, first + call, outcome)
@@ -284,74 +337,48 @@ class StateHashing(Strategy):
             else:
                 judged = ledger.floats(judged, thread, first + call, outcome)
         self._judged = judged
-        self._is_inside = is_inside
+        self._inside[thread] = is_inside
+        self._calls_ended[thread] = len(log.spans)
 
-    def _see(self, thread: int, depth: int, node: Node) -> Seen:
-        """What a thread has seen after its step."""
-        view, before, spans = self._views[thread], self._seen[thread], self._logs[thread].spans
-        calls, has_ended_call, since = len(spans), len(spans) > before.calls, before.since
-        if has_ended_call:
-            tail, since = bool(self._open.stretches[thread]), spans[-1][1]
-            if view.calls != calls:
-                view.forget(calls)
-            if not view.is_coarse:
-                before = Seen()
-            if self.scheduler.threads[thread].finished:
-                return Seen(calls, ENDED, tail=tail)
-        else:
-            tail = False
-        looks = before.looks
-        if view.is_coarse:
-            view.add((self._seen[thread].digest, node.state))
-            view.is_coarse = False
-            looks = _with(looks, depth - 1, depth)
-        return Seen(calls, view.digest, since, looks, before.made, self._is_inside, tail)
+    # States.
 
-    def _see_what_was_made(self, depth: int) -> None:
-        """Objects that are shared since the last step: the thread that made them may still refer to them."""
-        if not depth:
-            return
-        thread = self._path[depth - 1].chosen
-        if thread >= len(self._seen) or self._seen[thread].digest in (ENDED, FRESH):
-            return
-        ids, objects = self._looks[depth]
-        before = self._looks[depth - 1][0]
-        if ids == before:
-            return
-        numbers = tuple(number for number, found in enumerate(ids) if found not in before)
-        if numbers:
-            for number in numbers:
-                self._views[thread].know(objects[number])
-            self._seen[thread] = replace(self._seen[thread], made=(*self._seen[thread].made, (depth, numbers)))
-
-    # Keys.
-
-    def _look(self, depth: int) -> int:
-        """The number of the shared state."""
-        canonical = self._canonical
+    def _key(self, running: int, calls: Sequence[int] = (), inside: Sequence[bool] = ()) -> Key:
+        """All that the rest of the execution depends on."""
+        canonical, scheduler = self._canonical, self.scheduler
+        calls, inside = calls or self._calls_ended, inside or self._inside
         canonical.start()
-        canonical.tokens.append(self.scheduler.now)
+        self._frames.start()
         canonical.read(self._roots)
-        self._looks[depth] = tuple(canonical.numbers), canonical.objects
-        return self._state_numbers.setdefault(tuple(canonical.tokens), len(self._state_numbers))
-
-    def _threads_key(self) -> tuple[tuple[int, int, bool], ...]:
-        return tuple((seen.calls, seen.digest, seen.is_inside) for seen in self._seen)
-
-    def _extra(self) -> tuple[object, ...]:
-        """Which objects are which; comes right after :meth:`_look`."""
-        canonical, current = self._canonical, self._looks[self._depth - 1][0]
-        known: list[tuple[tuple[int, ...], list[object]]] = []
-        for view, seen in zip(self._views, self._seen, strict=True):
-            known += ((tuple(view.numbers), view.objects), *map(self._looks.__getitem__, seen.looks))
-        tokens = which_they_are(canonical, current, known)
-        tokens += (canonical.numbers.get(id(argument)) for argument in passed_containers(self._logs))
-        for thread, seen in enumerate(self._seen):
-            if seen.tail:
-                tokens.append((thread, open_tail(canonical, self._namespaces, self._trace, thread)))
         if keeps_a_result(canonical, self._logs):
             self._note("a call returned what it keeps")
-        return tuple(tokens)
+        canonical.tokens += (canonical.numbers.get(id(argument)) for argument in passed_containers(self._logs))
+        self._frames.turn_to_threads()
+        for number, thread in scheduler.threads.items():
+            canonical.tokens.append((thread.finished, calls[number], inside[number]) if number < len(calls) else None)
+            if thread.finished:
+                continue
+            if number == running:
+                self._frames.read(thread, sys._getframe())
+            elif thread.greenlet is not None:
+                self._frames.read(thread, thread.greenlet.gr_frame)
+        self._note(canonical.opaque)
+        return (*canonical.tokens, scheduler.now, scheduler.timeouts_left)
+
+    def _accessed(self) -> Accessed:
+        """What threads have accessed, of what others can reach: who, what closes the stretch, where, how."""
+        numbers, is_known = self._canonical.numbers, self._namespaces.is_known
+        found: set[tuple[object, ...]] = set()
+        for thread, stretches in self._open.stretches.items():
+            for locks, stretch in stretches.items():
+                closing = frozenset(number for number in map(numbers.get, locks) if number is not None)
+                for where, kind in stretch.items():
+                    obj, slot = where if isinstance(where, tuple) else (where, None)
+                    number = numbers.get(obj)
+                    if number is not None:
+                        found.add((thread, closing, number, slot, kind))
+                    elif is_known(obj):
+                        found.add((thread, closing, str(obj), slot, kind))
+        return frozenset(found)
 
     # What spoils a proof.
 
@@ -364,16 +391,14 @@ class StateHashing(Strategy):
         """Name a race; one more execution, up to here, will tell where its accesses are."""
         obj, slot = self._trace[clash.events[0]][2:]
         space = self._namespaces.name_of(obj)
-        name = f"{space}.{slot}" if space else name_of_location(obj, slot, self._looks[self._depth - 2][1])
+        reached = CanonicalState()
+        reached.read(self._roots)
+        name = f"{space}.{slot}" if space else name_of_location(obj, slot, reached.objects)
         self.race = Race(name, clash.threads)
-        self._to_locate = dict.fromkeys(clash.events, "?")
+        self._clash = clash
         self._way_there = [node.chosen for node in self._path]
         self.coverage = Coverage.BUDGET_SPENT
 
     @property
     def _is_proof(self) -> bool:
         return self.race is None and self.opaque is None
-
-
-def _with(looks: tuple[int, ...], *more: int) -> tuple[int, ...]:
-    return (*looks, *(look for look in more if look not in looks))

@@ -29,7 +29,7 @@ class VirtualLock:
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take it; see ``_thread.lock.acquire``."""
         scheduler = self.scheduler
-        if not _wait(self, blocking, timeout):
+        if not wait_for_lock(self, blocking, timeout):
             return False
         self.free = False
         self.owner = scheduler.current
@@ -93,7 +93,7 @@ class VirtualRLock:
         if not self.free and self.owner == scheduler.current:
             self.count += 1
             return True
-        if not _wait(self, blocking, timeout):
+        if not wait_for_lock(self, blocking, timeout):
             return False
         self.free = False
         self.owner = scheduler.current
@@ -157,7 +157,7 @@ class VirtualRLock:
         self.free, self.count = True, 0
 
 
-def _wait(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: float) -> bool:
+def wait_for_lock(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: float) -> bool:
     """Wait as long as the caller wants to; whether the lock may be taken."""
     scheduler = lock.scheduler
     if blocking and timeout == -1:

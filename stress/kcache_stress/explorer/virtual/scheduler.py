@@ -319,6 +319,7 @@ class Scheduler:
             thread.finished = True
             # Let go of what the target made: it must not die, and finalize, in the midst of the next execution.
             thread.greenlet, thread.work, thread.pending, thread.waits_for = None, _nothing, None, None
+            thread.handled = None
             thread = self._finish()
 
     def _finish(self) -> VirtualThread:
@@ -339,7 +340,7 @@ class Scheduler:
             self._abort_again()
             return
         thread = self.threads[self.current]
-        thread.pending, thread.waits_for = pending, waits_for
+        thread.pending, thread.waits_for, thread.handled = pending, waits_for, sys.exception()
         if self._starter is not None:
             starter, self._starter = self._starter, None
             starter.switch()

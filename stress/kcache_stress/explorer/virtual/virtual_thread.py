@@ -66,10 +66,11 @@ class VirtualThread:
         greenlet: what runs it.
         pending: what it does next, while it is paused.
         waits_for: what must be free before it can; ``None`` if nothing.
+        handled: the exception that it was handling when it paused.
         finished: whether its work is done.
     """
 
-    __slots__ = ("__weakref__", "finished", "greenlet", "number", "pending", "waits_for", "work")
+    __slots__ = ("__weakref__", "finished", "greenlet", "handled", "number", "pending", "waits_for", "work")
 
     def __init__(self, number: int, work: Callable[[], object]) -> None:
         self.number = number
@@ -77,6 +78,7 @@ class VirtualThread:
         self.greenlet: greenlet.greenlet | None = None
         self.pending: Pending | None = None
         self.waits_for: Waitable | None = None
+        self.handled: BaseException | None = None
         self.finished = False
 
     @property
