@@ -124,6 +124,8 @@ class _Log:
         finished = {phase.phase for phase in self._phases}
         reasons = [f"{phase.phase}: {phase.inconclusive}" for phase in self._phases if phase.inconclusive]
         reasons += [f"{phase}: it did not run to its end" for phase in options.phases if phase not in finished]
+        if self._phases and all(phase.refused for phase in self._phases):
+            reasons += [f"{phase.phase}: {phase.refused}" for phase in self._phases]
         if finding is not None:
             finding = replace(finding, phase=finding.phase or self.phase)
             return SuiteResult(Status.VIOLATION, (finding,), tuple(self._phases), self._not_tested, (), seconds)

@@ -65,22 +65,26 @@ def marks_by_need(execution: Execution, order: HappensBefore) -> Marks:
         marks.append(own)
     needs = []
     for thread in range(threads):
+        others = [other for other in range(threads) if other != thread]
         rows = []
         for _, event in marks[thread]:
             row = [0] * threads
             if event >= 0:
                 clock = order.clocks[event]
-                for other in range(threads):
-                    if other != thread:
-                        known = clock[other]
-                        count = 0
-                        for position, (_, before) in enumerate(marks[other]):
-                            if 0 <= before < known:
-                                count = position + 1
-                        row[other] = count
+                for other in others:
+                    if known := clock[other]:
+                        row[other] = _count_before(marks[other], known)
             rows.append(tuple(row))
         needs.append(tuple(rows))
     return Marks(tuple(tuple(mark for mark, _ in own) for own in marks), tuple(needs))
+
+
+def _count_before(marks: list[tuple[Mark, int]], known: int) -> int:
+    """How many marks there are up to the last one whose event is among the first ``known`` of the trace."""
+    for count in range(len(marks), 0, -1):
+        if 0 <= marks[count - 1][1] < known:
+            return count
+    return 0
 
 
 def linear_extensions(
