@@ -1,4 +1,4 @@
-"""How long it takes to find the faults of the gallery from generated programs, in the way of `kcache explore`."""
+"""How long it takes to find the faults of the gallery from generated programs, in the way of `kcache check`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import process_time
 
 from kcache_model.items import Semantics
 from kcache_model.program import Program
-from kcache_stress.explorer.explore import ExploreOptions
+from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.explorer.programs.random_programs import explorer_program
 
 from .ours import Explorer
@@ -81,8 +81,8 @@ def hunt(name: str, seeds: range, turn: Callable[[Program], Program]) -> Hunt:
     explorer, result = explorer_of(name), Hunt(name)
     for seed in seeds:
         began, tried, executions, found = process_time(), 0, 0, ""
-        for program in islice(programs(seed, explorer, turn), MOST_PROGRAMS):
-            ran = explorer.explored(program, OPTIONS)
+        for number, program in enumerate(islice(programs(seed, explorer, turn), MOST_PROGRAMS)):
+            ran = explorer.explored(program, hunting(OPTIONS, number))
             tried, executions, found = tried + 1, executions + ran.executions, ran.found
             if found or process_time() - began > MOST_SECONDS:
                 break

@@ -17,7 +17,7 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.target import Target
 from kcache_model.watch import Unwatched, Watch
-from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.explore import ExploreOptions, explore, hunting
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.subject import load_subject
@@ -34,7 +34,7 @@ PHASES = ("smoke", "vectors", "machine", "explorer", "stress")
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
-_EXECUTIONS = 100
+_EXECUTIONS = 300
 _PROGRAM_SECONDS = 2.0
 """The most that the explorer spends on one program: many programs find more than many interleavings of one."""
 
@@ -181,7 +181,7 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
             break
         context.on_progress(elapsed / context.seconds, counts)
         program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
-        explored = explore(subject, program, options, context.watch, context.on_finding)
+        explored = explore(subject, program, hunting(options, number), context.watch, context.on_finding)
         counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
         finding = explored.finding
     return PhaseOutcome(counts, finding)

@@ -55,7 +55,7 @@ class Counterexample:
 
 
 def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) -> Counterexample | Problem | None:
-    """The smallest counterexample that the budget allows.
+    """What was found, realised and repeated.
 
     A problem of kind NONDETERMINISM if the same schedule does not do the same each time. ``None`` if it does, without
     a problem: then the calls depend on each other in code that is not instrumented, and the order of the calls in which
@@ -74,8 +74,12 @@ def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) ->
     if found is None:
         is_real = result.order is None or not problem.order
         return _differs(runner, schedule) or (_once(problem) if is_real else None)
-    smaller = _bounded(runner, judge, found)
-    return smaller or _greedy(runner, judge, found)
+    return found
+
+
+def smallest(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Counterexample:
+    """The counterexample with the fewest preemptions that the budget allows to find."""
+    return _bounded(runner, judge, found) or _greedy(runner, judge, found)
 
 
 def replayed(runner: Runner, judge: ProgramJudge, schedule: Schedule) -> tuple[Execution, Problem | None, bool]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kcache_model.finding import Finding, FindingKind
@@ -11,7 +12,7 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
 
-from .counterexample import Counterexample, Possible, counterexample
+from .counterexample import Counterexample, Possible, counterexample, smallest
 from .execution import Runner
 from .findings import bare_finding, told_finding
 from .granularity import Granularity
@@ -28,6 +29,10 @@ from .strategies.state_hashing import StateHashing
 from .subject import Subject, load_subject
 
 _MINIMISE_ATTEMPTS = 150
+
+_SHALLOW_SAMPLES = 6
+_SHALLOW_EXECUTIONS = 30
+_DEEP_EVERY = 5
 
 
 class StrategyName(enum.StrEnum):
@@ -94,6 +99,18 @@ class Explored:
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and nothing is wrong with any."""
         return self.coverage is Coverage.EXHAUSTED and self.finding is None
+
+
+def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
+    """How to explore one of many random programs when a fault is to be found soon.
+
+    Most faults show in the first few executions of many programs, not in the last ones of few: only every fifth program
+    is explored as far as ``options`` say.
+    """
+    if number % _DEEP_EVERY == _DEEP_EVERY - 1:
+        return options
+    executions = min(options.executions, _SHALLOW_EXECUTIONS)
+    return replace(options, samples=min(options.samples, _SHALLOW_SAMPLES), executions=executions)
 
 
 def explore(
@@ -167,13 +184,21 @@ class _Exploration:
             better = self._confirmed(smaller, again) if again.problem is not None else None
             if isinstance(better, Counterexample):
                 program, found = smaller, better
-        return self._explained(program, found)
+        return self._explained(program, self._with_fewest_preemptions(program, found))
 
     def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem | None:
-        runner = Runner(self._subject, program)
-        judge = ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
-        try:
+        with self._at_work(program) as (runner, judge):
             return counterexample(runner, judge, result)
+
+    def _with_fewest_preemptions(self, program: Program, found: Counterexample) -> Counterexample:
+        with self._at_work(program) as (runner, judge):
+            return smallest(runner, judge, found)
+
+    @contextlib.contextmanager
+    def _at_work(self, program: Program) -> Iterator[tuple[Runner, ProgramJudge]]:
+        runner = Runner(self._subject, program)
+        try:
+            yield runner, ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
         finally:
             runner.clean_up()
 

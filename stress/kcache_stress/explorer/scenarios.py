@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias, cast
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 
-from .counterexample import counterexample
+from .counterexample import Counterexample, counterexample, smallest
 from .events import KIND_NAMES, PAUSE, Pending
 from .execution import Execution, Runner
 from .granularity import Granularity
@@ -131,16 +131,18 @@ def explore_scenario(
         result = ScenarioResult(found.coverage, found.executions, found.seconds)
         if found.problem is None:
             return result
-        smallest = counterexample(runner, judge, found)
+        shown = counterexample(runner, judge, found)
+        if isinstance(shown, Counterexample):
+            shown = smallest(runner, judge, shown)
     except DivergedError as error:
-        smallest = Problem(FindingKind.NONDETERMINISM, str(error))
+        shown = Problem(FindingKind.NONDETERMINISM, str(error))
     finally:
         runner.clean_up()
-    if smallest is None:
+    if shown is None:
         return replace(result, coverage=Coverage.BUDGET_SPENT)
-    if isinstance(smallest, Problem):
-        return replace(result, problem=smallest)
-    return replace(result, problem=smallest.problem, schedule=smallest.schedule, preemptions=smallest.preemptions)
+    if isinstance(shown, Problem):
+        return replace(result, problem=shown)
+    return replace(result, problem=shown.problem, schedule=shown.schedule, preemptions=shown.preemptions)
 
 
 def replay_scenario(
