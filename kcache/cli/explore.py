@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ from dataclasses import replace
 import click
 
 from kcache import Semantics
+from kcache_conformance.explored_examples import explore_examples
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.batch import Batch, describe
@@ -23,11 +25,29 @@ from .options import duration, executor, explorer_options, shape, target_argumen
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
+_MOST_EXAMPLES = 1_000_000
+
+
+class Generator(enum.StrEnum):
+    """Who writes the programs."""
+
+    THEMES = "themes"
+    """A seeded generator of its own, made to go wrong."""
+    HYPOTHESIS = "hypothesis"
+    """Hypothesis, which also shrinks them."""
 
 
 @click.command()
 @target_argument
 @click.option("--program", help="Explore this program only: a word that kcache printed, or a JSON file.")
+@click.option(
+    "--generator",
+    type=click.Choice([generator.value for generator in Generator]),
+    default=Generator.THEMES.value,
+    show_default=True,
+    help="Who writes the programs: kcache, around themes that are likely to go wrong (themes), or Hypothesis, which "
+    "shrinks the first one that fails (hypothesis).",
+)
 @click.option(
     "--strategy",
     type=click.Choice([strategy.value for strategy in StrategyName]),
@@ -71,6 +91,7 @@ _BATCH_PROGRAMS = 40
 def explore(
     target: str,
     program: str | None,
+    generator: str,
     strategy: str,
     granularity: str,
     shape: tuple[int, int],
@@ -92,6 +113,9 @@ def explore(
     the interleaving.
     """
     console = stdout_console()
+    by_hypothesis = generator == Generator.HYPOTHESIS.value
+    if by_hypothesis:
+        _require_one_search(program, jobs, dask)
     by_states = strategy == StrategyName.STATES.value
     options = ExploreOptions(
         strategy=StrategyName(strategy),
@@ -121,13 +145,17 @@ def explore(
         )
         console.print(explored_text(target, options, description), soft_wrap=True)
         with progress(console) as show, executor(dask) as pool:
-            tally, _ = spread(
-                iter([template]) if chosen else _random(template, seed),
-                jobs=jobs,
-                executor=pool,
-                seconds=budget,
-                on_tally=lambda so_far: show(None, so_far),
-            )
+            if by_hypothesis:
+                examples = replace(template, seeds=(_first_seed(seed), _MOST_EXAMPLES))
+                tally = explore_examples(examples, lambda so_far: show(None, so_far))
+            else:
+                tally, _ = spread(
+                    iter([template]) if chosen else _random(template, seed),
+                    jobs=jobs,
+                    executor=pool,
+                    seconds=budget,
+                    on_tally=lambda so_far: show(None, so_far),
+                )
     counts = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
     console.print(f"  {counts}")
     if tally.note:
@@ -144,8 +172,28 @@ def explore(
     console.print("ok", style="bold green")
 
 
+def _require_one_search(program: str | None, jobs: int, dask: str | None) -> None:
+    """Hypothesis learns from each example what to try next: there is one search, and it cannot be spread.
+
+    Raises:
+        click.UsageError: there is nothing to generate, or the work is to be spread.
+    """
+    if program is not None:
+        raise click.UsageError("--generator hypothesis writes programs, and --program gives one: leave out either")
+    if jobs > 1 or dask is not None:
+        raise click.UsageError(
+            "--generator hypothesis works in one process: leave out --jobs and --dask; "
+            "to use more processes, run it several times with a different --seed"
+        )
+
+
+def _first_seed(seed: int) -> int:
+    """The first of as many seeds as a run can need; those of another run begin elsewhere."""
+    return seed * 1_000_003
+
+
 def _random(template: Batch, seed: int) -> Iterator[Batch]:
-    first = seed * 1_000_003
+    first = _first_seed(seed)
     while True:
         yield replace(template, seeds=(first, _BATCH_PROGRAMS))
         first += _BATCH_PROGRAMS

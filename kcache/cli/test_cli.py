@@ -153,6 +153,16 @@ def test_a_correct_target_is_exhausted(move: str) -> None:
     assert "not all interleavings were covered" in cut.stdout
 
 
+def test_programs_that_hypothesis_writes() -> None:
+    arguments = ("--generator", "hypothesis", "--shape", "2x2", "--seed", "1")
+    found = kcache("explore", EXAMPLES["lookup_in_two_steps"], *arguments)
+    assert found.returncode == 1, found.stdout
+    assert replay_line(found.stdout)[0] == "replay"
+    correct = kcache("explore", EXAMPLES["textbook"], *arguments, "--budget", "2s")
+    assert correct.returncode == 0
+    assert re.search(r"[1-9]\d* programs, \d+ executions, [1-9]\d* programs exhausted\nok\n", correct.stdout)
+
+
 def test_a_certificate(golden: Callable[[str, str], None]) -> None:
     done = kcache("verify", EXAMPLES["textbook"], "--bound", "2x1", "-j", "2")
     assert done.returncode == 0
@@ -170,6 +180,9 @@ def test_a_certificate(golden: Callable[[str, str], None]) -> None:
         (["replay", "kx2.abc"], "give one WORD"),
         (["replay"], "Missing argument"),
         (["explore", "--shape", "9x9"], "no shape"),
+        (["explore", "--generator", "hypothesis", "-j", "2"], "leave out --jobs and --dask"),
+        (["explore", "--generator", "hypothesis", "--dask", "tcp://x:1"], "leave out --jobs and --dask"),
+        (["explore", "--generator", "hypothesis", "--program", "kc1.x"], "leave out either"),
         (["verify", "--bound", "many"], "bound"),
         (["verify", "--dask", "nowhere"], "the dask cluster at nowhere cannot be reached"),
     ],

@@ -1,0 +1,121 @@
+"""A Hypothesis strategy for concurrent programs: small ones, out of the explorer's alphabet.
+
+A program starts with one of the alphabet's stores, now and then with one more call before the threads begin. Its calls
+are the core of the alphabet and at most two groups of guests: a program that mixes all of them seldom does the same
+thing twice at once. What comes first in each choice is the simplest, so that Hypothesis shrinks towards two threads of
+one call each, on an empty store.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from kcache_model.items import Semantics
+from kcache_model.operations import Operation, OperationName
+from kcache_model.program import Program
+from kcache_model.target import INDEXES, Target, TargetError
+from kcache_stress.explorer.programs.alphabet import INDEX, STORES, Letter, Maker, alphabet, fill
+from kcache_stress.explorer.programs.footprints import some_calls_meet
+from kcache_stress.explorer.programs.symmetry import in_order
+
+_MOST_EARLY_CALLS = 1
+_MOST_GROUPS = 2
+_GUESTS_PER_CORE_CALL = 2
+
+_Letters: TypeAlias = Sequence[Letter]
+
+
+def concurrent_programs(
+    target: Target,
+    semantics: Semantics,
+    threads: tuple[int, int] = (2, 4),
+    operations: tuple[int, int] = (1, 4),
+) -> st.SearchStrategy[Program]:
+    """Programs of which at least two calls of different threads meet.
+
+    Args:
+        target: decides which calls there are.
+        semantics: which generation of client-go decides.
+        threads: fewest and most threads.
+        operations: fewest and most calls of one thread.
+
+    Raises:
+        TargetError: no two calls that the target supports can meet.
+    """
+    author = _Author(target, semantics)
+    if not author.can_meet(author.letters):
+        raise TargetError(
+            f"{target.name} supports no two calls that can meet, so there is nothing to explore; "
+            "take out of kcache_unsupported what it does support"
+        )
+
+    @functools.cache
+    def programs(*groups: str) -> st.SearchStrategy[Program]:
+        calls = st.sampled_from(author.vocabulary(groups))
+        return st.builds(
+            author.program,
+            st.sampled_from(author.stores),
+            st.lists(calls, max_size=_MOST_EARLY_CALLS),
+            st.lists(
+                st.lists(calls, min_size=operations[0], max_size=operations[1]),
+                min_size=threads[0],
+                max_size=threads[1],
+            ),
+        )
+
+    group = st.sampled_from(author.groups)
+    return st.tuples(*[group] * _MOST_GROUPS).flatmap(lambda groups: programs(*groups)).filter(some_calls_meet)
+
+
+class _Author:
+    """What can be written for a target.
+
+    Attributes:
+        letters: all its calls.
+        core: those that every program may have: without guests, if something can be done without them.
+        groups: the groups of the others; the first one is that of the core, which brings nothing new.
+        stores: the objects that a program may start with.
+    """
+
+    def __init__(self, target: Target, semantics: Semantics) -> None:
+        self._target = target
+        self._semantics = semantics
+        self._indexes = () if INDEXES in target.unsupported else (INDEX,)
+        self.stores = [store for store in STORES if fill(Maker("store", target), store, target) is not None]
+        self.letters = alphabet(target)
+        core = tuple(letter for letter in self.letters if not letter.group)
+        self.core = core if self.can_meet(core) else self.letters
+        self.groups = list(dict.fromkeys(("", *(letter.group for letter in self.letters if letter not in self.core))))
+
+    def can_meet(self, letters: _Letters) -> bool:
+        """Whether any two of these calls can, in different threads, with the fullest store."""
+        pairs = itertools.combinations_with_replacement(letters, 2)
+        return any(some_calls_meet(self.program(self.stores[-1], (), ((one,), (two,)))) for one, two in pairs)
+
+    def vocabulary(self, groups: Iterable[str]) -> _Letters:
+        """The core and the guests of these groups; guests are few, so they come again and again."""
+        guests = [letter for letter in self.letters if letter.group in groups and letter not in self.core]
+        again = _GUESTS_PER_CORE_CALL * len(self.core) // len(guests) if guests else 0
+        return (*self.core, *guests * max(1, again))
+
+    def program(self, store: tuple[str, ...], early: _Letters, threads: Sequence[_Letters]) -> Program:
+        """A program of these calls; each has the stamps of its place."""
+        late = any(letter.name is OperationName.ADD_INDEXERS for letter in itertools.chain(early, *threads))
+
+        def made(place: str, letters: _Letters) -> tuple[Operation, ...]:
+            makers = (Maker(f"{place}.{position}", self._target, late) for position in range(len(letters)))
+            return tuple(letter.make(maker) for letter, maker in zip(letters, makers, strict=True))
+
+        stored = fill(Maker("store", self._target, late), store, self._target) or ()
+        program = Program(
+            self._indexes,
+            (*stored, *made("early", early)),
+            tuple(made(str(number), letters) for number, letters in enumerate(threads)),
+            self._semantics,
+        )
+        return in_order(program, range(len(threads)))

@@ -1,0 +1,256 @@
+"""Hypothesis writes the programs and makes them smaller; the explorer runs their interleavings.
+
+Each example is a program that is explored quickly, without being explained. When one fails, Hypothesis shrinks it, and
+what is left is explored in full: the explorer makes the schedule as small as it can and tells the story.
+
+All of it happens in a child process, which may hang or crash. Time that runs out never makes a failing program pass,
+nor counts one that was not explored.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+
+from kcache_model.codec import decode_finding, encode_finding
+from kcache_model.finding import Finding
+from kcache_model.program import Program
+from kcache_model.target import TargetError
+from kcache_model.watch import Watch
+from kcache_stress.explorer.batch import (
+    Batch,
+    BatchError,
+    Data,
+    Tally,
+    decode_batch,
+    decode_tally,
+    encode_batch,
+    encode_tally,
+    stopped,
+)
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.subject import Subject, load_subject
+from kcache_stress.isolation import run_job
+from kcache_stress.isolation.worker import Outlet
+
+from .concurrent_programs import concurrent_programs
+from .state_machine import FoundError
+
+_STARTUP_SECONDS = 30.0
+_REPORT_SECONDS = 0.5
+_ROUND_EXAMPLES = 100
+"""After so many examples Hypothesis begins anew, and what was explored is forgotten: it must all fit into memory."""
+
+_QUICK_EXECUTIONS = 100
+_QUICK_SECONDS = 2.0
+
+
+def explore_examples(batch: Batch, on_tally: Callable[[Tally], None] = lambda _: None) -> Tally:
+    """Explore programs that Hypothesis writes, until one fails.
+
+    Args:
+        batch: what to explore; ``seeds`` are the seed of Hypothesis and the most examples, ``shape`` the largest
+            program, ``options.minimise_seconds`` how long Hypothesis may shrink.
+        on_tally: told of the sum so far.
+
+    Raises:
+        TargetError: the target cannot be loaded, or no program can be written for it.
+        BatchError: the harness failed.
+    """
+    tally = Tally()
+    findings: list[Finding] = []
+
+    def on_event(event: Data) -> None:
+        nonlocal tally
+        if event["event"] == "tally":
+            tally = decode_tally(event["tally"])
+            on_tally(tally)
+        elif event["event"] == "finding":
+            findings.append(decode_finding(event["finding"]))
+
+    end = run_job(
+        f"{__name__}:_examples_job",
+        {"batch": encode_batch(batch)},
+        on_event=on_event,
+        deadline_seconds=_STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
+        patience_seconds=batch.patience_seconds,
+    )
+    if end.how == "target_error":
+        raise TargetError(end.message)
+    if end.how == "harness_error":
+        raise BatchError(end.message)
+    if end.how != "done" and tally.finding is None:
+        tally = replace(tally, finding=findings[-1] if findings else stopped(end))
+    return tally
+
+
+class Examples:
+    """Explores what Hypothesis writes, one round of examples after another.
+
+    The verdict on a program is what the explorer says first: Hypothesis asks several times, and must not hear one thing
+    now and another later, from a target that fails by chance or from a clock that has run out.
+
+    Args:
+        subject: the implementation, instrumented with the granularity of ``batch.options``.
+        batch: what to explore.
+        watch: told of each program, and of each execution.
+        on_finding: told of each failing program, smaller and smaller.
+        on_tally: told of the sum so far.
+
+    Attributes:
+        tally: what was explored so far.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        batch: Batch,
+        watch: Watch | None = None,
+        on_finding: Callable[[Finding], None] = lambda _: None,
+        on_tally: Callable[[Tally], None] = lambda _: None,
+    ) -> None:
+        self._subject = subject
+        self._batch = batch
+        self._watch = watch
+        self._on_finding = on_finding
+        self._on_tally = on_tally
+        self._quick = _quick(batch.options)
+        self._deadline = time.monotonic() + batch.seconds
+        self._verdicts: dict[Program, Finding | None] = {}
+        self._first: Finding | None = None
+        self.tally = Tally()
+
+    def run(self) -> Tally:
+        """Explore until a program fails, and explain it; or until the examples or the time are used up."""
+        smallest = self.smallest()
+        if smallest is not None:
+            self.tally = self._explained(smallest)
+        return self.tally
+
+    def smallest(self) -> Finding | None:
+        """What the explorer says of the smallest failing program; ``None`` if none fails."""
+        for number, examples in self._rounds():
+            self._verdicts.clear()
+            try:
+                self._round(number, examples)
+            except FoundError as found:
+                return found.finding
+        return None
+
+    def _rounds(self) -> Iterator[tuple[int, int]]:
+        """The seed of each round, and its examples."""
+        first, count = self._batch.seeds
+        for number in itertools.count():
+            left = count - number * _ROUND_EXAMPLES
+            if left <= 0 or time.monotonic() > self._deadline:
+                return
+            yield first + number, min(left, _ROUND_EXAMPLES)
+
+    def _round(self, number: int, examples: int) -> None:
+        threads, operations = self._batch.shape
+        programs = concurrent_programs(
+            self._subject.target, self._batch.semantics, threads=(2, threads), operations=(1, operations)
+        )
+
+        @seed(number)
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate, Phase.shrink],
+            print_blob=False,
+            report_multiple_bugs=False,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+            verbosity=Verbosity.quiet,
+        )
+        @given(program=programs)
+        def example(program: Program) -> None:
+            finding = self._verdict(program)
+            if finding is not None:
+                raise FoundError(finding)
+
+        example()
+
+    def _verdict(self, program: Program) -> Finding | None:
+        """What the explorer says first of a program; once the time is over, nothing of one that is new."""
+        if program not in self._verdicts and time.monotonic() <= self._deadline:
+            self._verdicts[program] = self._explored(program)
+        return self._verdicts.get(program)
+
+    def _explored(self, program: Program) -> Finding | None:
+        try:
+            explored = explore(self._subject, program, self._quick, self._watch, _raise)
+        except FoundError as found:
+            finding = found.finding
+        else:
+            if explored.finding is None:
+                if self._first is None:
+                    self.tally = self.tally.plus(explored)
+                    self._on_tally(self.tally)
+                return None
+            finding = explored.finding
+        if self._first is None:
+            self._first = finding
+            self._deadline = time.monotonic() + self._batch.options.minimise_seconds
+        elif finding.kind is not self._first.kind:
+            return None  # another fault: the one that was found first is to be made smaller
+        self._on_finding(finding)
+        return finding
+
+    def _explained(self, finding: Finding) -> Tally:
+        """With the smallest failing program explored in full; with what was said of it, if it passes now."""
+        assert finding.program is not None
+        explored = explore(self._subject, finding.program, self._batch.options, self._watch, self._on_finding)
+        if explored.finding is None:
+            again = "The explorer has found this once; when it explored the same program once more, it found nothing."
+            explored = replace(explored, finding=replace(finding, detail=again))
+        return self.tally.plus(explored)
+
+
+def _quick(options: ExploreOptions) -> ExploreOptions:
+    """How one example is explored: many programs find more than many interleavings of one."""
+    return replace(
+        options,
+        executions=min(options.executions, _QUICK_EXECUTIONS),
+        seconds=min(options.seconds, _QUICK_SECONDS),
+    )
+
+
+def _raise(finding: Finding) -> None:
+    """End an exploration at its first finding, before it is explained."""
+    raise FoundError(finding)
+
+
+def _examples_job(outlet: Outlet, batch: Data) -> None:
+    decoded = decode_batch(batch)
+    began = time.monotonic()
+    sent = began
+
+    def send(tally: Tally) -> None:
+        timed = replace(tally, seconds=time.monotonic() - began)
+        outlet.send({"event": "tally", "tally": encode_tally(timed)})
+
+    def on_tally(tally: Tally) -> None:
+        nonlocal sent
+        if time.monotonic() - sent > _REPORT_SECONDS:
+            sent = time.monotonic()
+            send(tally)
+
+    try:
+        subject = load_subject(decoded.target, instrument=decoded.instrument, granularity=decoded.options.granularity)
+    except CannotExploreError as error:
+        send(Tally(refused=str(error)))
+        return
+    examples = Examples(
+        subject,
+        decoded,
+        outlet.watch,
+        lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding)}),
+        on_tally,
+    )
+    send(examples.run())
