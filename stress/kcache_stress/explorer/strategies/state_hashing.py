@@ -14,9 +14,7 @@ Two visits are the same if the target, the judge and the race detector cannot te
 For the last two it suffices that the first visit was as strict: nothing goes wrong after the second one that did not
 after the first.
 
-A thread that is about to give back a lock does so at once: whatever others could do before, they can do afterwards,
-too. That fails where somebody looks whether the lock is taken, or where several may give it back; if an execution shows
-such a thing, the search starts over without this.
+A thread that is about to give back a lock does so at once (:mod:`..state.early_releases`).
 """
 
 from __future__ import annotations
@@ -35,6 +33,7 @@ from ..happens_before import HappensBefore, happens_before
 from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
 from ..state.canonical_state import CanonicalState
+from ..state.early_releases import EarlyReleases, can_release
 from ..state.frames import FrameReader
 from ..state.namespaces import Namespaces, instrumented_modules
 from ..state.open_accesses import Clash, OpenAccesses
@@ -42,7 +41,6 @@ from ..state.race import Race, name_of_location
 from ..state.results import keeps_a_result, passed_containers
 from ..state.watched_trace import WatchedTrace
 from ..subject import Subject
-from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.scheduler import Scheduler
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
@@ -109,7 +107,7 @@ class StateHashing(Strategy):
         self._depths: dict[Key, int] = {}
         self._open = OpenAccesses()
         self._releases_early = True
-        self._starts_over = False
+        self._releases = EarlyReleases()
         self._executions = 0
         self._note(self._namespaces.opaque)
 
@@ -144,10 +142,7 @@ class StateHashing(Strategy):
         self._is_doomed = False
         self._judged = self._ledger.start
         self._open.forget()
-        self._released: dict[int, set[int]] = {}
-        self._given_back_for_others: set[int] = set()
-        self._looked_at: set[int] = set()
-        self._starts_over = False
+        self._releases = EarlyReleases()
         self._calls_ended = [0] * len(self._logs)
         self._inside = [False] * len(self._logs)
         changed = self._namespaces.changed()
@@ -176,8 +171,8 @@ class StateHashing(Strategy):
         if not candidates:
             return STOP
         key = None
-        early = self._releases_early and self._can_release(running)
-        if self._starts_over:
+        early = self._releases_early and can_release(scheduler.threads.get(running))
+        if self._releases.matter:
             return self._cut_short(Ending.REDUNDANT)
         if early:
             self._open.early.add(len(self._trace))
@@ -197,14 +192,6 @@ class StateHashing(Strategy):
         calls, inside = tuple(self._calls_ended), tuple(self._inside)
         self._path.append(_Node(candidates[0], candidates[1:], key, self._judged, calls, inside, early))
         return candidates[0]
-
-    def _can_release(self, running: int) -> bool:
-        """Whether a thread is about to give back a lock that is taken."""
-        thread = self.scheduler.threads.get(running)
-        if thread is None or thread.finished or thread.pending is None:
-            return False
-        kind, lock, _ = thread.pending
-        return kind == RELEASE and isinstance(lock, (VirtualLock, VirtualRLock)) and not lock.free
 
     def _is_new(self, key: Key) -> bool:
         """Whether a state has to be explored; comes right after it was read."""
@@ -260,7 +247,7 @@ class StateHashing(Strategy):
         """Go to the deepest choice with somebody left to try."""
         if self._way_there:
             return True
-        if self._starts_over:
+        if self._releases.matter:
             self._releases_early = False
             self._path.clear()
             self._depths.clear()
@@ -295,32 +282,17 @@ class StateHashing(Strategy):
         for position in range(start, len(trace)):
             by, what, obj, _ = trace[position]
             if what in (RELEASE, TRY, QUERY):
-                self._note_look(position)
+                self._releases.note(trace[position], early=position in self._open.early)
             if what == WRITE and self._namespaces.name_of(obj) is not None:
                 self._note(f"{self._namespaces.name_of(obj)} is written")
             elif by != thread:
                 self._note("it has threads of its own")
-        self._starts_over = self._releases_early and not self._looked_at.isdisjoint(self._released)
         if kind == PAUSE and len(trace) == start + 1:
             node.untried.clear()  # nobody notices when this happens
         if thread < len(self._logs):
             self._judge_calls(thread, kind)
         if self._judged == WRONG or self.scheduler.failures:
             self._is_doomed = True
-
-    def _note_look(self, position: int) -> None:
-        """Somebody gives back a lock, or looks whether it is taken."""
-        thread, kind, lock, slot = self._trace[position]
-        if kind == RELEASE and position in self._open.early:
-            by = self._released.setdefault(id(lock), set())
-            by.add(thread)
-            if getattr(lock, "owner", None) != thread:
-                self._given_back_for_others.add(id(lock))
-            if len(by) > 1 and id(lock) in self._given_back_for_others:
-                self._looked_at.add(id(lock))
-        elif not (kind == TRY and not slot and getattr(lock, "owner", None) == thread):
-            # In vain because it is the thread's own does not count: nobody else can change that.
-            self._looked_at.add(id(lock))
 
     def _judge_calls(self, thread: int, kind: int) -> None:
         """Tell the ledger which calls have begun and ended."""
