@@ -16,32 +16,26 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
-from kcache_model.codec import decode_finding, encode_finding
+from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.program import Program
-from kcache_model.target import TargetError
 from kcache_model.watch import Watch
 from kcache_stress.explorer.batch import (
     Batch,
-    BatchError,
     Data,
     Tally,
     decode_batch,
-    decode_tally,
-    encode_batch,
     encode_tally,
-    stopped,
+    run_in_child,
 )
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.subject import Subject, load_subject
-from kcache_stress.isolation import run_job
 from kcache_stress.isolation.worker import Outlet
 
 from .concurrent_programs import concurrent_programs
 from .state_machine import FoundError
 
-_STARTUP_SECONDS = 30.0
 _REPORT_SECONDS = 0.5
 _ROUND_EXAMPLES = 100
 """After so many examples Hypothesis begins anew, and what was explored is forgotten: it must all fit into memory."""
@@ -62,31 +56,7 @@ def explore_examples(batch: Batch, on_tally: Callable[[Tally], None] = lambda _:
         TargetError: the target cannot be loaded, or no program can be written for it.
         BatchError: the harness failed.
     """
-    tally = Tally()
-    findings: list[Finding] = []
-
-    def on_event(event: Data) -> None:
-        nonlocal tally
-        if event["event"] == "tally":
-            tally = decode_tally(event["tally"])
-            on_tally(tally)
-        elif event["event"] == "finding":
-            findings.append(decode_finding(event["finding"]))
-
-    end = run_job(
-        f"{__name__}:_examples_job",
-        {"batch": encode_batch(batch)},
-        on_event=on_event,
-        deadline_seconds=_STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
-        patience_seconds=batch.patience_seconds,
-    )
-    if end.how == "target_error":
-        raise TargetError(end.message)
-    if end.how == "harness_error":
-        raise BatchError(end.message)
-    if end.how != "done" and tally.finding is None:
-        tally = replace(tally, finding=findings[-1] if findings else stopped(end))
-    return tally
+    return run_in_child(batch, f"{__name__}:_examples_job", on_tally)
 
 
 class Examples:

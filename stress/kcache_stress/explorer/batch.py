@@ -7,7 +7,7 @@ own, which may hang or crash.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -153,31 +153,46 @@ def run_batch(data: Data) -> Data:
         TargetError: the target cannot be loaded.
         BatchError: the harness failed.
     """
-    batch = decode_batch(data)
-    tallies: list[Tally] = []
+    return encode_tally(run_in_child(decode_batch(data), f"{__name__}:_batch_job"))
+
+
+def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lambda _: None) -> Tally:
+    """Work on a batch in a child process, which may hang or crash.
+
+    Args:
+        batch: what to explore.
+        job: ``module:function`` of what the child does with it; it sends tallies and findings.
+        on_tally: told of the sum so far.
+
+    Raises:
+        TargetError: the target cannot be loaded.
+        BatchError: the harness failed.
+    """
+    tally = Tally()
     findings: list[Finding] = []
 
     def on_event(event: Data) -> None:
+        nonlocal tally
         if event["event"] == "tally":
-            tallies.append(decode_tally(event["tally"]))
+            tally = decode_tally(event["tally"])
+            on_tally(tally)
         elif event["event"] == "finding":
             findings.append(decode_finding(event["finding"]))
 
     end = run_job(
-        f"{__name__}:_batch_job",
-        {"batch": data},
+        job,
+        {"batch": encode_batch(batch)},
         on_event=on_event,
-        deadline_seconds=_STARTUP_SECONDS + 2 * batch.seconds,
+        deadline_seconds=_STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
         patience_seconds=batch.patience_seconds,
     )
     if end.how == "target_error":
         raise TargetError(end.message)
     if end.how == "harness_error":
         raise BatchError(end.message)
-    tally = tallies[-1] if tallies else Tally()
     if end.how != "done" and tally.finding is None:
         tally = replace(tally, finding=findings[-1] if findings else stopped(end))
-    return encode_tally(tally)
+    return tally
 
 
 def stopped(end: JobEnd) -> Finding:
