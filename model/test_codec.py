@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from importlib import resources
 from pathlib import Path
@@ -23,11 +24,14 @@ from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.program import Program
 from kcache_model.renaming import with_short_names
 
+some_operations = operations()
+"""One strategy for all: to make it takes longer than to draw from it."""
+
 programs = st.builds(
     Program,
     indexes=st.lists(index_names(), max_size=3).map(tuple),
-    prefix=st.lists(operations(), max_size=4).map(tuple),
-    threads=st.lists(st.lists(operations(), max_size=3).map(tuple), max_size=3).map(tuple),
+    prefix=st.lists(some_operations, max_size=4).map(tuple),
+    threads=st.lists(st.lists(some_operations, max_size=3).map(tuple), max_size=3).map(tuple),
     semantics=st.sampled_from(Semantics),
 )
 
@@ -43,7 +47,7 @@ def calls(draw: st.DrawFn) -> Call:
     invoked = draw(st.integers(-(2**63), 2**63))
     ended = draw(st.none() | st.integers(invoked, invoked + 1000))
     outcome = None if ended is None else draw(outcomes)
-    return Call(draw(st.integers(-2, 5)), draw(operations()), invoked, ended, outcome)
+    return Call(draw(st.integers(-2, 5)), draw(some_operations), invoked, ended, outcome)
 
 
 histories = st.builds(
@@ -54,9 +58,18 @@ histories = st.builds(
 )
 
 
+@functools.cache
 def schema(name: str) -> Any:
     text = resources.files("kcache_model").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
     return json.loads(text)
+
+
+@functools.cache
+def validator(name: str) -> Any:
+    """Made once: that the schema itself is one need not be checked again for each example."""
+    kind = jsonschema.validators.validator_for(schema(name))
+    kind.check_schema(schema(name))
+    return kind(schema(name))
 
 
 def through_json(data: Any) -> Any:
@@ -66,7 +79,7 @@ def through_json(data: Any) -> Any:
 @given(programs)
 def test_program_round_trip(program: Program) -> None:
     data = through_json(codec.encode_program(program))
-    jsonschema.validate(data, schema("program"))
+    validator("program").validate(data)
     assert codec.decode_program(data) == program
     assert decode_blob(encode_blob(program)) == program
 
@@ -74,9 +87,9 @@ def test_program_round_trip(program: Program) -> None:
 @given(histories)
 def test_history_round_trip(history: History) -> None:
     lines = list(codec.dump_history(history))
-    jsonschema.validate(json.loads(lines[0]), schema("history"))
+    validator("history").validate(json.loads(lines[0]))
     for line in lines[1:]:
-        jsonschema.validate(json.loads(line), schema("history"))
+        validator("history").validate(json.loads(line))
     assert codec.load_history(lines) == history
     assert [call.outcome and call.outcome.message for call in codec.load_history(lines).calls] == [
         call.outcome and call.outcome.message for call in history.calls

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import threading
-import time
 from collections import Counter
 from typing import Any
 
@@ -35,10 +34,18 @@ def wrapped(**methods: Any) -> Any:
 
 
 def test_the_reference_passes() -> None:
-    for semantics in Semantics:
-        result = run_conformance(kcache.new_indexer, semantics=semantics, strict_errors=True, seconds=16)
+    result = run_conformance(kcache.new_indexer, strict_errors=True, seconds=20)
+    assert result.status is Status.OK
+    assert [phase.phase for phase in result.phases] == list(PHASES)
+    assert result.not_tested == ()
+
+
+def test_the_reference_passes_with_the_current_semantics_too() -> None:
+    for phases, seconds in ((("smoke", "vectors"), 120.0), (("machine", "stress"), 4.0)):
+        result = run_conformance(
+            kcache.new_indexer, semantics="current", strict_errors=True, phases=phases, seconds=seconds
+        )
         assert result.status is Status.OK
-        assert [phase.phase for phase in result.phases] == list(PHASES)
         assert result.not_tested == ()
 
 
@@ -96,7 +103,8 @@ PlainStore.kcache_unsupported = ["indexes"]  # type: ignore[attr-defined]
 
 
 def test_a_plain_store_is_tested_on_what_it_has() -> None:
-    result = run_conformance(PlainStore, seconds=16)
+    assert run_conformance(PlainStore, phases=("machine", "explorer", "stress"), seconds=6).status is Status.OK
+    result = run_conformance(PlainStore, phases=("smoke", "vectors"), seconds=120)
     assert result.status is Status.OK
     assert {"indexes", "resync", "transaction"} <= set(result.not_tested)
     (vectors,) = (phase for phase in result.phases if phase.phase == "vectors")
@@ -166,7 +174,7 @@ def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
     target = make_target(kcache.new_indexer)
     for semantics in Semantics:
         machine = make_state_machine(target, semantics, strict_errors=True, coverage=coverage)
-        assert run_examples(machine, 150, 3) is None
+        assert run_examples(machine, 75, 3) is None
     assert {operation for operation, _ in coverage} == {name.value for name in OperationName}
     reached = {error for _, error in coverage}
     assert reached == {"ok", *(kind.value for kind in ErrorKind if kind is not ErrorKind.OTHER)}
@@ -227,10 +235,9 @@ def test_the_budget_is_shared_among_the_chosen_phases() -> None:
 
 
 def test_a_finding_ends_the_run_early() -> None:
-    began = time.monotonic()
-    with pytest.raises(ConformanceError):
+    with pytest.raises(ConformanceError) as caught:
         run_conformance(wrapped(delete=lambda self, obj: None), seconds=300)
-    assert time.monotonic() - began < 100
+    assert [phase.phase for phase in caught.value.result.phases] == ["smoke", "vectors"]
 
 
 def test_an_implementation_that_returns_copies_passes_if_it_says_so() -> None:
@@ -246,7 +253,7 @@ def test_an_implementation_that_returns_copies_passes_if_it_says_so() -> None:
     )
     declared = ["identity", "default"]  # the default is copied too
     run_conformance(factory, phases=("smoke", "vectors"), seconds=60, unsupported=declared)
-    run_conformance(factory, phases=("machine", "stress"), seconds=4, unsupported=declared)
+    run_conformance(factory, phases=("machine", "stress"), seconds=3, unsupported=declared)
     with pytest.raises(ConformanceError):
         run_conformance(factory, phases=("smoke",))
 

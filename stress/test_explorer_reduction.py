@@ -33,7 +33,7 @@ from kcache_stress.explorer.subject import load_subject
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
-EFFORT = 10 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 1
+EFFORT = 20 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 1
 FREE, GIL, SYNC = Granularity.FREE, Granularity.GIL, Granularity.SYNC
 
 MOST_TIMEOUTS = 50
@@ -372,7 +372,7 @@ def random_micros(first, folder, granularity, count=MICRO_BATCH):
     return Micros([Author(seed).bodies() for seed in range(first, first + count)], folder, granularity)
 
 
-@pytest.mark.parametrize("batch", range(11 * EFFORT))
+@pytest.mark.parametrize("batch", range(6 * EFFORT))
 def test_random_micro_programs(batch, tmp_path):
     micros, tally = random_micros(1000 * batch, tmp_path, FREE), Tally()
     for number in range(len(micros.programs)):
@@ -383,7 +383,7 @@ def test_random_micro_programs(batch, tmp_path):
 
 
 @pytest.mark.parametrize("granularity", [GIL, SYNC])
-@pytest.mark.parametrize("batch", range(3 * EFFORT))
+@pytest.mark.parametrize("batch", range(2 * EFFORT))
 def test_random_micro_programs_in_larger_steps(batch, granularity, tmp_path):
     micros, tally = random_micros(1000 * batch + 500, tmp_path, granularity), Tally()
     for number in range(len(micros.programs)):
@@ -392,7 +392,7 @@ def test_random_micro_programs_in_larger_steps(batch, granularity, tmp_path):
     assert tally.exhausted > 0.3 * tally.programs
 
 
-@pytest.mark.parametrize("batch", range(2 * EFFORT))
+@pytest.mark.parametrize("batch", range(EFFORT))
 def test_larger_steps_show_some_of_what_smaller_ones_show(batch, tmp_path):
     """Whatever can happen if threads are switched at locks only can happen under a GIL; that, without one."""
     micros = {level: random_micros(1000 * batch + 700, tmp_path, level) for level in (SYNC, GIL, FREE)}
@@ -439,11 +439,23 @@ BY_HAND = {
 }
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """``shared(texts, granularity)``: micro-programs in one module, made once; that takes longer than to run them."""
+
+    @functools.cache
+    def make(texts, granularity):
+        programs = [[text.split("\n") for text in threads] for threads in texts]
+        return Micros(programs, tmp_path_factory.mktemp("micros"), granularity)
+
+    return make
+
+
 @pytest.mark.parametrize("granularity", list(Granularity))
 @pytest.mark.parametrize("name", BY_HAND)
-def test_micro_programs_by_hand(name, granularity, tmp_path):
-    runner, tally = micro(*BY_HAND[name], folder=tmp_path, granularity=granularity), Tally()
-    tally.compare(runner, granularity, name, 1500)
+def test_micro_programs_by_hand(name, granularity, shared):
+    micros, tally = shared(tuple(BY_HAND.values()), granularity), Tally()
+    tally.compare(micros.runner(list(BY_HAND).index(name)), granularity, name, 1500)
     assert tally.compared == 1
     assert tally.exhausted == 1 or granularity is GIL or "CHILD" in str(BY_HAND[name])
 
@@ -457,12 +469,20 @@ def test_all_of_a_deadlock_of_three_is_seen(tmp_path):
     assert result.coverage is Coverage.EXHAUSTED
 
 
+APPENDS = [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2), (4, 1)]
+
+
+def locked_appends(threads, appends):
+    return tuple("\n".join([f"with s.a: s.l.append({thread})"] * appends) for thread in range(threads))
+
+
 @pytest.mark.parametrize("granularity", list(Granularity))
-@pytest.mark.parametrize(("threads", "appends"), [(2, 1), (2, 2), (3, 1), (2, 3), (3, 2), (4, 1)])
-def test_locked_appends_come_in_every_order(threads, appends, granularity, tmp_path):
+@pytest.mark.parametrize(("threads", "appends"), APPENDS)
+def test_locked_appends_come_in_every_order(threads, appends, granularity, shared):
     """Exactly (nk)!/(k!)^n orders for n threads, k times each: all of them, and none twice."""
-    texts = ["\n".join(f"with s.a: s.l.append({thread})" for _ in range(appends)) for thread in range(threads)]
-    seen, result = outcomes(micro(*texts, folder=tmp_path, granularity=granularity), dpor(granularity), 100_000)
+    micros = shared(tuple(locked_appends(*size) for size in APPENDS), granularity)
+    runner = micros.runner(APPENDS.index((threads, appends)))
+    seen, result = outcomes(runner, dpor(granularity), 100_000)
     orders = math.factorial(threads * appends) // math.factorial(appends) ** threads
     assert len(seen) == orders
     assert result.coverage is Coverage.EXHAUSTED
@@ -540,7 +560,7 @@ def indexer_program(name, seed, shapes=SHAPES):
 @pytest.mark.parametrize("name", INDEXERS)
 def test_programs_of_indexers(name):
     tally = Tally()
-    for seed in range(8 * EFFORT):
+    for seed in range(4 * EFFORT):
         program = indexer_program(name, seed)
         tally.compare(Runner(subject(name), program), FREE, f"{name}, {program}", 300)
     assert tally.compared > 0.5 * tally.programs
@@ -550,7 +570,7 @@ def test_programs_of_indexers(name):
 @pytest.mark.parametrize("name", INDEXERS[::3])
 def test_programs_of_indexers_in_larger_steps(name, granularity):
     tally = Tally()
-    for seed in range(100, 100 + 4 * EFFORT):
+    for seed in range(100, 100 + 2 * EFFORT):
         program = indexer_program(name, seed)
         tally.compare(Runner(subject(name, granularity), program), granularity, f"{name}, {program}", 400)
     assert tally.compared > 0
@@ -582,7 +602,7 @@ def first_problem(name, program, strategy, executions):
 def test_a_problem_is_found_exactly_if_brute_force_finds_one(name):
     """Naive judges each execution in the order in which it happened, Dpor in all orders that happens-before admits."""
     wrong = right = 0
-    for seed in range(200, 200 + 9 * EFFORT):
+    for seed in range(200, 200 + 5 * EFFORT):
         program = indexer_program(name, seed)
         reduced = first_problem(name, program, Dpor(), 200)
         brute_force = first_problem(name, program, Naive(), 200)
@@ -596,5 +616,5 @@ def test_a_problem_is_found_exactly_if_brute_force_finds_one(name):
         assert (reduced.problem is None) == (brute_force.problem is None), (program, reduced.problem)
         wrong += reduced.problem is not None
         right += reduced.problem is None
-    assert wrong + right > 2 * EFFORT
+    assert wrong + right > EFFORT
     assert name not in CORRECT or not wrong

@@ -225,7 +225,7 @@ def scan(
     return min(suitable, key=lambda found: found[0])[1] if suitable else None
 
 
-@settings(max_examples=2000)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.lists(volumes, min_size=4, max_size=16), claims, st.booleans(), st.randoms(use_true_random=False))
 def test_the_best_match_is_that_of_a_full_scan(
     written: list[PersistentVolume], claim: PersistentVolumeClaim, delay_binding: bool, random: Any
