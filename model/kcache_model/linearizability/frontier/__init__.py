@@ -1,0 +1,18 @@
+"""Linearizability of long histories, judged response by response: the frontier of all configurations still possible.
+
+Made for one kind of history: that of an indexed cache whose written objects carry unique stamps, so that a read tells
+which writes it saw.
+
+* Calls are dealt with in the order of their responses, and writes take effect as late as possible: just in time.
+  G. Lowe: Testing for linearizability (2016), "just-in-time linearization".
+* Stamps look ahead: a version that a later read returns must not be overwritten before.
+* A write that no read saw may have been hidden by another write of its key. Whether it was is kept open key by key, in
+  one configuration.
+* When no call is open, the past is forgotten.
+"""
+
+from .judge import HistoryMonitor, judge_history
+from .result import FrontierBudget, FrontierResult
+from .suitability import Unsuitable, why_not
+
+__all__ = ["FrontierBudget", "FrontierResult", "HistoryMonitor", "Unsuitable", "judge_history", "why_not"]

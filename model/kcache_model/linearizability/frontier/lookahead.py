@@ -1,0 +1,105 @@
+"""Looking ahead: what later calls tell about the order of earlier ones. All of it only rules out what is impossible."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+
+from .configuration import Configuration
+from .contents import ABSENT, Time, Version
+from .reads import Read, ValuesRead
+from .writes import Put, Replace, WideWrite, Write
+
+
+class Upcoming:
+    """When each key is written. Times are those of the invocations."""
+
+    def __init__(self, writes: Iterable[Write]) -> None:
+        by_key: dict[str, list[Time]] = defaultdict(list)
+        replaces: list[Time] = []
+        for write in writes:
+            if isinstance(write, Put):
+                by_key[write.key].append(write.invoked)
+            elif isinstance(write, Replace):
+                replaces.append(write.invoked)
+            elif isinstance(write, WideWrite):
+                for key in write.effect:
+                    by_key[key].append(write.invoked)
+        self._by_key = by_key
+        self._replaces = replaces
+
+    def between(self, key: str, now: Time, until: Time) -> bool:
+        """Whether a write that may set ``key`` begins after ``now`` and not after ``until``. O(log n)."""
+        return any(
+            (position := bisect_right(times, now)) < len(times) and times[position] <= until
+            for times in (self._by_key.get(key, ()), self._replaces)
+        )
+
+
+def is_hurt(configuration: Configuration, read: Read, write: Write) -> bool:
+    """Whether ``read`` may fail to hold right after ``write`` although it held right before.
+
+    If not, the read need not be placed before the write: whatever order has it there, one with the read right after
+    the write is as good. May say yes too often.
+    """
+    if isinstance(write, Replace):
+        return not read.holds(write.contents)
+    if isinstance(write, Put):
+        if not read.allows(write.key, write.version):
+            return True
+        return isinstance(read, ValuesRead) and _may_lose_a_value(configuration, read, write)
+    assert isinstance(write, WideWrite)
+    return isinstance(read, ValuesRead) or any(not read.allows(key, version) for key, version in write.effect.items())
+
+
+def _may_lose_a_value(configuration: Configuration, read: ValuesRead, write: Put) -> bool:
+    """Whether a value of the result may be supplied by nothing but what ``write`` replaces."""
+    replaced = [version for version, _ in configuration.alternatives_of(write.key)]
+    unsettled = {write.key, *configuration.alternatives}
+    for other in configuration.open:
+        if other is write:
+            continue
+        if isinstance(other, WideWrite):
+            return True
+        assert isinstance(other, Put)
+        unsettled.add(other.key)
+        if other.key == write.key:
+            replaced.append(other.version)
+    lost = {
+        term
+        for version in replaced
+        for term in version.terms
+        if term[0] == read.index and term[1] in read.values and term not in write.version.terms
+    }
+    return any(configuration.under(term).keys() <= unsettled for term in lost)
+
+
+def may_hold_after(configuration: Configuration, read: Read, write: Write, now: Time, upcoming: Upcoming) -> bool:
+    """Whether ``read``, which ``write`` hurts, may take effect after it: something must repair the damage.
+
+    May say yes too often.
+    """
+    if isinstance(write, WideWrite):
+        return all(
+            written is version or _may_come(configuration, version, written, now)
+            for key, version in read.versions().items()
+            if (written := write.at(key)) is not None
+        )
+    assert isinstance(write, Put)
+    version = read.expected(write.key)
+    if version is not None:
+        return _may_come(configuration, version, write.version, now)
+    if isinstance(read, ValuesRead):
+        return True
+    return any(
+        other is not write and other.at(write.key) is not None for other in configuration.open
+    ) or upcoming.between(write.key, now, read.returned)
+
+
+def _may_come(configuration: Configuration, version: Version, written: Version, now: Time) -> bool:
+    """Whether ``version`` may still replace ``written`` at its key."""
+    has_begun = version.written <= now
+    if has_begun and not any(write.at(version.key) is version for write in configuration.open):
+        return False
+    return written is ABSENT or written.seen_until <= version.due

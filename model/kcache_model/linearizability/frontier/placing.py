@@ -1,0 +1,245 @@
+"""Placing open calls: all ways in which a write takes effect or a read is satisfied, with as few writes as possible.
+
+Writes are placed lazily. A write is placed when it responds, or when a read that responds needs it; an open read is
+placed before a write only if the write would hurt it. Everything that is not placed can still come later, with the same
+effect: writes of different keys commute, and an unseen write that comes too late may have been hidden before another
+write of its key. Wide writes are the exception: whether one comes before or after another write of the same keys is
+tried both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from .alternatives import decided
+from .configuration import NOTHING_OWED, Configuration
+from .contents import NEVER, Time
+from .lookahead import Upcoming, is_hurt, may_hold_after
+from .reads import Read, ValuesRead
+from .writes import Put, WideWrite, Write
+
+Barred = tuple[Write, ...]
+"""Writes that must not be placed yet, because something is being placed before them."""
+
+Postponed = tuple[Read | Write, ...]
+"""Calls that have been decided to come after the write that is being placed."""
+
+
+class Placing:
+    """All ways to place a call at the moment ``now``.
+
+    The methods may change the configuration that they are given, and return it among the results.
+
+    Args:
+        upcoming: when each key is written in the calls under judgement.
+        spend: called for each configuration that is tried; raises when the budget is used up.
+
+    Attributes:
+        now: the time of the response that is being dealt with.
+    """
+
+    def __init__(self, upcoming: Upcoming, spend: Callable[[], None]) -> None:
+        self.now: Time = -NEVER
+        self._upcoming = upcoming
+        self._spend = spend
+
+    def read(self, configuration: Configuration, read: Read) -> list[Configuration]:
+        """All ways in which ``read``, unsatisfied so far, takes effect by now."""
+        return self._satisfy(configuration, read, (), ())
+
+    def write(self, configuration: Configuration, write: Write) -> list[Configuration]:
+        """All ways in which ``write``, open so far, has taken effect by now."""
+        if write.is_seen:
+            if isinstance(write, Put) and not configuration.unsatisfied and not _open_wide_writes(configuration):
+                if not configuration.can_overwrite(write, self.now):
+                    return []
+                configuration.take(write)
+                return [configuration]
+            return self._place(configuration, write, (), ())
+        if isinstance(write, Put):
+            return self._unseen_put(configuration, write)
+        return self._place(configuration, write, (), (), or_hide=True)
+
+    def _place(
+        self,
+        start: Configuration,
+        write: Write,
+        barred: Barred,
+        postponed: Postponed,
+        *,
+        or_hide: bool = False,
+    ) -> list[Configuration]:
+        """All configurations in which ``write`` has just taken effect; with ``or_hide``, also where it is hidden."""
+        placed: list[Configuration] = []
+        todo = [(start, postponed)]
+        barred = (*barred, write)
+        while todo:
+            configuration, postponed = todo.pop()
+            self._spend()
+            hideable = or_hide and configuration.can_hide(write)
+            hurt = None
+            possible = configuration.can_overwrite(write, self.now)
+            if possible and configuration.unsatisfied:
+                possible, hurt = self._first_hurt(configuration, write, postponed)
+            if not possible:
+                if hideable:
+                    placed.append(_hidden(configuration, write))
+                continue
+            if hurt is not None:
+                if may_hold_after(configuration, hurt, write, self.now, self._upcoming):
+                    todo.append((configuration.copy(), (*postponed, hurt)))
+                elif hideable:
+                    placed.append(_hidden(configuration.copy(), write))
+                todo += [(each, postponed) for each in self._satisfy(configuration, hurt, barred, postponed)]
+                continue
+            wide = self._undecided_wide_write(configuration, write, barred, postponed)
+            if wide is not None:
+                if not configuration.open[wide] or _may_follow(wide, write):
+                    todo.append((configuration.copy(), (*postponed, wide)))
+                todo += [(each, postponed) for each in self._place(configuration, wide, barred, postponed)]
+                continue
+            if hideable:
+                placed.append(_hidden(configuration.copy(), write))
+            configuration.take(write)
+            placed.append(configuration)
+        return placed
+
+    def _first_hurt(self, configuration: Configuration, write: Write, postponed: Postponed) -> tuple[bool, Read | None]:
+        """Whether the write can be placed at all, and a read of which it is undecided on which side it comes.
+
+        Reads that hold anyway are satisfied.
+        """
+        undecided = None
+        for read in configuration.unsatisfied.copy():
+            if not is_hurt(configuration, read, write):
+                continue
+            if configuration.surely_holds(read):
+                configuration.unsatisfied.remove(read)
+            elif read in postponed:
+                if not may_hold_after(configuration, read, write, self.now, self._upcoming):
+                    return False, None
+            elif undecided is None:
+                undecided = read
+        return True, undecided
+
+    def _undecided_wide_write(
+        self, configuration: Configuration, write: Write, barred: Barred, postponed: Postponed
+    ) -> WideWrite | None:
+        """An open wide write that may come before ``write``, and leaves something if it does."""
+        for wide in _open_wide_writes(configuration):
+            if (
+                wide not in barred
+                and wide not in postponed
+                and wide.overlaps(write)
+                and (wide.is_seen or not wide.is_covered_by(write))
+                and configuration.can_overwrite(wide, self.now)
+            ):
+                return wide
+        return None
+
+    def _satisfy(self, start: Configuration, read: Read, barred: Barred, postponed: Postponed) -> list[Configuration]:
+        """All configurations in which ``read`` has been satisfied."""
+        satisfied: list[Configuration] = []
+        if read not in postponed:
+            postponed = (*postponed, read)
+        todo = [start]
+        while todo:
+            configuration = todo.pop()
+            self._spend()
+            if read not in configuration.unsatisfied:
+                satisfied.append(configuration)
+                continue
+            for part in decided(configuration, read) if configuration.alternatives else (configuration,):
+                if read.holds(part):
+                    part.unsatisfied.remove(read)
+                    satisfied.append(part)
+                    continue
+                for write in list(_repairs(part, read)):
+                    if write not in barred:
+                        todo += self._place(part.copy(), write, barred, postponed)
+        return satisfied
+
+    def _unseen_put(self, configuration: Configuration, write: Put) -> list[Configuration]:
+        """The response of an unseen write of one key: it stays, or it has been hidden; where possible, both in one."""
+        found: list[Configuration] = []
+        wide_writes = tuple(_open_wide_writes(configuration))
+        for wide in wide_writes:
+            if wide.at(write.key) is not None and configuration.can_overwrite(wide, self.now):
+                for each in self._place(configuration.copy(), wide, (write,), ()):
+                    found += self._unseen_put(each, write)
+        can_hide = configuration.can_hide(write)
+        can_stay = configuration.can_overwrite(write, self.now)
+        matters = False
+        if can_stay and configuration.unsatisfied:
+            can_stay, matters = self._what_reads_say(configuration, write)
+        if matters:
+            if can_hide:
+                found.append(_hidden(configuration.copy(), write))
+            return found + self._place(configuration, write, (), wide_writes, or_hide=not can_hide)
+        if can_stay and can_hide:
+            _add_alternative(configuration, write)
+        elif can_stay:
+            configuration.take(write)
+        elif can_hide:
+            configuration.hide(write)
+        else:
+            return found
+        found.append(configuration)
+        return found
+
+    def _what_reads_say(self, configuration: Configuration, write: Put) -> tuple[bool, bool]:
+        """Whether ``write`` may stay, and whether some read could come before it. Reads that hold are satisfied."""
+        can_stay, matters = True, False
+        for read in configuration.unsatisfied.copy():
+            if not is_hurt(configuration, read, write):
+                continue
+            if configuration.surely_holds(read):
+                configuration.unsatisfied.remove(read)
+            elif configuration.alternatives or any(other is not write for other in _repairs(configuration, read)):
+                matters = True
+            elif not may_hold_after(configuration, read, write, self.now, self._upcoming):
+                can_stay = False
+        return can_stay or matters, matters
+
+
+def _open_wide_writes(configuration: Configuration) -> list[WideWrite]:
+    return [write for write in configuration.open if isinstance(write, WideWrite)]
+
+
+def _may_follow(wide: WideWrite, write: Write) -> bool:
+    """Whether a wide write that must take effect may come after ``write``: a version seen later must survive it."""
+    return not isinstance(write, Put) or wide.at(write.key) is None or write.version.seen_until <= wide.returned
+
+
+def _repairs(configuration: Configuration, read: Read) -> Iterator[Write]:
+    """The open writes one of which must be the last, before ``read``, to the key of one difference.
+
+    Where several keys differ, one of them is chosen: all have to be repaired.
+    """
+    key = read.stray_key(configuration)
+    if key is not None:
+        for write in configuration.open:
+            version = write.at(key)
+            if version is not None and read.allows(key, version):
+                yield write
+    elif isinstance(read, ValuesRead):
+        value = read.missing_value(configuration)
+        for write in configuration.open:
+            if write.supplies(read.index, value):
+                yield write
+
+
+def _add_alternative(configuration: Configuration, write: Put) -> None:
+    """``write`` has responded: it is what its key holds now, or it has been hidden."""
+    del configuration.open[write]
+    before = [
+        alternative
+        for alternative in configuration.alternatives_of(write.key)
+        if write not in alternative[1] and alternative[0] is not write.version
+    ]
+    configuration.restrict(write.key, (*before, (write.version, NOTHING_OWED)))
+
+
+def _hidden(configuration: Configuration, write: Write) -> Configuration:
+    configuration.hide(write)
+    return configuration

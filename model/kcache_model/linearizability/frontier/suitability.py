@@ -1,0 +1,59 @@
+"""Which histories the frontier checker can judge: those that it cannot, it recognises before it begins."""
+
+from __future__ import annotations
+
+from ...history import History
+from ...items import Semantics
+from ...operations import Operation, OperationName
+
+
+class Unsuitable(ValueError):
+    """The frontier checker cannot judge this; the message says why."""
+
+
+def why_not(history: History, *, strict_errors: bool = False) -> str:
+    """Why the frontier checker cannot judge ``history``, in one sentence; empty if it can. O(number of calls).
+
+    Args:
+        history: the calls.
+        strict_errors: whether errors must be of kcache's types.
+    """
+    indexes = frozenset(history.indexes)
+    stamps: set[str] = set()
+    for call in history.calls:
+        if call.returned is None and not call.operation.is_write:
+            continue
+        reason = why_not_operation(call.operation, indexes, history.semantics, strict_errors=strict_errors)
+        if reason:
+            return reason
+        for item in call.operation.written:
+            if item.stamp in stamps:
+                return f"the stamp {item.stamp!r} is written twice, so a result does not tell which write it saw"
+            stamps.add(item.stamp)
+    return ""
+
+
+def why_not_operation(
+    operation: Operation, indexes: frozenset[str], semantics: Semantics, *, strict_errors: bool
+) -> str:
+    """Why no history with ``operation`` can be judged; empty if it is no obstacle."""
+    match operation.name:
+        case OperationName.MUTATE:
+            return "objects are changed in place, behind the store's back"
+        case OperationName.LAST_SYNC_RESOURCE_VERSION:
+            return "resource versions are read, which carry no unique stamps"
+        case OperationName.ADD_INDEXERS if not _surely_adds_nothing(operation, indexes, semantics, strict_errors):
+            return "add_indexers may change which indices there are"
+        case _:
+            return ""
+
+
+def _surely_adds_nothing(
+    operation: Operation, indexes: frozenset[str], semantics: Semantics, strict_errors: bool
+) -> bool:
+    """Whether the call has the same outcome and no effect in all states."""
+    names = indexes.intersection(operation.names)
+    if semantics is Semantics.CLASSIC:
+        # On an empty store it conflicts, otherwise the indexers are running: an error in either case, but which?
+        return bool(names) and not strict_errors
+    return bool(names) or not operation.names

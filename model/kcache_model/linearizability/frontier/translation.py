@@ -1,0 +1,293 @@
+"""From the calls of a history to reads and writes, with what the stamps tell about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...history import Call
+from ...indexer_model import IndexerModel
+from ...items import Item, Semantics
+from ...operations import Operation, OperationName, WriteKind
+from ...outcomes import ErrorKind, Outcome, raised
+from .contents import ABSENT, NEVER, Found, Term, Time, Version
+from .lookahead import Upcoming
+from .reads import EVERYTHING, Get, Impossible, KeysRead, ObjectsRead, Read, Selection, Under, UnderAny, ValuesRead
+from .suitability import Unsuitable, why_not_operation
+from .writes import Put, Replace, Transaction, Write
+
+PositionedCall = tuple[int, Call]
+"""A call, and its position in the history."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Calls between two moments at which no call is open, in the terms of the checker.
+
+    Attributes:
+        begun: the calls in the order of their invocations; those are missing that say nothing.
+        ended: those among them that returned, in the order of their responses.
+        recalled: the versions written before the stretch that are returned in it. Each must be there when it begins.
+        upcoming: when each key is written.
+    """
+
+    begun: Sequence[Read | Write]
+    ended: Sequence[Read | Write]
+    recalled: Sequence[Version]
+    upcoming: Upcoming
+
+    def forget(self) -> None:
+        """Take back what this stretch told about versions of earlier ones."""
+        for version in self.recalled:
+            version.seen_until = -NEVER
+
+
+class Translator:
+    """Translates one stretch after the other, and knows the versions that may still be in the store.
+
+    Args:
+        indexes: the names of the indices of the store.
+        semantics: which generation of client-go decides.
+        strict_errors: whether an error must be of the type that is due.
+    """
+
+    def __init__(self, indexes: Iterable[str], semantics: Semantics, *, strict_errors: bool) -> None:
+        self.indexes = tuple(sorted(set(indexes)))
+        self._index_set = frozenset(self.indexes)
+        self._semantics = semantics
+        self._strict_errors = strict_errors
+        self._model = IndexerModel(semantics)
+        self._empty = self._model.initial(self.indexes)
+        self._past: dict[str, Version] = {}
+        self._present: dict[str, Version] = {}
+
+    def translate(self, calls: Sequence[PositionedCall]) -> Stretch:
+        """The next stretch, or a new attempt at it. ``calls`` are in the order of their invocations. O(n log n).
+
+        Raises:
+            Unsuitable: there is an operation among them that the checker cannot judge.
+        """
+        self._present = {}
+        writes = [self._write(position, call) if call.operation.is_write else None for position, call in calls]
+        start = calls[0][1].invoked
+        begun: list[Read | Write] = []
+        recalled: dict[int, Version] = {}
+        for write, (position, call) in zip(writes, calls, strict=True):
+            if write is not None:
+                begun.append(write)
+                continue
+            if call.outcome is None or call.operation.is_write:
+                continue
+            read = self._read(position, call, call.outcome)
+            if read is None:
+                continue
+            begun.append(read)
+            for version in read.versions().values():
+                version.seen_until = read.invoked
+                version.due = min(version.due, read.returned)
+                if version.written < start:
+                    recalled[id(version)] = version
+        effects = [write for write in writes if isinstance(write, Write)]
+        for write in effects:
+            write.is_seen = write.has_seen_version()
+        ended = sorted([call for call in begun if call.returned != NEVER], key=_RETURNED)
+        return Stretch(begun, ended, list(recalled.values()), Upcoming(effects))
+
+    def accept(self) -> None:
+        """The stretch translated last has been judged: from now on it is the past."""
+        self._past.update(self._present)
+        self._present = {}
+
+    def keep(self, versions: Iterable[Version]) -> None:
+        """Forget all versions of the past but these."""
+        kept = set(versions)
+        self._past = {stamp: version for stamp, version in self._past.items() if version in kept}
+
+    @property
+    def remembered(self) -> int:
+        """How many versions of the past are known."""
+        return len(self._past)
+
+    def _write(self, position: int, call: Call) -> Write | Impossible | None:
+        returned = NEVER if call.returned is None else call.returned
+        match call.operation.name:
+            case OperationName.ADD | OperationName.UPDATE:
+                item = _given(call.operation)
+                terms = self._terms(item)
+                if item.key is None or terms is None:
+                    return self._constant(position, call)
+                if not _succeeded(call.outcome):
+                    return Impossible(position, call.invoked, returned)
+                version = self._new_version(item.key, item, terms, call.invoked, returned)
+                return Put(position, call.invoked, returned, item.key, version)
+            case OperationName.DELETE:
+                key = _given(call.operation).key
+                if key is None:
+                    return self._constant(position, call)
+                if not _succeeded(call.outcome):
+                    return Impossible(position, call.invoked, returned)
+                return Put(position, call.invoked, returned, key, ABSENT)
+            case OperationName.REPLACE:
+                return self._replace(position, call, returned)
+            case OperationName.TRANSACTION:
+                return self._transaction(position, call, returned)
+            case _:
+                return self._constant(position, call)
+
+    def _replace(self, position: int, call: Call, returned: Time) -> Write | Impossible | None:
+        last_of_key: dict[str, tuple[Item, tuple[Term, ...]]] = {}
+        for key, item in {item.key: item for item in call.operation.items}.items():
+            terms = self._terms(item)
+            if key is None or terms is None:
+                return self._constant(position, call)
+            last_of_key[key] = item, terms
+        if not _succeeded(call.outcome):
+            return Impossible(position, call.invoked, returned)
+        effect = {
+            key: self._new_version(key, item, terms, call.invoked, returned)
+            for key, (item, terms) in last_of_key.items()
+        }
+        return Replace(position, call.invoked, returned, effect, self.indexes)
+
+    def _transaction(self, position: int, call: Call, returned: Time) -> Write | Impossible | None:
+        last_of_key: dict[str, tuple[Item, tuple[Term, ...]] | None] = {}
+        failed = False
+        for kind, item in call.operation.entries:
+            terms = () if kind is WriteKind.DELETE else self._terms(item)
+            if item.key is None or terms is None:
+                failed = True
+            else:
+                last_of_key[item.key] = None if kind is WriteKind.DELETE else (item, terms)
+        if not last_of_key:
+            return self._constant(position, call)
+        expected = raised(ErrorKind.TRANSACTION) if failed else Outcome()
+        if call.outcome is not None and not call.outcome.agrees_with(expected, strict_errors=self._strict_errors):
+            return Impossible(position, call.invoked, returned)
+        effect = {
+            key: ABSENT if put is None else self._new_version(key, *put, call.invoked, returned)
+            for key, put in last_of_key.items()
+        }
+        if len(effect) == 1:
+            return Put(position, call.invoked, returned, *effect.popitem())
+        return Transaction(position, call.invoked, returned, effect)
+
+    def _new_version(self, key: str, item: Item, terms: tuple[Term, ...], written: Time, returned: Time) -> Version:
+        if item.stamp in self._present:
+            raise Unsuitable(f"the stamp {item.stamp!r} is written twice")
+        version = self._present[item.stamp] = Version(key, item.stamp, terms, written)
+        version.due = returned
+        return version
+
+    def _constant(self, position: int, call: Call) -> Impossible | None:
+        """A call that has no effect, and the same outcome in all states."""
+        reason = why_not_operation(call.operation, self._index_set, self._semantics, strict_errors=self._strict_errors)
+        if reason:
+            raise Unsuitable(reason)
+        _, expected = self._model.apply(self._empty, call.operation)
+        if call.outcome is None or call.outcome.agrees_with(expected, strict_errors=self._strict_errors):
+            return None
+        assert call.returned is not None
+        return Impossible(position, call.invoked, call.returned)
+
+    def _read(self, position: int, call: Call, outcome: Outcome) -> Read | None:
+        operation = call.operation
+        selection: Selection
+        match operation.name:
+            case OperationName.GET_BY_KEY:
+                return self._get(position, call, outcome, operation.key or "")
+            case OperationName.GET:
+                key = _given(operation).key
+                return self._constant(position, call) if key is None else self._get(position, call, outcome, key)
+            case OperationName.LIST | OperationName.LIST_KEYS:
+                selection = EVERYTHING
+            case OperationName.BY_INDEX | OperationName.INDEX_KEYS if operation.index in self._index_set:
+                selection = Under((operation.index, operation.value or ""))
+            case OperationName.INDEX if operation.index in self._index_set:
+                values = _given(operation).values.get(operation.index, ())
+                if not values:
+                    return self._constant(position, call)
+                selection = UnderAny(tuple([(operation.index, value) for value in values]))
+            case OperationName.LIST_INDEX_FUNC_VALUES if operation.index in self._index_set:
+                found = _distinct(outcome)
+                if found is None:
+                    return _impossible(position, call)
+                return ValuesRead(position, *_interval(call), operation.index, found)
+            case _:
+                return self._constant(position, call)
+        if operation.name in (OperationName.LIST_KEYS, OperationName.INDEX_KEYS):
+            found = _distinct(outcome)
+            if found is None:
+                return _impossible(position, call)
+            return KeysRead(position, *_interval(call), selection, found)
+        versions = self._versions(call, outcome, selection)
+        if versions is None:
+            return _impossible(position, call)
+        return ObjectsRead(position, *_interval(call), selection, versions)
+
+    def _get(self, position: int, call: Call, outcome: Outcome, key: str) -> Read:
+        version = ABSENT if outcome.value is None else self._version(call, outcome.value)
+        if outcome.error is not None or version is None or (version is not ABSENT and version.key != key):
+            return _impossible(position, call)
+        return Get(position, *_interval(call), key, version)
+
+    def _versions(self, call: Call, outcome: Outcome, selection: Selection) -> Found | None:
+        """The versions that a read returned, by key; ``None`` if no contents give that."""
+        stamps = _distinct(outcome)
+        if stamps is None:
+            return None
+        found: dict[str, Version] = {}
+        for stamp in stamps:
+            version = self._version(call, stamp)
+            if version is None or not selection.takes(version):
+                return None
+            found[version.key] = version
+        return found if len(found) == len(stamps) else None
+
+    def _version(self, call: Call, stamp: object) -> Version | None:
+        """The version that ``call`` returned; ``None`` if it cannot have been there."""
+        if not isinstance(stamp, str):
+            return None
+        version = self._present.get(stamp) or self._past.get(stamp)
+        return None if version is None or version.written > (call.returned or 0) else version
+
+    def _terms(self, item: Item) -> tuple[Term, ...] | None:
+        """The index values of ``item``; ``None`` if an index function fails."""
+        terms: dict[Term, None] = {}
+        for name in self.indexes:
+            values = item.values.get(name, ())
+            if values is None:
+                return None
+            for value in values:
+                terms[name, value] = None
+        return tuple(terms)
+
+
+_RETURNED = attrgetter("returned")
+
+
+def _given(operation: Operation) -> Item:
+    assert operation.item is not None, f"{operation.name} needs an item"
+    return operation.item
+
+
+def _succeeded(outcome: Outcome | None) -> bool:
+    """Whether a write that cannot fail gave what it should; a pending call gave nothing."""
+    return outcome is None or (outcome.value is None and outcome.error is None)
+
+
+def _interval(call: Call) -> tuple[Time, Time]:
+    return call.invoked, NEVER if call.returned is None else call.returned
+
+
+def _impossible(position: int, call: Call) -> Impossible:
+    return Impossible(position, *_interval(call))
+
+
+def _distinct(outcome: Outcome) -> frozenset[str] | None:
+    """What a call returned, if it is sorted and each is there once, as it must be."""
+    value = outcome.value
+    if outcome.error is not None or not isinstance(value, tuple) or value != tuple(sorted(value)):
+        return None
+    distinct = frozenset(value)
+    return distinct if len(distinct) == len(value) else None
