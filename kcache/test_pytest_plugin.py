@@ -15,6 +15,9 @@ BAD = (
     "def new_indexer(key_func, indexers):\n    return Indexer(key_func, kcache.new_thread_safe_store(indexers))\n"
 )
 
+QUICK = ("-k", "smoke or machine", "--kcache-budget", "3")
+"""Two phases: enough where the question is which target they are given."""
+
 
 def run_pytest(folder: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
@@ -39,23 +42,31 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_target_on_the_command_line(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "good:new_indexer", "--kcache-budget", "8")
+    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "9", "-k", "not vectors")
+    code, output = run_pytest(project, *searching)
     assert code == 0, output
-    assert "5 passed" in output
+    assert "4 passed, 1 deselected" in output
     assert "kcache target: good:new_indexer, seed 0" in output
 
 
+def test_the_recorded_behaviour_takes_no_longer_than_it_must(project: Path) -> None:
+    recorded = ("--kcache-target", "good:new_indexer", "--kcache-budget", "150", "-k", "vectors")
+    code, output = run_pytest(project, *recorded)
+    assert code == 0, output
+    assert "1 passed, 4 deselected" in output
+
+
 def test_a_violation_fails_the_phase_and_shows_the_example(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "--kcache-budget", "8")
+    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "-k", "smoke or vectors")
     assert code == 1
     assert "Smallest example:" in output
     assert "kcache replay bad.py:new_indexer kc1." in output
 
 
 def test_workers_share_the_phases(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "good:new_indexer", "--kcache-budget", "8", "-n", "2")
+    code, output = run_pytest(project, "--kcache-target", "good:new_indexer", *QUICK, "-n", "2")
     assert code == 0, output
-    assert "5 passed" in output
+    assert "2 passed" in output
 
 
 def test_a_fixture_of_the_project_names_the_target(project: Path) -> None:
@@ -65,9 +76,9 @@ def test_a_fixture_of_the_project_names_the_target(project: Path) -> None:
         encoding="utf-8",
     )
     (project / "test_mine.py").write_text("from kcache_conformance.pytest_suite import *\n", encoding="utf-8")
-    code, output = run_pytest(project, "--kcache-budget", "8")
+    code, output = run_pytest(project, *QUICK)
     assert code == 0, output
-    assert "5 passed" in output
+    assert "2 passed" in output
 
 
 def test_run_conformance_in_a_test_of_the_project(project: Path) -> None:

@@ -21,11 +21,16 @@ from kcache_stress.explorer.spread import spread
 if __name__ == "__main__":
     batches = [Batch({target!r}, ExploreOptions(executions=200), seeds=(seed, 4)) for seed in (0, 4, 8)]
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+        local_directory="scratch",
     ) as cluster, Client(cluster) as client:
         there, complete = spread(iter(batches), jobs=2, executor=client.get_executor())
     here, _ = spread(iter(batches), jobs=2)
-    assert complete
+    assert complete, there
     assert (there.programs, there.executions, there.exhausted) == (here.programs, here.executions, here.exhausted)
     print(f"same: {{there.programs}} programs")
 """

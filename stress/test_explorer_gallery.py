@@ -19,6 +19,8 @@ from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.subject import Subject, load_subject
 
+pytestmark = pytest.mark.brute_force
+
 CONCURRENT = [example for example in gallery() if example.kind == "concurrent"]
 CORRECT = [example for example in gallery() if example.is_correct]
 

@@ -32,6 +32,8 @@ from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrde
 from kcache_stress.explorer.subject import load_subject
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
+pytestmark = pytest.mark.brute_force
+
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 EFFORT = 20 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 1
 FREE, GIL, SYNC = Granularity.FREE, Granularity.GIL, Granularity.SYNC

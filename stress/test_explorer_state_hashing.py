@@ -25,6 +25,8 @@ from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.state_hashing import StateHashing
 from kcache_stress.explorer.subject import Subject, load_subject
 
+pytestmark = pytest.mark.brute_force
+
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 SHAPE = ExplorerShape(threads=(2, 3), operations=(1, 2), prefix=2)
 LIMITS = SearchLimits(executions=250)

@@ -75,10 +75,8 @@ def test_output_of_the_implementation_disturbs_nobody(tmp_path: Path) -> None:
 
 
 def test_daemon_and_other_threads_do_not_keep_the_child_alive(tmp_path: Path) -> None:
-    began = time.monotonic()
-    end, findings = run(tmp_path, "threading.Thread(target=time.sleep, args=(60,)).start(); super().add(obj)")
+    end, findings = run(tmp_path, "threading.Thread(target=time.sleep, args=(3600,)).start(); super().add(obj)")
     assert (end.how, findings) == ("done", [])
-    assert time.monotonic() - began < 30
 
 
 def test_an_implementation_that_forks_does_not_multiply_the_harness(tmp_path: Path) -> None:
