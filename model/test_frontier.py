@@ -306,8 +306,24 @@ def test_first_call_that_nothing_explains(seed: int) -> None:
         last = until.calls[result.position]
         calls = [replace(call, returned=None, outcome=None) if call is last else call for call in until.calls]
         assert generic_status(replace(until, calls=tuple(calls))) is Status.OK
-        assert result.judged == sum(call.returned is not None for call in until.calls)
+        end = history.calls[result.position].returned or 0
+        assert result.judged == sum(call.returned is not None and call.returned <= end for call in history.calls)
     assert seen > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_size_of_the_windows_does_not_matter(seed: int) -> None:
+    verdicts: Counter[Status] = Counter()
+    simulator = Simulator(4_000 + seed)
+    for number in range(1_000):
+        history = simulator.history() if number % 2 else simulator.stretches(3)
+        status = generic_status(history)
+        verdicts[status] += 1
+        for window in (1, 2, 3, 5):
+            result = judge_history(history, window=window)
+            assert result.status is status, history
+            assert result.position == judge_history(history).position, history
+    assert min(verdicts.values()) > 100, verdicts
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -48,7 +48,9 @@ def _are_needed(
     Otherwise the allowed ones explain whatever the forbidden ones do: this read is placed at once, and the write after
     it leads to the same contents.
     """
-    if not any((version := write.at(key)) is not None and read.allows(key, version) for write in configuration.open):
+    if not any(
+        (version := write.at(key)) is not None and read.allows(key, version) for write in configuration.open_writes()
+    ):
         return False
     return any(
         other is not read
@@ -73,6 +75,6 @@ def _with_supplier(configuration: Configuration, read: ValuesRead, value: str) -
     if not supplying:
         return [configuration]
     parts = [_restricted(configuration.copy(), {key: with_value}) for key, with_value in supplying.items()]
-    if any(write.supplies(read.index, value) for write in configuration.open):
+    if any(write.supplies(read.index, value) for write in configuration.open_writes()):
         parts.append(_restricted(configuration, lacking))
     return parts

@@ -13,7 +13,7 @@ from .contents import ABSENT, Contents, Time, Version
 from .reads import Read, ValuesRead
 from .writes import Put, Replace, WideWrite, Write
 
-Owed = frozenset[Write]
+Owed = frozenset[Put]
 """Open unseen writes that must still take effect: since each began, nothing has been written that could hide it."""
 
 Alternative = tuple[Version, Owed]
@@ -30,18 +30,20 @@ class Configuration(Contents):
 
     Attributes:
         unsatisfied: the open reads that have not taken effect.
-        open: the open writes that have not taken effect; for a wide one, whether it is owed. A write that is not owed
-            may have been hidden: it took effect immediately before another write of the same keys.
+        puts: the open writes of one key that have not taken effect; an ordered set.
+        wide_writes: the open wide writes that have not taken effect, and whether each is owed. An unseen write that is
+            not owed may have been hidden: it took effect immediately before another write of the same keys.
         owed: key -> the writes to it that are owed, for keys with one alternative.
         alternatives: key -> its alternatives, for keys with several. No read returns any of their versions after now.
     """
 
-    __slots__ = ("alternatives", "open", "owed", "unsatisfied")
+    __slots__ = ("alternatives", "owed", "puts", "unsatisfied", "wide_writes")
 
     def __init__(self, indexes: tuple[str, ...]) -> None:
         super().__init__(indexes)
         self.unsatisfied: list[Read] = []
-        self.open: dict[Write, bool] = {}
+        self.puts: dict[Put, None] = {}
+        self.wide_writes: dict[WideWrite, bool] = {}
         self.owed: dict[str, Owed] = {}
         self.alternatives: dict[str, tuple[Alternative, ...]] = {}
 
@@ -50,7 +52,8 @@ class Configuration(Contents):
         copied = Configuration(())
         copied.become(self)
         copied.unsatisfied = self.unsatisfied.copy()
-        copied.open = self.open.copy()
+        copied.puts = self.puts.copy()
+        copied.wide_writes = self.wide_writes.copy()
         copied.owed = self.owed.copy()
         copied.alternatives = self.alternatives.copy()
         return copied
@@ -65,13 +68,23 @@ class Configuration(Contents):
         for _, version in self._undecided():
             yield version
 
+    def open_writes(self) -> list[Write]:
+        """The open writes that have not taken effect."""
+        return [*self.puts, *self.wide_writes]
+
+    def is_open(self, write: Write) -> bool:
+        """Whether ``write``, which has begun and not returned, has not taken effect."""
+        return write in self.puts or write in self.wide_writes
+
     def begin(self, write: Write) -> None:
         """``write`` has been invoked."""
-        if isinstance(write, WideWrite) or write.is_seen or write.is_pending:
-            self.open[write] = write.is_seen or not write.is_pending
+        if isinstance(write, WideWrite):
+            self.wide_writes[write] = write.is_seen or not write.is_pending
             return
         assert isinstance(write, Put)
-        self.open[write] = True
+        self.puts[write] = None
+        if write.is_seen or write.is_pending:
+            return
         key, this = write.key, frozenset((write,))
         if key in self.alternatives:
             self.alternatives[key] = tuple([(version, owed | this) for version, owed in self.alternatives[key]])
@@ -81,11 +94,12 @@ class Configuration(Contents):
 
     def take(self, write: Write) -> None:
         """``write`` takes effect. Other open unseen writes of the same keys may have been hidden just before."""
-        del self.open[write]
         if isinstance(write, Put):
+            del self.puts[write]
             self._set(write.key, write.version)
             return
         assert isinstance(write, WideWrite)
+        del self.wide_writes[write]
         if isinstance(write, Replace):
             self.become(write.contents)
             self.owed.clear()
@@ -93,9 +107,9 @@ class Configuration(Contents):
         else:
             for key, version in write.effect.items():
                 self._set(key, version)
-        for other in self.open:
-            if isinstance(other, WideWrite) and not other.is_seen and other.is_covered_by(write):
-                self.open[other] = False
+        for other in self.wide_writes:
+            if not other.is_seen and other.is_covered_by(write):
+                self.wide_writes[other] = False
 
     def _set(self, key: str, version: Version) -> None:
         self.owed.pop(key, None)
@@ -106,7 +120,7 @@ class Configuration(Contents):
     def restrict(self, key: str, alternatives: tuple[Alternative, ...]) -> None:
         """Let ``alternatives`` be the possibilities for ``key``; there must be at least one."""
         present = self.cells.get(key, ABSENT)
-        if all(version is not present for version, _ in alternatives):
+        if present not in [version for version, _ in alternatives]:
             self.put(key, alternatives[0][0])
         if len(alternatives) > 1:
             self.owed.pop(key, None)
@@ -119,17 +133,62 @@ class Configuration(Contents):
         else:
             self.owed.pop(key, None)
 
+    def recall(self, version: Version) -> bool:
+        """A read that begins from now on returns ``version``, which is in the store or about to be written.
+
+        Returns:
+            Whether that is possible. If so, only what agrees with it is left.
+        """
+        key = version.key
+        for put in self.puts:
+            if put.version is version:
+                self._cannot_be_hidden(put)
+                return True
+        for wide in self.wide_writes:
+            if wide.at(key) is version:
+                self.wide_writes[wide] = True
+                return True
+        possible = tuple([each for each in self.alternatives_of(key) if each[0] is version])
+        if possible:
+            self.restrict(key, possible)
+        return bool(possible)
+
+    def _cannot_be_hidden(self, put: Put) -> None:
+        """``put``, which is open, has turned out to be seen: no one owes it, it takes effect in any case."""
+        this = frozenset((put,))
+        if put.key in self.alternatives:
+            self.alternatives[put.key] = tuple([(version, owed - this) for version, owed in self.alternatives[put.key]])
+        elif put.key in self.owed:
+            self.owed[put.key] -= this
+
     def can_hide(self, write: Write) -> bool:
         """Whether ``write``, open and unseen, has been hidden in some alternative."""
         if isinstance(write, Put):
-            return any(write not in owed for _, owed in self.alternatives_of(write.key))
-        return not self.open[write]
+            alternatives = self.alternatives.get(write.key)
+            if alternatives is None:
+                return write not in self.owed.get(write.key, NOTHING_OWED)
+            return any(write not in owed for _, owed in alternatives)
+        assert isinstance(write, WideWrite)
+        return not self.wide_writes[write]
 
     def hide(self, write: Write) -> None:
         """Keep only the alternatives in which ``write`` has been hidden; there must be one."""
-        del self.open[write]
-        if isinstance(write, Put) and write.key in self.alternatives:
-            self.restrict(write.key, tuple([each for each in self.alternatives[write.key] if write not in each[1]]))
+        if isinstance(write, Put):
+            del self.puts[write]
+            alternatives = self.alternatives.get(write.key)
+            if alternatives is not None:
+                self.restrict(write.key, tuple([each for each in alternatives if write not in each[1]]))
+        else:
+            assert isinstance(write, WideWrite)
+            del self.wide_writes[write]
+
+    def add_alternative(self, write: Put) -> None:
+        """``write`` has responded: it is what its key holds now, or it has been hidden where that is possible."""
+        del self.puts[write]
+        hidden = [
+            each for each in self.alternatives_of(write.key) if write not in each[1] and each[0] is not write.version
+        ]
+        self.restrict(write.key, (*hidden, (write.version, NOTHING_OWED)))
 
     def can_overwrite(self, write: Write, now: Time) -> bool:
         """Whether no version that ``write`` replaces is returned by a read that begins after ``now``."""

@@ -20,26 +20,29 @@ class Version:
 
     Attributes:
         key: where it is stored.
+        stamp: its name in the results of reads.
         terms: the index values under which it is found, each once.
         written: when the write of it was invoked.
-        seen_until: when the last read that returned it was invoked: it is in place at some time after that.
+        seen_until: when the last read that returned it was invoked, as far as is known: it is in place at some time
+            after that.
         due: when it must have been in place at the latest: the first response among those of its own write and of the
             reads that returned it.
         mark: a number that stands for it in the hash of the contents.
     """
 
-    __slots__ = ("due", "key", "mark", "seen_until", "terms", "written")
+    __slots__ = ("due", "key", "mark", "seen_until", "stamp", "terms", "written")
 
-    def __init__(self, key: str, stamp: str, terms: tuple[Term, ...], written: Time) -> None:
+    def __init__(self, key: str, stamp: str, terms: tuple[Term, ...], written: Time, due: Time) -> None:
         self.key = key
+        self.stamp = stamp
         self.terms = terms
         self.written = written
+        self.due = due
         self.seen_until = -NEVER
-        self.due = NEVER
         self.mark = hash((key, stamp))
 
 
-ABSENT: Final = Version("", "", (), -NEVER)
+ABSENT: Final = Version("", "", (), -NEVER, -NEVER)
 """What is under a key where there is no object."""
 ABSENT.mark = 0
 

@@ -1,202 +1,177 @@
-"""The course of the judgement: stretch by stretch, response by response, with all configurations that are possible."""
+"""The course of the judgement: window by window, response by response, with all configurations that are possible."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from operator import itemgetter
+from operator import attrgetter
 from typing import Final
 
 from ...items import Semantics
 from ...verdict import Status
-from .configuration import NOTHING_OWED, Configuration
-from .contents import Version
+from .configuration import Configuration
+from .contents import NEVER, Time, Version
 from .dominance import undominated
 from .placing import Placing
 from .reads import Read
-from .result import BudgetExhausted, FrontierResult, Purse
+from .result import BudgetExhausted, Purse
 from .translation import PositionedCall, Translator
 from .writes import Write
 
+_RETURNED = attrgetter("returned")
+
 _LEAST_REMEMBERED: Final = 1_000
+"""So many versions may be known before those that are gone are forgotten."""
 
 
 class Course:
-    """Judges one stretch of calls after the other. At the end of each, all that it keeps is the frontier.
+    """Lets calls begin and end in turn. All that it keeps of the past is the frontier, and the calls that are open.
 
     Args:
         indexes: the names of the indices of the store.
         semantics: which generation of client-go decides.
-        strict_errors: whether an error must be of the type that is due.
         purse: what may be spent.
+        strict_errors: whether an error must be of the type that is due.
 
     Attributes:
-        result: set when there is no more to be judged, because nothing explains a call or the budget is used up.
+        status: OK so far, VIOLATION or UNKNOWN.
+        stopped_at: if it is not OK, the position of the call at whose response it came to an end; ``None`` if it was
+            over before the first response of a window.
+        largest: the largest number of configurations after a response.
     """
 
     def __init__(self, indexes: Iterable[str], semantics: Semantics, purse: Purse, *, strict_errors: bool) -> None:
-        self._translator = Translator(indexes, semantics, strict_errors=strict_errors)
+        self.status = Status.OK
+        self.stopped_at: int | None = None
+        self.largest = 1
+        self._indexes = tuple(sorted(set(indexes)))
+        self._semantics = semantics
+        self._strict_errors = strict_errors
+        self._translator = Translator(self._indexes, semantics, strict_errors=strict_errors)
         self._purse = purse
-        self._frontier = [Configuration(self._translator.indexes)]
-        self._largest = 1
-        self._judged = 0
+        self._frontier = [Configuration(self._indexes)]
+        self._open: list[Read | Write] = []
         self._forget_at = _LEAST_REMEMBERED
-        self.result: FrontierResult | None = None
 
-    def judge(self, calls: Sequence[PositionedCall]) -> None:
-        """Judge the next stretch.
+    def judge(self, calls: Sequence[PositionedCall], start: int, stop: int) -> None:
+        """Judge everything that happens from the beginning of one call to that of another.
+
+        What the calls give that begin in between is known from the start, and rules out what contradicts it.
 
         Args:
-            calls: in the order of their invocations. All calls of earlier stretches ended before the first of these
-                began; if one of these is pending, this is the last stretch.
+            calls: in the order of their invocations.
+            start: the index of the first call. Those before have been judged, or ended before it began.
+            stop: the index behind the last call, which must have begun before the next. If there is no next one,
+                everything is judged until the end.
 
         Raises:
             Unsuitable: there is an operation among them that the checker cannot judge.
         """
-        if self.result is not None or not calls:
+        window = self._translator.translate(calls, start, stop)
+        until: Time = calls[stop][1].invoked if stop < len(calls) else NEVER
+        for version in window.recalled:
+            self._frontier = [each for each in self._frontier if each.recall(version)]
+        if not self._frontier:
+            self.status = Status.VIOLATION
             return
-        begun_with = [configuration.copy() for configuration in self._frontier]
-        run = self._run(self._frontier, calls)
-        if run.stopped_at is None:
-            self._judged += len(calls)
-            self._frontier = run.frontier
-            self._translator.accept()
-            self._forget()
-        elif run.is_exhausted:
-            self._conclude(Status.UNKNOWN, _responses(calls).index(run.stopped_at))
-        else:
-            self._conclude(Status.VIOLATION, *self._located(begun_with, calls, run.stopped_at))
-
-    def finish(self) -> FrontierResult:
-        """The answer, when there are no more calls."""
-        if self.result is None:
-            self._conclude(Status.OK, 0)
-        assert self.result is not None
-        return self.result
-
-    def _conclude(self, status: Status, judged: int, position: int | None = None) -> None:
-        self.result = FrontierResult(status, self._judged + judged, position, self._largest)
-
-    def _run(self, frontier: list[Configuration], calls: Sequence[PositionedCall]) -> _Run:
-        """Let each call of ``calls`` begin and end in turn. Changes the configurations that it is given."""
-        stretch = self._translator.translate(calls)
-        placing = Placing(stretch.upcoming, self._purse.spend)
-        begun, waiting = stretch.begun, 0
-        try:
-            for version in stretch.recalled:
-                frontier = _recalling(frontier, version)
-            for call in stretch.ended:
-                placing.now = now = call.returned
-                while waiting < len(begun) and begun[waiting].invoked <= now:
-                    _begin(frontier, begun[waiting])
-                    waiting += 1
-                frontier = _end(placing, frontier, call)
-                if len(frontier) != 1:
-                    if not frontier:
-                        return _Run(frontier, call.position)
-                    frontier = undominated(frontier)
-                    self._largest = max(self._largest, len(frontier))
-        except BudgetExhausted:
-            return _Run(frontier, call.position, is_exhausted=True)
-        finally:
-            stretch.forget()
-        return _Run(frontier)
-
-    def _located(
-        self, frontier: list[Configuration], calls: Sequence[PositionedCall], stopped_at: int
-    ) -> tuple[int, int]:
-        """How many responses there are up to the first that nothing explains, and the position of that call.
-
-        The run may stop too early, because it looks ahead: what later reads returned counts from the beginning. So the
-        shortest beginning of the calls that fails is searched for, by doubling and bisection from there.
-        """
-        responses = _responses(calls)
-        good, bad = responses.index(stopped_at) - 1, len(responses) - 1
-        step = 1
-        while bad - good > 1:
-            middle = min(good + step, (good + bad) // 2)
-            run = self._run([each.copy() for each in frontier], _beginning(calls, responses[middle]))
-            if run.is_exhausted:
+        placing = Placing(window.upcoming, self._purse.spend)
+        begun, waiting = window.begun, 0
+        self._open += begun
+        self._open.sort(key=_RETURNED)
+        ended = 0
+        for call in self._open:
+            now = call.returned
+            if now >= until or now == NEVER:
                 break
-            if run.stopped_at is None:
-                good, step = middle, 2 * step
-            else:
-                bad = middle
-        return bad + 1, responses[bad]
+            ended += 1
+            while waiting < len(begun) and begun[waiting].invoked <= now:
+                self._begin(begun[waiting])
+                waiting += 1
+            placing.now = now
+            try:
+                self._end(placing, call)
+            except BudgetExhausted:
+                self.status = Status.UNKNOWN
+            if self.status is not Status.OK:
+                self.stopped_at = call.position
+                return
+        for call in begun[waiting:]:
+            self._begin(call)
+        del self._open[:ended]
+        self._forget()
 
-    def _forget(self) -> None:
-        """Now and then, forget the versions that are in no configuration."""
-        if self._translator.remembered > self._forget_at:
-            self._translator.keep(version for each in self._frontier for version in each.versions())
-            self._forget_at = 2 * self._translator.remembered + _LEAST_REMEMBERED
-
-
-@dataclass(frozen=True)
-class _Run:
-    """How far a run came.
-
-    Attributes:
-        frontier: the configurations after the last response.
-        stopped_at: the position of the call at whose response it stopped, if it did not come to the end.
-        is_exhausted: whether it stopped because the budget was used up.
-    """
-
-    frontier: list[Configuration]
-    stopped_at: int | None = None
-    is_exhausted: bool = False
-
-
-def _recalling(frontier: list[Configuration], version: Version) -> list[Configuration]:
-    """Those configurations in which ``version`` may be in the store; nothing else is left possible for its key."""
-    found = []
-    for configuration in frontier:
-        alternatives = configuration.alternatives_of(version.key)
-        if any(each is version for each, _ in alternatives):
-            configuration.restrict(version.key, ((version, NOTHING_OWED),))
-            found.append(configuration)
-    return found
-
-
-def _begin(frontier: list[Configuration], call: Read | Write) -> None:
-    if isinstance(call, Write):
-        for configuration in frontier:
-            configuration.begin(call)
-    else:
-        for configuration in frontier:
-            if not configuration.surely_holds(call):
-                configuration.unsatisfied.append(call)
-
-
-def _end(placing: Placing, frontier: list[Configuration], call: Read | Write) -> list[Configuration]:
-    """The configurations after the response of ``call``."""
-    after: list[Configuration] = []
-    for configuration in frontier:
+    def _begin(self, call: Read | Write) -> None:
         if isinstance(call, Write):
-            if call in configuration.open:
-                after += placing.write(configuration, call)
+            for configuration in self._frontier:
+                configuration.begin(call)
+        else:
+            for configuration in self._frontier:
+                if not configuration.surely_holds(call):
+                    configuration.unsatisfied.append(call)
+
+    def _end(self, placing: Placing, call: Read | Write) -> None:
+        after: list[Configuration] = []
+        for configuration in self._frontier:
+            if isinstance(call, Write):
+                if configuration.is_open(call):
+                    after += placing.write(configuration, call)
+                else:
+                    after.append(configuration)
+            elif call in configuration.unsatisfied:
+                after += placing.read(configuration, call)
             else:
                 after.append(configuration)
-        elif call in configuration.unsatisfied:
-            after += placing.read(configuration, call)
-        else:
-            after.append(configuration)
-    return after
+        if len(after) > 1:
+            after = undominated(after)
+            self.largest = max(self.largest, len(after))
+        elif not after:
+            self.status = Status.VIOLATION
+        self._frontier = after
+
+    def _forget(self) -> None:
+        """Now and then, forget the versions that are gone."""
+        if self._translator.remembered > self._forget_at:
+            self._translator.keep(self._versions())
+            self._forget_at = 2 * self._translator.remembered + _LEAST_REMEMBERED
+
+    def _versions(self) -> set[Version]:
+        """The versions that may be in the store, now or as soon as an open write takes effect."""
+        found = {version for configuration in self._frontier for version in configuration.versions()}
+        for call in self._open:
+            if isinstance(call, Write):
+                found.update(call.versions())
+        return found
+
+    def checkpoint(self) -> Checkpoint:
+        """All that it takes to continue from here, later and with other calls. O(configurations * objects)."""
+        return Checkpoint(self)
 
 
-def _responses(calls: Sequence[PositionedCall]) -> list[int]:
-    """The positions of the calls that returned, in the order of their responses."""
-    returned = [(call.returned, position) for position, call in calls if call.returned is not None]
-    return [position for _, position in sorted(returned, key=itemgetter(0))]
+class Checkpoint:
+    """A course between two windows.
 
+    Attributes:
+        horizon: when the last of the calls that are open returns. Whatever began before the checkpoint is taken to
+            return what it did, so a course that is continued from here must go on until then.
+    """
 
-def _beginning(calls: Sequence[PositionedCall], last: int) -> list[PositionedCall]:
-    """The calls as they were right after the response of the call at position ``last``."""
-    positions = _responses(calls)
-    returned = set(positions[: positions.index(last) + 1])
-    end = next(call.returned for position, call in calls if position == last)
-    assert end is not None
-    return [
-        (position, call if position in returned else replace(call, returned=None, outcome=None))
-        for position, call in calls
-        if call.invoked <= end
-    ]
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self._frontier = [configuration.copy() for configuration in course._frontier]
+        self._open = course._open.copy()
+        self._stored = course._versions()
+        self._ahead = course._translator.ahead()
+        self._known = [(version, version.seen_until, version.due) for version in (*self._stored, *self._ahead)]
+        self.horizon = max([call.returned for call in self._open if call.returned != NEVER], default=-NEVER)
+
+    def resumed(self) -> Course:
+        """A course that continues from here. What versions were known to be is restored: use one course at a time."""
+        old = self._course
+        course = Course(old._indexes, old._semantics, old._purse, strict_errors=old._strict_errors)
+        course._frontier = [configuration.copy() for configuration in self._frontier]
+        course._open = self._open.copy()
+        for version, seen_until, due in self._known:
+            version.seen_until = seen_until
+            version.due = due
+        course._translator.keep(self._stored)
+        course._translator.foresee(self._ahead)
+        return course

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .configuration import Configuration
-from .writes import Put
+from .configuration import NOTHING_OWED, Configuration
 
 
 def undominated(configurations: list[Configuration]) -> list[Configuration]:
@@ -32,31 +31,33 @@ def dominates(one: Configuration, other: Configuration) -> bool:
     It does if its representative contents are the same, each alternative of the other has a match with no more owed
     writes, it waits for no further reads, and each write that only it has open may be left out.
     """
-    if len(one.unsatisfied) > len(other.unsatisfied) or len(other.open) > len(one.open):
-        return False
     if one.cells != other.cells or not all(read in other.unsatisfied for read in one.unsatisfied):
         return False
-    return _leaves_no_less_open(one, other) and _covers_alternatives(one, other)
+    if not _leaves_no_less_open(one, other):
+        return False
+    if one.alternatives or other.alternatives:
+        return _covers_alternatives(one, other)
+    return all(owed <= other.owed.get(key, NOTHING_OWED) for key, owed in one.owed.items())
 
 
 def _leaves_no_less_open(one: Configuration, other: Configuration) -> bool:
-    if not other.open.keys() <= one.open.keys():
+    if not (other.puts.keys() <= one.puts.keys() and other.wide_writes.keys() <= one.wide_writes.keys()):
         return False
-    for write, is_owed in one.open.items():
-        if not isinstance(write, Put):
-            if is_owed and not other.open.get(write, False):
-                return False
-        elif write not in other.open and (
-            write.is_seen or any(write in owed for _, owed in one.alternatives_of(write.key))
-        ):
+    for wide, is_owed in one.wide_writes.items():
+        if is_owed and not other.wide_writes.get(wide, False):
+            return False
+    if len(one.puts) == len(other.puts):
+        return True
+    for put in one.puts:
+        if put not in other.puts and (put.is_seen or any(put in owed for _, owed in one.alternatives_of(put.key))):
             return False
     return True
 
 
 def _covers_alternatives(one: Configuration, other: Configuration) -> bool:
-    keys = one.alternatives.keys() | other.alternatives.keys() | one.owed.keys()
-    return all(
-        any(version is same and owed <= more for version, owed in one.alternatives_of(key))
-        for key in keys
-        for same, more in other.alternatives_of(key)
-    )
+    for key in one.alternatives.keys() | other.alternatives.keys() | one.owed.keys():
+        possible = one.alternatives_of(key)
+        for same, more in other.alternatives_of(key):
+            if not any(version is same and owed <= more for version, owed in possible):
+                return False
+    return True

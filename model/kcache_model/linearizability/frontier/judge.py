@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from ...history import Call, History
 from ...items import Semantics
 from ...operations import Operation
 from ...outcomes import Outcome
-from .course import Course
+from ...verdict import Status
+from .contents import NEVER, Time
+from .course import Checkpoint, Course
+from .locating import first_unexplained
 from .result import FrontierBudget, FrontierResult, Purse
-from .suitability import Unsuitable, why_not, why_not_operation
+from .suitability import Unsuitable, why_not_operation
 from .translation import PositionedCall
 
-LEAST_STRETCH = 256
-"""How many calls are judged at once, at least: shorter stretches are put together."""
+WINDOW: Final = 512
+"""How many calls are looked at together. More tell more in advance; fewer are sooner forgotten."""
 
 
 def judge_history(
-    history: History, *, strict_errors: bool = False, budget: FrontierBudget | None = None
+    history: History, *, strict_errors: bool = False, budget: FrontierBudget | None = None, window: int = WINDOW
 ) -> FrontierResult:
     """Whether some order of the calls, each between its invocation and its response, explains all results.
 
-    Sound and complete. Linear in the number of calls if the number of threads is bounded; exponential in the number of
+    Sound and complete. Linear in the number of calls if that of threads is bounded; exponential in the number of
     concurrent writes in the worst case.
 
     Args:
         history: the calls; pending ones may or may not have taken effect.
         strict_errors: ask for kcache's error types; by default any error is accepted where one is due.
         budget: where to give up.
+        window: how many calls are looked at together; no matter for the verdict.
 
     Raises:
         Unsuitable: the checker cannot judge such a history; :func:`why_not` says so beforehand.
     """
-    reason = why_not(history, strict_errors=strict_errors)
-    if reason:
-        raise Unsuitable(reason)
-    purse = Purse(budget or FrontierBudget())
-    course = Course(history.indexes, history.semantics, purse, strict_errors=strict_errors)
-    stretch: list[PositionedCall] = []
-    ended: float = 0
-    for position, call in sorted(enumerate(history.calls), key=_invocation):
-        if len(stretch) >= LEAST_STRETCH and call.invoked > ended:
-            course.judge(stretch)
-            if course.result is not None:
-                return course.result
-            stretch = []
-        stretch.append((position, call))
-        ended = max(ended, float("inf") if call.returned is None else call.returned)
-    course.judge(stretch)
-    return course.finish()
-
-
-def _invocation(positioned: PositionedCall) -> int:
-    return positioned[1].invoked
+    calls = list(enumerate(history.calls))
+    calls.sort(key=_invocation)
+    judgement = _Judgement(history.indexes, history.semantics, budget, strict_errors=strict_errors)
+    judgement.judge(calls, window)
+    return judgement.finish()
 
 
 class HistoryMonitor:
@@ -78,22 +68,22 @@ class HistoryMonitor:
         *,
         strict_errors: bool = False,
         budget: FrontierBudget | None = None,
-        least_stretch: int = LEAST_STRETCH,
+        least_stretch: int = WINDOW,
     ) -> None:
         self._indexes = frozenset(indexes)
         self._semantics = semantics
         self._strict_errors = strict_errors
-        self._course = Course(self._indexes, semantics, Purse(budget or FrontierBudget()), strict_errors=strict_errors)
+        self._judgement = _Judgement(self._indexes, semantics, budget, strict_errors=strict_errors)
         self._least_stretch = least_stretch
         self._begun = 0
         self._open: set[int] = set()
         self._calls: dict[int, Call] = {}
-        self._now: float = float("-inf")
+        self._now: Time = -NEVER
 
     @property
     def result(self) -> FrontierResult | None:
-        """The answer, as soon as it is certain that later calls cannot change it."""
-        return self._course.result
+        """The answer, once later calls can no longer change it: a violation, or that the budget is used up."""
+        return self._judgement.result
 
     def begin(self, operation: Operation, tick: int, *, thread: int = 0) -> int:
         """A call is invoked.
@@ -130,13 +120,73 @@ class HistoryMonitor:
     def finish(self) -> FrontierResult:
         """There are no more calls; those that are open are pending for good."""
         self._judge()
-        return self._course.finish()
+        return self._judgement.finish()
 
     def _judge(self) -> None:
         calls, self._calls = list(self._calls.items()), {}
-        self._course.judge(calls)
+        self._judgement.judge(calls, WINDOW)
 
     def _advance(self, tick: int) -> None:
         if tick < self._now:
             raise ValueError(f"time went back from {self._now} to {tick}")
         self._now = tick
+
+
+class _Judgement:
+    """Judges calls window by window; on a violation, finds the first call that nothing explains."""
+
+    def __init__(
+        self, indexes: Iterable[str], semantics: Semantics, budget: FrontierBudget | None, *, strict_errors: bool
+    ) -> None:
+        self.result: FrontierResult | None = None
+        self._course = Course(indexes, semantics, Purse(budget or FrontierBudget()), strict_errors=strict_errors)
+        self._judged = 0
+        self._checkpoints: list[tuple[int, Checkpoint]] = []
+
+    def judge(self, calls: Sequence[PositionedCall], window: int) -> None:
+        """Judge ``calls``, which begin when all earlier ones have ended; in the order of their invocations."""
+        self._checkpoints = []
+        start = 0
+        while start < len(calls) and self.result is None:
+            stop = min(start + window, len(calls))
+            while stop < len(calls) and calls[stop][1].invoked == calls[stop - 1][1].invoked:
+                stop += 1
+            self._judge_window(calls, start, stop)
+            start = stop
+        self._judged += len(calls)
+
+    def finish(self) -> FrontierResult:
+        """The answer, when there are no more calls."""
+        return self.result or FrontierResult(Status.OK, self._judged, None, self._course.largest)
+
+    def _judge_window(self, calls: Sequence[PositionedCall], start: int, stop: int) -> None:
+        course = self._course
+        since = calls[start][1].invoked
+        self._checkpoints.append((start, course.checkpoint()))
+        while len(self._checkpoints) > 1 and self._checkpoints[1][1].horizon < since:
+            del self._checkpoints[0]
+        course.judge(calls, start, stop)
+        if course.status is not Status.OK:
+            self._conclude(calls, stop, since)
+
+    def _conclude(self, calls: Sequence[PositionedCall], stop: int, since: int) -> None:
+        course = self._course
+        position = course.stopped_at
+        if course.status is Status.VIOLATION:
+            first, checkpoint = self._checkpoints[0]
+            until = max([call.returned for _, call in calls[first:stop] if call.returned is not None])
+            last = bisect_right(calls, until, key=_invocation)
+            position = first_unexplained(checkpoint, calls[first:last], since, until, position)
+        returned = [call.returned for _, call in calls if call.returned is not None]
+        end = next(call.returned for at, call in calls if at == position)
+        assert end is not None
+        if course.status is Status.UNKNOWN:
+            judged = self._judged + sum(tick < end for tick in returned)
+            self.result = FrontierResult(Status.UNKNOWN, judged, None, course.largest)
+        else:
+            judged = self._judged + sum(tick <= end for tick in returned)
+            self.result = FrontierResult(Status.VIOLATION, judged, position, course.largest)
+
+
+def _invocation(positioned: PositionedCall) -> int:
+    return positioned[1].invoked

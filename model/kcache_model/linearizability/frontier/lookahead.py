@@ -57,12 +57,9 @@ def _may_lose_a_value(configuration: Configuration, read: ValuesRead, write: Put
     """Whether a value of the result may be supplied by nothing but what ``write`` replaces."""
     replaced = [version for version, _ in configuration.alternatives_of(write.key)]
     unsettled = {write.key, *configuration.alternatives}
-    for other in configuration.open:
-        if other is write:
-            continue
-        if isinstance(other, WideWrite):
-            return True
-        assert isinstance(other, Put)
+    if configuration.wide_writes:
+        return True
+    for other in configuration.puts:
         unsettled.add(other.key)
         if other.key == write.key:
             replaced.append(other.version)
@@ -93,13 +90,13 @@ def may_hold_after(configuration: Configuration, read: Read, write: Write, now: 
     if isinstance(read, ValuesRead):
         return True
     return any(
-        other is not write and other.at(write.key) is not None for other in configuration.open
+        other is not write and other.at(write.key) is not None for other in configuration.open_writes()
     ) or upcoming.between(write.key, now, read.returned)
 
 
 def _may_come(configuration: Configuration, version: Version, written: Version, now: Time) -> bool:
     """Whether ``version`` may still replace ``written`` at its key."""
     has_begun = version.written <= now
-    if has_begun and not any(write.at(version.key) is version for write in configuration.open):
+    if has_begun and not any(write.at(version.key) is version for write in configuration.open_writes()):
         return False
     return written is ABSENT or written.seen_until <= version.due

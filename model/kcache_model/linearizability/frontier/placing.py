@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .alternatives import decided
-from .configuration import NOTHING_OWED, Configuration
+from .configuration import Configuration
 from .contents import NEVER, Time
 from .lookahead import Upcoming, is_hurt, may_hold_after
 from .reads import Read, ValuesRead
@@ -50,7 +50,7 @@ class Placing:
     def write(self, configuration: Configuration, write: Write) -> list[Configuration]:
         """All ways in which ``write``, open so far, has taken effect by now."""
         if write.is_seen:
-            if isinstance(write, Put) and not configuration.unsatisfied and not _open_wide_writes(configuration):
+            if isinstance(write, Put) and not configuration.unsatisfied and not configuration.wide_writes:
                 if not configuration.can_overwrite(write, self.now):
                     return []
                 configuration.take(write)
@@ -92,9 +92,11 @@ class Placing:
                     placed.append(_hidden(configuration.copy(), write))
                 todo += [(each, postponed) for each in self._satisfy(configuration, hurt, barred, postponed)]
                 continue
-            wide = self._undecided_wide_write(configuration, write, barred, postponed)
+            wide = None
+            if configuration.wide_writes:
+                wide = self._undecided_wide_write(configuration, write, barred, postponed)
             if wide is not None:
-                if not configuration.open[wide] or _may_follow(wide, write):
+                if not configuration.wide_writes[wide] or _may_follow(wide, write):
                     todo.append((configuration.copy(), (*postponed, wide)))
                 todo += [(each, postponed) for each in self._place(configuration, wide, barred, postponed)]
                 continue
@@ -126,7 +128,7 @@ class Placing:
         self, configuration: Configuration, write: Write, barred: Barred, postponed: Postponed
     ) -> WideWrite | None:
         """An open wide write that may come before ``write``, and leaves something if it does."""
-        for wide in _open_wide_writes(configuration):
+        for wide in configuration.wide_writes:
             if (
                 wide not in barred
                 and wide not in postponed
@@ -162,7 +164,7 @@ class Placing:
     def _unseen_put(self, configuration: Configuration, write: Put) -> list[Configuration]:
         """The response of an unseen write of one key: it stays, or it has been hidden; where possible, both in one."""
         found: list[Configuration] = []
-        wide_writes = tuple(_open_wide_writes(configuration))
+        wide_writes = tuple(configuration.wide_writes)
         for wide in wide_writes:
             if wide.at(write.key) is not None and configuration.can_overwrite(wide, self.now):
                 for each in self._place(configuration.copy(), wide, (write,), ()):
@@ -177,7 +179,7 @@ class Placing:
                 found.append(_hidden(configuration.copy(), write))
             return found + self._place(configuration, write, (), wide_writes, or_hide=not can_hide)
         if can_stay and can_hide:
-            _add_alternative(configuration, write)
+            configuration.add_alternative(write)
         elif can_stay:
             configuration.take(write)
         elif can_hide:
@@ -202,10 +204,6 @@ class Placing:
         return can_stay or matters, matters
 
 
-def _open_wide_writes(configuration: Configuration) -> list[WideWrite]:
-    return [write for write in configuration.open if isinstance(write, WideWrite)]
-
-
 def _may_follow(wide: WideWrite, write: Write) -> bool:
     """Whether a wide write that must take effect may come after ``write``: a version seen later must survive it."""
     return not isinstance(write, Put) or wide.at(write.key) is None or write.version.seen_until <= wide.returned
@@ -218,26 +216,15 @@ def _repairs(configuration: Configuration, read: Read) -> Iterator[Write]:
     """
     key = read.stray_key(configuration)
     if key is not None:
-        for write in configuration.open:
+        for write in configuration.open_writes():
             version = write.at(key)
             if version is not None and read.allows(key, version):
                 yield write
     elif isinstance(read, ValuesRead):
         value = read.missing_value(configuration)
-        for write in configuration.open:
+        for write in configuration.open_writes():
             if write.supplies(read.index, value):
                 yield write
-
-
-def _add_alternative(configuration: Configuration, write: Put) -> None:
-    """``write`` has responded: it is what its key holds now, or it has been hidden."""
-    del configuration.open[write]
-    before = [
-        alternative
-        for alternative in configuration.alternatives_of(write.key)
-        if write not in alternative[1] and alternative[0] is not write.version
-    ]
-    configuration.restrict(write.key, (*before, (write.version, NOTHING_OWED)))
 
 
 def _hidden(configuration: Configuration, write: Write) -> Configuration:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Final
 
 from .contents import ABSENT, Contents, Found, Term, Time, Version
 
 
-class Selection(ABC):
+class Selection:
     """Which objects a read looks at."""
 
     __slots__ = ()
 
-    @abstractmethod
     def of(self, contents: Contents) -> Found:
         """What is selected from ``contents``."""
+        raise NotImplementedError
 
-    @abstractmethod
     def takes(self, version: Version) -> bool:
         """Whether ``version`` is selected."""
+        raise NotImplementedError
 
 
 class Everything(Selection):
@@ -77,7 +76,7 @@ class UnderAny(Selection):
 EVERYTHING: Final = Everything()
 
 
-class Read(ABC):
+class Read:
     """A call that changes nothing, with the result that it gave.
 
     Attributes:
@@ -93,16 +92,16 @@ class Read(ABC):
         self.invoked = invoked
         self.returned = returned
 
-    @abstractmethod
     def holds(self, contents: Contents) -> bool:
         """Whether the read gives its result on ``contents``."""
+        raise NotImplementedError
 
-    @abstractmethod
     def allows(self, key: str, version: Version) -> bool:
         """Whether ``version`` may be under ``key`` when the read takes effect.
 
         ``holds`` is the conjunction of this over all keys, but for :class:`ValuesRead`, where it is only necessary.
         """
+        raise NotImplementedError
 
     def expected(self, key: str) -> Version | None:
         """The version that the read returned for ``key``, if it returned one."""
@@ -113,9 +112,9 @@ class Read(ABC):
         """Key -> each version that the read returned."""
         return {}
 
-    @abstractmethod
     def stray_key(self, contents: Contents) -> str | None:
         """A key at which ``contents`` differ from the result; ``None`` if only values of an index are missing."""
+        raise NotImplementedError
 
 
 class Impossible(Read):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import islice
 
 from ...history import Call
 from ...indexer_model import IndexerModel
@@ -22,92 +22,102 @@ PositionedCall = tuple[int, Call]
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Calls between two moments at which no call is open, in the terms of the checker.
+class Window:
+    """Calls that begin one after the other, in the terms of the checker.
 
     Attributes:
         begun: the calls in the order of their invocations; those are missing that say nothing.
-        ended: those among them that returned, in the order of their responses.
-        recalled: the versions written before the stretch that are returned in it. Each must be there when it begins.
-        upcoming: when each key is written.
+        recalled: the versions whose writes began before the window and that are returned by reads that begin in it.
+        upcoming: when each key is written: complete until the last response of a call that has begun by the end.
     """
 
     begun: Sequence[Read | Write]
-    ended: Sequence[Read | Write]
     recalled: Sequence[Version]
     upcoming: Upcoming
 
-    def forget(self) -> None:
-        """Take back what this stretch told about versions of earlier ones."""
-        for version in self.recalled:
-            version.seen_until = -NEVER
-
 
 class Translator:
-    """Translates one stretch after the other, and knows the versions that may still be in the store.
+    """Translates one window after the other, and knows the versions that may still be in the store.
 
     Args:
-        indexes: the names of the indices of the store.
+        indexes: the names of the indices of the store, each once.
         semantics: which generation of client-go decides.
         strict_errors: whether an error must be of the type that is due.
     """
 
-    def __init__(self, indexes: Iterable[str], semantics: Semantics, *, strict_errors: bool) -> None:
-        self.indexes = tuple(sorted(set(indexes)))
-        self._index_set = frozenset(self.indexes)
+    def __init__(self, indexes: tuple[str, ...], semantics: Semantics, *, strict_errors: bool) -> None:
+        self._indexes = indexes
+        self._index_set = frozenset(indexes)
         self._semantics = semantics
         self._strict_errors = strict_errors
         self._model = IndexerModel(semantics)
-        self._empty = self._model.initial(self.indexes)
-        self._past: dict[str, Version] = {}
-        self._present: dict[str, Version] = {}
+        self._empty = self._model.initial(self._indexes)
+        self._known: dict[str, Version] = {}
+        self._foreseen: dict[str, Version] = {}
+        self._ahead: dict[int, Write | Impossible | None] = {}
+        self._horizon: Time = -NEVER
 
-    def translate(self, calls: Sequence[PositionedCall]) -> Stretch:
-        """The next stretch, or a new attempt at it. ``calls`` are in the order of their invocations. O(n log n).
+    def translate(self, calls: Sequence[PositionedCall], start: int, stop: int) -> Window:
+        """The calls from ``start`` to ``stop``, those before having been translated. O(number of calls looked at).
+
+        Args:
+            calls: in the order of their invocations. Of those after ``stop``, only the writes are looked at that
+                begin before all calls in front of ``stop`` have ended: reads among these may return them.
+            start: the index of the first call to translate.
+            stop: the index behind the last.
 
         Raises:
             Unsuitable: there is an operation among them that the checker cannot judge.
         """
-        self._present = {}
-        writes = [self._write(position, call) if call.operation.is_write else None for position, call in calls]
-        start = calls[0][1].invoked
+        window = calls[start:stop]
+        for position, call in window:
+            if call.operation.is_write and position not in self._ahead:
+                self._ahead[position] = self._write(position, call)
+            if call.returned is not None and call.returned > self._horizon:
+                self._horizon = call.returned
+        for position, call in islice(calls, stop, None):
+            if call.invoked > self._horizon:
+                break
+            if call.operation.is_write and position not in self._ahead:
+                self._ahead[position] = self._write(position, call)
+        upcoming = Upcoming([write for write in self._ahead.values() if isinstance(write, Write)])
         begun: list[Read | Write] = []
-        recalled: dict[int, Version] = {}
-        for write, (position, call) in zip(writes, calls, strict=True):
-            if write is not None:
-                begun.append(write)
+        recalled: dict[Version, None] = {}
+        begin = window[0][1].invoked
+        for position, call in window:
+            translated: Read | Write | None = None
+            if call.operation.is_write:
+                translated = self._ahead.pop(position)
+            elif call.outcome is not None:
+                translated = self._read(position, call, call.outcome)
+            if translated is None:
                 continue
-            if call.outcome is None or call.operation.is_write:
-                continue
-            read = self._read(position, call, call.outcome)
-            if read is None:
-                continue
-            begun.append(read)
-            for version in read.versions().values():
-                version.seen_until = read.invoked
-                version.due = min(version.due, read.returned)
-                if version.written < start:
-                    recalled[id(version)] = version
-        effects = [write for write in writes if isinstance(write, Write)]
-        for write in effects:
-            write.is_seen = write.has_seen_version()
-        ended = sorted([call for call in begun if call.returned != NEVER], key=_RETURNED)
-        return Stretch(begun, ended, list(recalled.values()), Upcoming(effects))
-
-    def accept(self) -> None:
-        """The stretch translated last has been judged: from now on it is the past."""
-        self._past.update(self._present)
-        self._present = {}
+            begun.append(translated)
+            if isinstance(translated, Read):
+                for version in translated.versions().values():
+                    version.seen_until = translated.invoked
+                    if translated.returned < version.due:
+                        version.due = translated.returned
+                    if version.written < begin:
+                        recalled[version] = None
+        return Window(begun, list(recalled), upcoming)
 
     def keep(self, versions: Iterable[Version]) -> None:
-        """Forget all versions of the past but these."""
-        kept = set(versions)
-        self._past = {stamp: version for stamp, version in self._past.items() if version in kept}
+        """Forget all versions but these, and those of writes that have not begun."""
+        self._known = {version.stamp: version for version in (*versions, *self.ahead())}
+
+    def ahead(self) -> list[Version]:
+        """The versions of writes that were looked at but have not begun."""
+        return [version for write in self._ahead.values() if isinstance(write, Write) for version in write.versions()]
+
+    def foresee(self, versions: Iterable[Version]) -> None:
+        """These are the versions of writes to come: reads that are open may have returned them."""
+        self._foreseen = {version.stamp: version for version in versions}
 
     @property
     def remembered(self) -> int:
-        """How many versions of the past are known."""
-        return len(self._past)
+        """How many versions are known."""
+        return len(self._known)
 
     def _write(self, position: int, call: Call) -> Write | Impossible | None:
         returned = NEVER if call.returned is None else call.returned
@@ -148,7 +158,7 @@ class Translator:
             key: self._new_version(key, item, terms, call.invoked, returned)
             for key, (item, terms) in last_of_key.items()
         }
-        return Replace(position, call.invoked, returned, effect, self.indexes)
+        return Replace(position, call.invoked, returned, effect, self._indexes)
 
     def _transaction(self, position: int, call: Call, returned: Time) -> Write | Impossible | None:
         last_of_key: dict[str, tuple[Item, tuple[Term, ...]] | None] = {}
@@ -173,10 +183,10 @@ class Translator:
         return Transaction(position, call.invoked, returned, effect)
 
     def _new_version(self, key: str, item: Item, terms: tuple[Term, ...], written: Time, returned: Time) -> Version:
-        if item.stamp in self._present:
+        if item.stamp in self._known:
             raise Unsuitable(f"the stamp {item.stamp!r} is written twice")
-        version = self._present[item.stamp] = Version(key, item.stamp, terms, written)
-        version.due = returned
+        version = self._foreseen.pop(item.stamp, None) or Version(key, item.stamp, terms, written, returned)
+        self._known[item.stamp] = version
         return version
 
     def _constant(self, position: int, call: Call) -> Impossible | None:
@@ -248,22 +258,19 @@ class Translator:
         """The version that ``call`` returned; ``None`` if it cannot have been there."""
         if not isinstance(stamp, str):
             return None
-        version = self._present.get(stamp) or self._past.get(stamp)
+        version = self._known.get(stamp)
         return None if version is None or version.written > (call.returned or 0) else version
 
     def _terms(self, item: Item) -> tuple[Term, ...] | None:
         """The index values of ``item``; ``None`` if an index function fails."""
         terms: dict[Term, None] = {}
-        for name in self.indexes:
+        for name in self._indexes:
             values = item.values.get(name, ())
             if values is None:
                 return None
             for value in values:
                 terms[name, value] = None
         return tuple(terms)
-
-
-_RETURNED = attrgetter("returned")
 
 
 def _given(operation: Operation) -> Item:

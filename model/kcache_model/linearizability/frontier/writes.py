@@ -2,59 +2,57 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Collection, Mapping
 
 from .contents import ABSENT, NEVER, Contents, Found, Time, Version
 
 
-class Write(ABC):
+class Write:
     """A call that changes the contents.
 
     Attributes:
         position: which call of the history it is.
         invoked: when it began.
         returned: when it ended; :data:`NEVER` for a pending call.
-        is_seen: whether a read returned a version of it. An unseen write is nobody's witness: it may be overwritten
-            in the instant in which it takes effect.
-        is_wide: whether it sets several keys at once.
     """
 
-    __slots__ = ("invoked", "is_seen", "position", "returned")
-
-    is_wide: ClassVar[bool]
+    __slots__ = ("invoked", "position", "returned")
 
     def __init__(self, position: int, invoked: Time, returned: Time) -> None:
         self.position = position
         self.invoked = invoked
         self.returned = returned
-        self.is_seen = False
 
     @property
     def is_pending(self) -> bool:
         """Whether it never returned, so that it may never take effect."""
         return self.returned == NEVER
 
-    @abstractmethod
     def at(self, key: str) -> Version | None:
         """What it puts under ``key``; ``None`` if it leaves that key alone."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def has_seen_version(self) -> bool:
-        """Whether some read returned a version of it, as far as the versions themselves know."""
+    @property
+    def is_seen(self) -> bool:
+        """Whether some read returned a version of it, as far as is known.
 
-    @abstractmethod
+        An unseen write is nobody's witness: it may be overwritten in the instant in which it takes effect.
+        """
+        raise NotImplementedError
+
+    def versions(self) -> Collection[Version]:
+        """The versions that it puts into the store."""
+        raise NotImplementedError
+
     def supplies(self, index: str, value: str) -> bool:
         """Whether something that it writes is found under the index value."""
+        raise NotImplementedError
 
 
 class Put(Write):
     """One key is set: ``add``, ``update``, and ``delete``, which sets it to :data:`ABSENT`."""
 
     __slots__ = ("key", "version")
-
-    is_wide = False
 
     def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
         super().__init__(position, invoked, returned)
@@ -65,9 +63,14 @@ class Put(Write):
         """See :class:`Write`."""
         return self.version if key == self.key else None
 
-    def has_seen_version(self) -> bool:
+    @property
+    def is_seen(self) -> bool:
         """See :class:`Write`."""
         return self.version.seen_until != -NEVER
+
+    def versions(self) -> Collection[Version]:
+        """See :class:`Write`."""
+        return () if self.version is ABSENT else (self.version,)
 
     def supplies(self, index: str, value: str) -> bool:
         """See :class:`Write`."""
@@ -83,8 +86,6 @@ class WideWrite(Write):
 
     __slots__ = ("effect",)
 
-    is_wide = True
-
     def __init__(self, position: int, invoked: Time, returned: Time, effect: Found) -> None:
         super().__init__(position, invoked, returned)
         self.effect = effect
@@ -93,9 +94,14 @@ class WideWrite(Write):
         """See :class:`Write`."""
         return self.effect.get(key)
 
-    def has_seen_version(self) -> bool:
+    @property
+    def is_seen(self) -> bool:
         """See :class:`Write`."""
         return any(version.seen_until != -NEVER for version in self.effect.values())
+
+    def versions(self) -> Collection[Version]:
+        """See :class:`Write`."""
+        return [version for version in self.effect.values() if version is not ABSENT]
 
     def supplies(self, index: str, value: str) -> bool:
         """See :class:`Write`."""
