@@ -342,7 +342,7 @@ CLASSES = {
     "def main(): C().go(D)": ["w list"],
     "from dataclasses import dataclass\nL = []\n@dataclass\nclass C:\n  a: list\ndef main(): C(L)": [],
     "import itertools\nC = itertools.count()\ndef main(): next(C)": ["w count"],
-    "def gen(l):\n  yield from l\nL = [1, 2]\ndef main(): list(gen(L))": ["r list"] * 3,
+    "def gen(l):\n  yield from l\nL = [1, 2]\ndef main(): list(gen(L))": ["w generator"] * 2 + ["r list"] * 3,
     "L = [1, 2]\ndef main():\n  o = []\n  for x in L:\n    o.append(x)\n  return o, len(o)": ["r list"] * 3,
     "L = [1, 2]\ndef main():\n  o = []\n  o.append(L)\n  L.append(o)\n  return o": ["w list", "w list"],
     "D = {'l': []}\ndef main(): D['l'].append(1)": ["r dict l", "w list"],

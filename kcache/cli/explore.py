@@ -166,8 +166,9 @@ def explore(
     if not tally.programs:
         console.print("unknown: no time was left for a single program; give it a larger budget", style="bold yellow")
         sys.exit(EXIT_CODES[Status.UNKNOWN])
-    if chosen and not tally.exhausted:
-        console.print("unknown: not all interleavings were covered; give it a larger budget", style="bold yellow")
+    if tally.note or (chosen and not tally.exhausted):
+        advice = "" if tally.note else "; give it a larger budget"
+        console.print(f"unknown: not all interleavings were covered{advice}", style="bold yellow")
         sys.exit(EXIT_CODES[Status.UNKNOWN])
     console.print("ok", style="bold green")
 

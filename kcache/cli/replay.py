@@ -66,6 +66,8 @@ def replay(
                 debug(token)
                 return
             _follow(words[0], patience)
+        if len(words) == 2 and words[1].startswith(PREFIX):
+            raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError("give one WORD that begins with kx1., or TARGET and PROGRAM")
         if pdb or test_file is not None:

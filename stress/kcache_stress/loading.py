@@ -54,7 +54,8 @@ def _load_module(name: str) -> ModuleType:
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise TargetError(f"there is no file {path}")
+        here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
+        raise TargetError(f"there is no file {path}{here}")
     sys.path.insert(0, str(path.resolve().parent))
     name = f"kcache_target_{path.stem}"  # a target called queue.py must not take the place of the real queue
     spec = importlib.util.spec_from_file_location(name, path)

@@ -30,6 +30,17 @@ from .subject import Subject, load_subject
 
 _MINIMISE_ATTEMPTS = 150
 
+_UNREDUCED_EXECUTIONS = 1_000
+_UNSEEN = (
+    "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
+    "name the package with --instrument, or rely on --strategy naive and on stress"
+)
+
+_BOUND = (
+    "some executions were cut: waits with a timeout end early at most twice in an execution, and one that goes on for "
+    "ever is followed for so many steps only"
+)
+
 _SHALLOW_SAMPLES = 6
 _SHALLOW_EXECUTIONS = 30
 _DEEP_EVERY = 5
@@ -151,9 +162,25 @@ class _Exploration:
                 return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
             if result.problem is None:
                 return Explored(result.coverage, result.executions, note=self._note)
-            return Explored(Coverage.BUDGET_SPENT, result.executions, self._finding(program, result))
+            finding = self._finding(program, result)
+            if finding is None:
+                return self._without_reduction(program, result)
+            return Explored(Coverage.BUDGET_SPENT, result.executions, finding)
         finally:
             self._watch.rest()
+
+    def _without_reduction(self, program: Program, seen: SearchResult) -> Explored:
+        """Calls depend on each other behind the explorer's back: what is done in some order is all that counts."""
+        executions = seen.executions
+        for strategy in (PartialOrderSampling(self._options.seed), Naive()):
+            with self._at_work(program) as (runner, judge):
+                limits = SearchLimits(_UNREDUCED_EXECUTIONS, self._options.seconds)
+                result = search(runner, strategy, judge, limits, pulse=self._watch.alive)
+            executions += result.executions
+            if result.problem is not None:
+                finding = self._finding(program, result)
+                return Explored(Coverage.BUDGET_SPENT, executions, finding, "" if finding else _UNSEEN)
+        return Explored(Coverage.BUDGET_SPENT, executions, note=_UNSEEN)
 
     def _search(self, program: Program, options: ExploreOptions) -> SearchResult:
         """Search with each strategy in turn until one finds something."""
@@ -169,6 +196,8 @@ class _Exploration:
                 break
             if isinstance(strategy, StateHashing):
                 self._note = strategy.why_no_proof
+            elif result.coverage is Coverage.BOUND_REACHED and not isinstance(strategy, PreemptionBounded):
+                self._note = _BOUND
         return replace(result, executions=executions)
 
     def _finding(self, program: Program, result: SearchResult) -> Finding | None:

@@ -7,7 +7,7 @@ from gc import get_referents
 from typing import Any, Final
 
 from .beneath import METHOD_TYPES, beneath
-from .foreign import foreign_methods
+from .foreign import foreign_methods, is_foreign, nested
 from .tables import (
     CONTAINERS,
     DEFAULTS,
@@ -26,6 +26,8 @@ Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
 
 _NO_METHODS: Final[Methods] = {}
+_LOOKS: Final = 3
+_LOUD: Final = frozenset({frozenset, memoryview, types.GeneratorType})
 
 
 class Accesses:
@@ -35,12 +37,14 @@ class Accesses:
         report: where accesses are reported.
         quiet: the types that never need a report as an operand; instrumented code tests this itself, and it grows.
         methods: for each type met so far, what its methods do.
+        resumed: the generator that is about to go on.
     """
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self.quiet: set[type] = set(IMMUTABLE)
         self.methods: dict[type, Methods] = {}
+        self.resumed: object = None
 
     def learn(self, kind: type) -> Methods:
         """Find out, once per type, what its methods do to it."""
@@ -52,7 +56,7 @@ class Accesses:
             methods = foreign_methods(kind)
         if methods is None:
             methods = _NO_METHODS
-            loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind is frozenset
+            loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or is_foreign(kind)
             if not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
                 self.quiet.add(kind)
         self.methods[kind] = methods
@@ -63,11 +67,32 @@ class Accesses:
         kind = type(item)
         if kind in self.quiet:
             return
-        if self.methods.get(kind) or self.learn(kind):
+        if self.methods.get(kind) or self.learn(kind) or is_foreign(kind):
             self.report(item, None, write)
             return
+        if kind is types.GeneratorType:
+            self.resume(item)
         for container, writes in beneath(item):
-            self.report(container, None, writes)
+            self.report(container, None, writes or write)
+
+    def resume(self, generator: object) -> None:
+        """Report that a generator is about to go on; its first act will be to say so itself.
+
+        Between the two others may find it at work: `generator already executing`.
+        """
+        self.report(generator, None, 1)
+        self.resumed = generator
+
+    def look_through(self, item: object) -> None:
+        """Report a look at all that is within `item`, which may change while the reports are made."""
+        known: set[int] = set()
+        for _ in range(_LOOKS):
+            found = [container for container in nested(item) if id(container) not in known]
+            if not found:
+                return
+            for container in found:
+                known.add(id(container))
+                self.report(container, None, 0)
 
 
 def slot_of(key: object) -> object:
@@ -94,6 +119,12 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind not in quiet:
             touch(item)
 
+    def deep(item: object) -> None:
+        """Use all of `item`, and all that is within it."""
+        read(item)
+        if type(item) not in quiet or type(item) in (tuple, frozenset):
+            accesses.look_through(item)
+
     def pair(left: object, right: object) -> None:
         read(left)
         if left is not right:
@@ -117,6 +148,8 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             methods = learn(kind)
         access = methods.get(name)
         if access is None:
+            if not methods and kind not in quiet:
+                touch(item, int(name != "__getitem__"))
             return
         slot: object = None
         if access & KEYED:
@@ -181,6 +214,22 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             yield element
             report(container, None, 0)
 
+    def stepwise(generator: Any) -> Iterator[object]:
+        while True:
+            accesses.resume(generator)
+            try:
+                element = next(generator)
+            except StopIteration:
+                return
+            yield element
+
+    def resumed(value: object = None) -> object:
+        """Go on in a generator."""
+        generator, accesses.resumed = accesses.resumed, None
+        if generator is not None:
+            report(generator, None, 1)
+        return value
+
     def iterate(item: Any) -> Any:
         """Start a loop: the start and the first step are one access."""
         kind = type(item)
@@ -190,6 +239,8 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             return single(iter(item), container)
         if kind in quiet:
             return item
+        if kind is types.GeneratorType:
+            return stepwise(item)
         methods = known(kind)
         if methods is None:
             methods = learn(kind)
@@ -223,6 +274,12 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if type(iterator) in ITERATORS:
             report(iterator, None, 1)
 
+    def namespace(item: Any) -> None:
+        """Get hold of the dictionary of an object: whoever has it can change every attribute."""
+        for name in list(getattr(item, "__dict__", ())):
+            report(item, name, 1)
+        report(item, None, 1)
+
     def attribute(item: Any, name: str) -> None:
         """Read an attribute that may live on the class: report the object that holds it."""
         if type(item) is types.ModuleType:
@@ -249,6 +306,7 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     return {
         "_kc_read": read,
         "_kc_pair": pair,
+        "_kc_deep": deep,
         "_kc_inplace": inplace,
         "_kc_getitem": getitem,
         "_kc_setitem": setitem,
@@ -257,6 +315,8 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         "_kc_iter": iterate,
         "_kc_lazy": lazy,
         "_kc_next": advance,
+        "_kc_resumed": resumed,
         "_kc_attribute": attribute,
+        "_kc_namespace": namespace,
         "_kc_setattribute": setattribute,
     }

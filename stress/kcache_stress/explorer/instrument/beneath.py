@@ -1,10 +1,13 @@
 """Finding the containers that using an object touches: its own, that of a view, those under a lazy iterator."""
 
+import functools
 import gc
+import itertools
 import types
 from collections.abc import Iterator
 from typing import Final
 
+from .foreign import nested
 from .tables import ITERATORS, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
@@ -26,13 +29,22 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
         methods = native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
         if methods is not None:
             yield item.__self__, methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
+    elif kind is memoryview:
+        yield item.obj, 0  # type: ignore[attr-defined]
+    elif kind is functools.partial:
+        for argument in (*item.args, *item.keywords.values()):  # type: ignore[attr-defined]
+            if methods_of(type(argument)) is not None:
+                yield argument, WRITE
     elif methods_of(kind) is not None:
         yield item, 0
 
 
 def _within(item: object, parent: type, depth: int) -> Iterator[tuple[object, int]]:
     if type(item) is not tuple:
-        yield from beneath(item, depth + 1)
+        for container, writes in beneath(item, depth + 1):
+            yield container, writes
+            if parent is itertools.chain:  # runs over what is in it, too
+                yield from ((inner, 0) for inner in nested(container))
         return
     # `zip` and `enumerate` keep a tuple of iterators and their last result: only the former counts
     direct = parent not in {zip, enumerate, map}

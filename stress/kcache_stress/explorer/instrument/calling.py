@@ -12,9 +12,11 @@ from .names import (
     ATTRIBUTE,
     CALL,
     CALL1,
+    DEEP,
     LOCALS,
     METHOD,
     METHOD1,
+    NAMESPACE,
     NEXT,
     READ,
     SETATTRIBUTE,
@@ -24,12 +26,14 @@ from .tables import CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
 
 _UNTOUCHING: Final = frozenset(
     {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
-    | {"globals", "dir", "eval", "exec", "vars", "staticmethod", "classmethod"}
+    | {"globals", "dir", "eval", "exec", "staticmethod", "classmethod"}
 )
 _READERS: Final = frozenset(
     {"len", "list", "dict", "set", "tuple", "frozenset", "sum", "any", "all", "iter", "enumerate", "zip", "reversed"}
     | {"bool", "repr", "str", "bytes", "int", "float", "hash"}
 )
+_TEXTS: Final = frozenset({"repr", "str"})
+"""Those that look at all that is within their argument, however deep."""
 _ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
 _NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp
 
@@ -107,12 +111,20 @@ class Calls(Expressions):
                 embed=False,
             )
             return build.place(guarded, node)
+        if name == "vars" and len(node.args) == 1:
+            guarded = self.context.guard(
+                self._arguments(node),
+                lambda of: build.call(NAMESPACE, of[0]),
+                lambda of: self._again(node, node.func, of),
+            )
+            return build.place(guarded, node)
         if name in _READERS and len(node.args) == 1 and not node.keywords:
             if self.is_unshared(node.args[0]):
                 return self._untouched(node)
+            hook = DEEP if name in _TEXTS else READ
             guarded = self.context.guard(
                 self._arguments(node),
-                lambda of: build.call(READ, *of),
+                lambda of: build.call(hook, *of),
                 lambda of: self._again(node, node.func, of),
                 [0],
             )

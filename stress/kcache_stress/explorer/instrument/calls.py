@@ -8,6 +8,8 @@ import inspect
 import json
 import math
 import operator
+import pickle
+import pprint
 import types
 import weakref
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from typing import Any, Final, cast
 
 from .access import Accesses, slot_of
 from .beneath import beneath
+from .foreign import is_foreign, nested
 from .names import HOOK_MARK
 from .tables import (
     CONSUMES,
@@ -43,6 +46,11 @@ _READERS: Final = frozenset(
     | {heapq.merge, contextlib.closing, contextlib.nullcontext}
     | {getattr(operator, name) for name in operator.__all__ if not name.startswith("i") or name in {"is_", "index"}}
 ) - {operator.setitem, operator.delitem}
+_DEEP: Final = frozenset(
+    {copy.deepcopy, json.dumps, json.dump, pickle.dumps, pickle.dump, pprint.pformat, pprint.pprint}
+)
+"""Those that look at all that is within their arguments, however deep."""
+_DEEP_BUILTINS: Final = frozenset({print, format, ascii, repr})
 _WRITERS: Final = frozenset({operator.setitem, operator.delitem})
 
 _FOREIGN: Final = WRITE
@@ -125,11 +133,18 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
                     seen.append(container)
                     report(container, None, writes)
 
+    def look_through(arguments: tuple[object, ...]) -> None:
+        for argument in arguments:
+            if type(argument) not in plain:
+                accesses.look_through(argument)
+
     def call(callee: Any, *arguments: Any) -> None:
         kind = type(callee)
         if kind is function:
             if HOOK_MARK not in callee.__globals__ and arguments:
                 hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
+                if callee in _DEEP:
+                    look_through(arguments)
         elif kind is bound:
             namespace = getattr(callee, "__globals__", None)
             owner = callee.__self__
@@ -137,6 +152,8 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
                 call(callee.__func__, owner, *arguments)
             elif HOOK_MARK not in namespace and callee.__name__ in (known(type(owner)) or learn(type(owner))):
                 report(owner, None, WRITE)
+                for container in list(nested(owner)):
+                    report(container, None, WRITE)
                 if arguments:
                     hand_over(arguments, _FOREIGN)
             elif HOOK_MARK not in namespace and arguments:
@@ -156,6 +173,8 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
                     _advance(arguments[0])
                 reads = type(owner) in IMMUTABLE or callee in _READERS
                 hand_over(arguments, _READING if reads and callee not in _WRITERS else _FOREIGN)
+                if callee in _DEEP or callee in _DEEP_BUILTINS:
+                    look_through(arguments)
         elif isinstance(callee, type):
             if arguments:
                 effect = class_effects.get(callee)
@@ -245,11 +264,16 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         if kind in VIEWS:
             touch(item)
             return
+        if kind is types.GeneratorType:
+            accesses.resume(item)
+            return
         callee = look_up(item, name)
         if callee is None or isinstance(callee, property):
             return
         if type(callee) in descriptors and not isinstance(item, type):
             # a method of C: those of immutable types only read what they are given
+            if is_foreign(kind):
+                report(item, None, WRITE)
             hand_over(arguments, _READING if kind in IMMUTABLE else _FOREIGN)
         else:
             call(callee, *arguments)

@@ -15,9 +15,11 @@ from .names import (
     GETITEM,
     ITER,
     LAZY,
+    NAMESPACE,
     PAIR,
     PAUSE,
     READ,
+    RESUMED,
     SETATTRIBUTE,
     SLICE,
     Comprehension,
@@ -74,8 +76,7 @@ class Expressions(Rewriting):
             hook = SETATTRIBUTE if write else ATTRIBUTE
             return lambda of: build.call(hook, of[0], ast.Constant(name))
         if name == "__dict__":
-            # whoever holds the dictionary can change every attribute
-            return lambda of: self.report(of[0], None, 1)
+            return lambda of: build.call(NAMESPACE, of[0])
         if self.facts.is_mutable(name):
             return lambda of: self.report(of[0], name, write)
         return None
@@ -99,6 +100,10 @@ class Expressions(Rewriting):
     def _slice_call(self, node: ast.Slice) -> ast.expr:
         bounds = [bound or ast.Constant(None) for bound in (node.lower, node.upper, node.step)]
         return build.place(build.call(SLICE, *bounds), node)
+
+    def visit_Yield(self, node: ast.Yield) -> ast.expr:
+        node.value = node.value and self.expression(node.value)
+        return build.place(build.call(RESUMED, node), node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self.context.quiet or not isinstance(node.ctx, ast.Load):

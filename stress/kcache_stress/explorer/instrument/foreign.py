@@ -1,17 +1,84 @@
 """Objects whose code is not instrumented: what their methods do to them cannot be seen, so each call is one write."""
 
+import array
+import contextvars
+import datetime
+import decimal
+import enum
+import functools
+import operator
+import re
+import struct
 import sys
 import types
-from collections.abc import Mapping
+import weakref
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from .names import HOOK_MARK
-from .tables import WRITE
+from .tables import CONTAINERS, IMMUTABLE, ITERATORS, VIEWS, WRITE
 
 _STATEFUL_LIBRARY: Final = frozenset({"collections", "weakref", "_weakrefset", "shelve", "sched"})
 """Modules of the standard library with containers written in Python; instances of others hold nothing that matters."""
 
 _HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance"})
+
+
+_HARMLESS: Final[tuple[type, ...]] = (
+    *IMMUTABLE - {object},
+    *(type, BaseException, frozenset, memoryview, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType),
+    *(types.BuiltinFunctionType, types.MethodWrapperType, types.GeneratorType, types.CodeType, types.FrameType),
+    *(types.CellType, types.GenericAlias, types.UnionType, types.TracebackType, types.WrapperDescriptorType),
+    *(types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.SimpleNamespace),
+    *(types.ClassMethodDescriptorType, property, staticmethod, classmethod, super, functools.partial),
+    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, struct.Struct),
+    *(re.Pattern, re.Match, contextvars.ContextVar, contextvars.Context, contextvars.Token),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller, weakref.ref),
+    *(weakref.ProxyType, weakref.CallableProxyType),
+)
+"""Types of C that never change, whose changes are nobody else's business, or that others look into."""
+
+_MOST_NESTED: Final = 2_000
+
+
+def is_foreign(kind: type) -> bool:
+    """Whether a type is written in C, is no container that is known, and may change."""
+    if kind in VIEWS or kind in ITERATORS or issubclass(kind, (*_HARMLESS, *CONTAINERS)):
+        return False
+    return any(
+        isinstance(value, types.MethodDescriptorType)
+        for base in kind.__mro__[:-1]
+        if base.__module__ not in _HARMLESS_MODULES
+        for value in vars(base).values()
+    )
+
+
+_HARMLESS_MODULES: Final = frozenset({"_thread", "abc", "typing", "_abc", "greenlet", "_greenlet", "_io"})
+
+
+def nested(item: object) -> Iterator[object]:
+    """The containers within a container or an object, however deep."""
+    seen: set[int] = set()
+    todo = [item]
+    while todo and len(seen) < _MOST_NESTED:
+        found = todo.pop()
+        if id(found) in seen or type(found) in _LEAVES:
+            continue
+        seen.add(id(found))
+        if isinstance(found, dict):
+            todo += [*dict.keys(found), *dict.values(found)]
+        elif isinstance(found, (list, tuple, set, frozenset)):
+            todo += list(found)
+        else:
+            attributes = getattr(found, "__dict__", None)
+            if type(attributes) is dict and not isinstance(found, (type, types.ModuleType, types.FunctionType)):
+                todo += attributes.values()
+            continue
+        if found is not item and not isinstance(found, (tuple, frozenset)):
+            yield found
+
+
+_LEAVES: Final = frozenset({str, int, float, bool, bytes, type(None), array.array, bytearray})
 
 
 def foreign_methods(kind: type) -> dict[str, int] | None:

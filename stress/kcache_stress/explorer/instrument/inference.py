@@ -3,7 +3,7 @@
 import ast
 from typing import Final
 
-from .locality import NEW_CALLS, private_names
+from .locality import NEW, NEW_CALLS, private_names
 from .names import mangle
 from .scopes import Scope
 
@@ -69,8 +69,11 @@ class Inference:
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEW_CALLS:
             return self.is_builtin(node.func.id, scope)
-        if isinstance(node, ast.BinOp | ast.GeneratorExp):
+        if isinstance(node, ast.GeneratorExp):
             return True
+        if isinstance(node, ast.BinOp):
+            # Any operator may be overloaded, and return what others know; those of new objects are not.
+            return any(isinstance(side, NEW) or self.is_scalar(side, scope) for side in (node.left, node.right))
         if isinstance(node, ast.BoolOp):
             return all(self.is_unshared(value, scope) for value in node.values)
         if isinstance(node, ast.IfExp):

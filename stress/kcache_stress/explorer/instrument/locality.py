@@ -11,7 +11,8 @@ from .tables import METHOD_NAMES, VIEW_NAMES
 NEW_CALLS: Final = frozenset({"list", "dict", "set", "sorted", "tuple", "frozenset", "bytes"})
 """Builtins whose result is always a new object."""
 _CONSUMERS: Final = NEW_CALLS | {"len", "sum", "min", "max", "any", "all", "str", "repr", "bool"}
-_NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.BinOp
+NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
+"""Expressions whose value is always a new container."""
 _DELAYED: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp
 
 
@@ -36,7 +37,9 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
 def _is_new(value: ast.expr, module: Scope) -> bool:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         return value.func.id in NEW_CALLS and value.func.id not in module.stores
-    return isinstance(value, _NEW)
+    if isinstance(value, ast.BinOp):
+        return _is_new(value.left, module) or _is_new(value.right, module)
+    return isinstance(value, NEW)
 
 
 Path = tuple[ast.AST, ...]

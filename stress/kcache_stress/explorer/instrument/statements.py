@@ -8,7 +8,7 @@ from . import build
 from .assignments import Assignments
 from .construction import construction_of
 from .context import Context
-from .names import PAUSE, Function
+from .names import PAUSE, RESUMED, Function
 
 
 class Statements(Assignments):
@@ -155,6 +155,8 @@ class Statements(Assignments):
         with self.inside(self._callable_context(node)) as context:
             docstring = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
             start = [build.place(token, node) for token in self.cell_tokens(context.scope)]
+            if is_generator(node):
+                start.append(build.place(ast.Expr(build.call(RESUMED)), node))
             body = self.block(node.body[len(docstring) :])
             node.body = [*docstring, *self._pause(node), *start, *body]
         return [*reports, node]
@@ -193,6 +195,18 @@ class Statements(Assignments):
             return frozenset()
         after_super = frozenset() if self.facts.init_escapes else construction.after_super
         return frozenset(construction.private | after_super)
+
+
+def is_generator(node: Function) -> bool:
+    """Say whether a function is a generator."""
+    todo: list[ast.AST] = list(node.body)
+    while todo:
+        part = todo.pop()
+        if isinstance(part, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            todo += ast.iter_child_nodes(part)
+    return False
 
 
 def _yields_tuples(node: ast.expr) -> bool:

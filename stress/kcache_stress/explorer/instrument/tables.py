@@ -3,6 +3,7 @@
 import array
 import collections
 import itertools
+import types
 from collections.abc import Iterable
 from typing import Final
 
@@ -96,7 +97,7 @@ CONSUMING_NAMES: Final = frozenset(
 VIEWS: Final = frozenset(
     type(view)
     for mapping in (dict[object, object](), collections.OrderedDict[object, object]())
-    for view in (mapping.keys(), mapping.values(), mapping.items())
+    for view in (mapping.keys(), mapping.values(), mapping.items(), types.MappingProxyType(mapping))
 )
 
 

@@ -38,6 +38,7 @@ from ..state.frames import FrameReader
 from ..state.namespaces import Namespaces, instrumented_modules
 from ..state.open_accesses import Clash, OpenAccesses
 from ..state.race import Race, name_of_location
+from ..state.readable import is_constant
 from ..state.results import keeps_a_result, passed_containers
 from ..state.watched_trace import WatchedTrace
 from ..subject import Subject
@@ -283,8 +284,8 @@ class StateHashing(Strategy):
             by, what, obj, _ = trace[position]
             if what in (RELEASE, TRY, QUERY):
                 self._releases.note(trace[position], early=position in self._open.early)
-            if what == WRITE and self._namespaces.name_of(obj) is not None:
-                self._note(f"{self._namespaces.name_of(obj)} is written")
+            if what == WRITE and (self._namespaces.name_of(obj) is not None or is_constant(obj)):
+                self._note(f"{self._namespaces.name_of(obj) or type(obj).__qualname__} is written")
             elif by != thread:
                 self._note("it has threads of its own")
         if kind == PAUSE and len(trace) == start + 1:

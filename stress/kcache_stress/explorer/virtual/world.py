@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
 import importlib.util
 import itertools
 import os
@@ -33,6 +34,7 @@ PRIVATE_MODULES = (
     "threading",
     "_threading_local",
     "queue",
+    "functools",
     "concurrent",
     "concurrent.futures",
     "concurrent.futures._base",
@@ -44,6 +46,9 @@ _PATIENT_READS = 50
 """How often the clock may be read in one execution before it begins to run by itself."""
 
 _EPOCH_SECONDS = 1_700_000_000.0
+
+_CACHES = frozenset({"_make_key", "_HashedSeq", "_CacheInfo", "_lru_cache_wrapper", "lru_cache", "cache"})
+"""What of ``functools`` is private: the caches, in Python, for those in C cannot be looked into."""
 
 Rewrite = Callable[[ast.Module, "frozenset[str] | None"], ast.Module]
 """(tree, the only classes to instrument) -> instrumented tree."""
@@ -152,6 +157,12 @@ class World:
         assert spec.origin is not None
         with open(spec.origin, encoding="utf-8") as file:
             tree = ast.parse(file.read(), spec.origin)
+        if name == "functools":
+            tree.body = [statement for statement in tree.body if not _CACHES.isdisjoint(_defined(statement))]
+            module.__dict__.update(
+                {name: value for name, value in vars(functools).items() if not name.startswith("__")}
+            )
+            module.__dict__["RLock"] = self.module("_thread").RLock
         if self._rewrite is not None and name != "_threading_local":
             tree = self._rewrite(tree, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
@@ -201,6 +212,14 @@ class World:
             if f"{full}.{child}" in PRIVATE_MODULES:
                 self.module(f"{full}.{child}")
         return found if fromlist else self.module(full.partition(".")[0])
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """The names that a statement gives to a function, a class or a value."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 @contextlib.contextmanager
