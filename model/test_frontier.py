@@ -14,15 +14,19 @@ from kcache_model import operations as op
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from kcache_model.indexer_model import IndexerModel, State
 from kcache_model.items import Item, Semantics
-from kcache_model.linearizability import SearchBudget
+from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.linearizability.core import with_optional_writes
 from kcache_model.linearizability.frontier import (
+    FrontierBudget,
     FrontierResult,
     HistoryMonitor,
+    Unsuitable,
     judge_history,
+    small_core,
     why_not,
 )
 from kcache_model.linearizability.search import search_linearization
-from kcache_model.operations import Operation, WriteKind
+from kcache_model.operations import Operation, OperationName, WriteKind
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
 
@@ -256,7 +260,7 @@ def test_verdict_equals_that_of_the_generic_search(seed: int) -> None:
         status = judge_history(history).status
         verdicts[status] += 1
         assert status is generic_status(history), history
-    assert min(verdicts[Status.OK], verdicts[Status.VIOLATION]) > HISTORIES // CHUNKS // 5, verdicts
+    assert min(verdicts[Status.OK], verdicts[Status.VIOLATION]) > HISTORIES // CHUNKS // 6, verdicts
 
 
 def monitored(history: History, least_stretch: int) -> FrontierResult:
@@ -354,3 +358,132 @@ def test_stretches_in_a_row(seed: int) -> None:
             same = monitored(history, least_stretch)
             assert (same.status, same.position) == (result.status, result.position), history
     assert min(verdicts.values()) > 30, verdicts
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_core_of_a_violation_is_impossible(seed: int) -> None:
+    seen = 0
+    for history in histories(5_000 + seed, 300):
+        result = judge_history(history)
+        if result.position is None:
+            continue
+        seen += 1
+        core = small_core(history, result.position)
+        assert history.calls[result.position] in core
+        weakened = replace(history, calls=tuple(with_optional_writes(core, history.calls)))
+        assert generic_status(weakened) is Status.VIOLATION, history
+    assert seen > 50
+
+
+def busy_history(threads: int, size: int, seed: int) -> History:
+    """A long history without faults in which all threads are busy all the time."""
+    simulator = Simulator(seed)
+    simulator.open_a_store()
+    simulator.faults, simulator.wide = 0.0, 0.05
+    calls = [call for call in simulator.concurrent(threads, size) if call.returned is not None or call.outcome is None]
+    return simulator.finished(calls)
+
+
+def stale_at(history: History, position: int) -> History:
+    """The history with a read at the end of what a write put into the store that a later one has replaced."""
+    first = next(
+        call for call in history.calls[position:] if call.operation.name is OperationName.ADD and call.returned
+    )
+    assert first.operation.item is not None
+    key, tick = first.operation.item.key or "", max(call.returned or 0 for call in history.calls)
+    calls = [
+        *[replace(call, returned=call.returned or tick, outcome=call.outcome or returned()) for call in history.calls],
+        Call(FINAL_THREAD, op.update(Item(key, "last")), tick + 1, tick + 2, returned()),
+        Call(FINAL_THREAD, op.get_by_key(key), tick + 3, tick + 4, returned(first.operation.item.stamp)),
+    ]
+    return replace(history, calls=tuple(calls))
+
+
+def test_long_history_through_the_front_door() -> None:
+    history = busy_history(4, 400, 7)
+    verdict = check_linearizable(history)
+    assert verdict.status is Status.OK
+    assert verdict.steps > 0
+    wrong = stale_at(history, 200)
+    verdict = check_linearizable(wrong)
+    assert verdict.status is Status.VIOLATION
+    assert len(verdict.core) <= 3
+    assert wrong.calls[-1] in verdict.core
+    assert "no order" in verdict.reason
+
+
+def test_budget_runs_out() -> None:
+    history = busy_history(4, 400, 8)
+    result = judge_history(history, budget=FrontierBudget(configurations=50))
+    assert result.status is Status.UNKNOWN
+    assert 0 < result.judged < len(history.calls)
+    verdict = check_linearizable(history, budget=SearchBudget(steps=50))
+    assert verdict.status is Status.UNKNOWN
+    assert f"{result.judged} of {len(history.calls)} calls" in verdict.reason
+
+
+def test_monitor_forgets_the_past() -> None:
+    monitor = HistoryMonitor(INDEXES, least_stretch=10)
+    for number in range(2_000):
+        item = Item(f"k{number % 5}", f"s{number}", {"node": ("n1",)})
+        position = monitor.begin(op.add(item), 2 * number)
+        monitor.end(position, returned(), 2 * number + 1)
+        assert len(monitor._calls) <= 10
+        assert monitor._judgement._course._translator.remembered < 2_000
+    position = monitor.begin(op.get_by_key("k0"), 4_000)
+    monitor.end(position, returned("s0"), 4_001)
+    result = monitor.finish()
+    assert (result.status, result.position, result.judged) == (Status.VIOLATION, 2_000, 2_001)
+
+
+def test_time_does_not_go_back() -> None:
+    monitor = HistoryMonitor(INDEXES)
+    monitor.begin(op.list_keys(), 2)
+    with pytest.raises(ValueError, match="went back"):
+        monitor.begin(op.list_keys(), 1)
+
+
+ITEM = Item("a", "s")
+
+
+@pytest.mark.parametrize(
+    ("operations", "semantics", "reason"),
+    [
+        ((op.add(ITEM), op.update(ITEM)), Semantics.CLASSIC, "written twice"),
+        ((op.replace((ITEM, Item("b", "s"))),), Semantics.CLASSIC, "written twice"),
+        ((op.mutate("a", {}),), Semantics.CLASSIC, "changed in place"),
+        ((op.last_sync_resource_version(),), Semantics.CLASSIC, "resource versions"),
+        ((op.add_indexers("late"),), Semantics.CLASSIC, "add_indexers"),
+        ((op.add_indexers("late"),), Semantics.CURRENT, "add_indexers"),
+        ((op.add_indexers("node"),), Semantics.CLASSIC, ""),
+        ((op.add_indexers("node"), op.bookmark("3"), op.resync()), Semantics.CURRENT, ""),
+        ((op.add(ITEM), op.delete(ITEM)), Semantics.CLASSIC, ""),
+    ],
+)
+def test_histories_for_which_it_is_not_made(
+    operations: tuple[Operation, ...], semantics: Semantics, reason: str
+) -> None:
+    model = MODELS[semantics]
+    state, calls = model.initial(INDEXES), []
+    for number, operation in enumerate(operations):
+        state, outcome = model.apply(state, operation)
+        calls.append(Call(0, operation, 2 * number, 2 * number + 1, outcome))
+    history = History(INDEXES, tuple(calls), semantics)
+    assert reason in why_not(history)
+    assert bool(reason) == bool(why_not(history))
+    if reason:
+        with pytest.raises(Unsuitable, match=reason):
+            judge_history(history)
+        with pytest.raises(Unsuitable, match=reason):
+            monitored(history, 1)
+    else:
+        assert judge_history(history).status is Status.OK
+
+
+def test_strict_errors() -> None:
+    failing = op.add(Item(None, "s"))
+    calls = [Call(0, failing, 0, 1, raised(ErrorKind.OTHER)), Call(0, op.list_keys(), 2, 3, returned(()))]
+    history = History(INDEXES, tuple(calls))
+    assert judge_history(history).status is Status.OK
+    result = judge_history(history, strict_errors=True)
+    assert (result.status, result.position, result.judged) == (Status.VIOLATION, 0, 1)

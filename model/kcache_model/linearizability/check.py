@@ -10,7 +10,12 @@ from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
 from .core import impossible_core, with_optional_writes
+from .frontier import FrontierBudget, judge_history, small_core, why_not
 from .search import SearchBudget, SearchResult, search_linearization
+
+LONGEST_SEARCHED = 12
+"""Up to so many calls, histories are searched, which also explains them; longer ones are judged by the frontier checker
+if they are of the kind for which it is made."""
 
 _CORE_BUDGET = SearchBudget(seconds=0.5, steps=50_000)
 
@@ -19,13 +24,16 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
     """Whether some order of the calls, each between its invocation and its response, explains all results.
 
     Sound and complete: OK and VIOLATION are certain; UNKNOWN means that the budget ran out. Exponential in the number
-    of concurrent writes in the worst case.
+    of concurrent writes in the worst case. For long histories with unique stamps, linear in the number of calls as a
+    rule; the verdict does then not tell the order.
 
     Args:
         history: the calls; pending ones may or may not have taken effect. An error is an outcome like any other.
         strict_errors: ask for kcache's error types; by default any error is accepted where one is due.
         budget: where to give up.
     """
+    if len(history.calls) > LONGEST_SEARCHED and not why_not(history, strict_errors=strict_errors):
+        return _judged_by_frontier(history, budget or SearchBudget(), strict_errors=strict_errors)
     judge = _Judge(history, strict_errors)
     result = judge.search(history.calls, budget or SearchBudget())
     if result.status is Status.OK:
@@ -38,6 +46,27 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.steps)
     core = impossible_core(history.calls, judge.is_impossible)
     return Verdict(Status.VIOLATION, core=core, reason=judge.reason(core), steps=result.steps)
+
+
+def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
+    limits = FrontierBudget(budget.seconds, budget.steps)
+    result = judge_history(history, strict_errors=strict_errors, budget=limits)
+    if result.status is Status.OK:
+        return Verdict(Status.OK, steps=result.tried)
+    if result.status is Status.UNKNOWN:
+        reason = (
+            f"the checker gave up after {result.tried} configurations; it had judged {result.judged} of "
+            f"{len(history.calls)} calls. Give it a larger budget or judge shorter histories"
+        )
+        return Verdict(Status.UNKNOWN, reason=reason, steps=result.tried)
+    assert result.position is not None
+    core = small_core(history, result.position, strict_errors=strict_errors)
+    call = history.calls[result.position]
+    reason = (
+        f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows: it is "
+        f"the first such response among {len(history.calls)} calls"
+    )
+    return Verdict(Status.VIOLATION, core=tuple(core), reason=reason, steps=result.tried)
 
 
 class _Judge:

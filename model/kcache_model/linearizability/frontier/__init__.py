@@ -11,8 +11,9 @@ which writes it saw.
 * When no call is open, the past is forgotten.
 """
 
+from .core import small_core
 from .judge import HistoryMonitor, judge_history
 from .result import FrontierBudget, FrontierResult
 from .suitability import Unsuitable, why_not
 
-__all__ = ["FrontierBudget", "FrontierResult", "HistoryMonitor", "Unsuitable", "judge_history", "why_not"]
+__all__ = ["FrontierBudget", "FrontierResult", "HistoryMonitor", "Unsuitable", "judge_history", "small_core", "why_not"]

@@ -139,7 +139,8 @@ class _Judgement:
         self, indexes: Iterable[str], semantics: Semantics, budget: FrontierBudget | None, *, strict_errors: bool
     ) -> None:
         self.result: FrontierResult | None = None
-        self._course = Course(indexes, semantics, Purse(budget or FrontierBudget()), strict_errors=strict_errors)
+        self._purse = Purse(budget or FrontierBudget())
+        self._course = Course(indexes, semantics, self._purse, strict_errors=strict_errors)
         self._judged = 0
         self._checkpoints: list[tuple[int, Checkpoint]] = []
 
@@ -157,7 +158,7 @@ class _Judgement:
 
     def finish(self) -> FrontierResult:
         """The answer, when there are no more calls."""
-        return self.result or FrontierResult(Status.OK, self._judged, None, self._course.largest)
+        return self.result or self._answer(Status.OK, self._judged, None)
 
     def _judge_window(self, calls: Sequence[PositionedCall], start: int, stop: int) -> None:
         course = self._course
@@ -182,10 +183,13 @@ class _Judgement:
         assert end is not None
         if course.status is Status.UNKNOWN:
             judged = self._judged + sum(tick < end for tick in returned)
-            self.result = FrontierResult(Status.UNKNOWN, judged, None, course.largest)
+            self.result = self._answer(Status.UNKNOWN, judged, None)
         else:
             judged = self._judged + sum(tick <= end for tick in returned)
-            self.result = FrontierResult(Status.VIOLATION, judged, position, course.largest)
+            self.result = self._answer(Status.VIOLATION, judged, position)
+
+    def _answer(self, status: Status, judged: int, position: int | None) -> FrontierResult:
+        return FrontierResult(status, judged, position, self._course.largest, self._purse.spent)
 
 
 def _invocation(positioned: PositionedCall) -> int:

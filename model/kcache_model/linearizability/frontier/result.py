@@ -33,12 +33,14 @@ class FrontierResult:
             observed before its response, and none explains this response, too. If the budget runs out while it is
             searched for, a call that responds later. ``None`` otherwise.
         largest: the largest number of configurations after a response.
+        tried: how many configurations were tried altogether.
     """
 
     status: Status
     judged: int
     position: int | None
     largest: int
+    tried: int
 
 
 class BudgetExhausted(Exception):

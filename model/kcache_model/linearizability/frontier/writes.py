@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from .contents import ABSENT, NEVER, Contents, Found, Time, Version
 
@@ -40,6 +40,10 @@ class Write:
         """
         raise NotImplementedError
 
+    def effects(self) -> Iterable[tuple[str, Version]]:
+        """The keys that it names, and what it puts there."""
+        raise NotImplementedError
+
     def versions(self) -> Collection[Version]:
         """The versions that it puts into the store."""
         raise NotImplementedError
@@ -67,6 +71,10 @@ class Put(Write):
     def is_seen(self) -> bool:
         """See :class:`Write`."""
         return self.version.seen_until != -NEVER
+
+    def effects(self) -> Iterable[tuple[str, Version]]:
+        """See :class:`Write`."""
+        return ((self.key, self.version),)
 
     def versions(self) -> Collection[Version]:
         """See :class:`Write`."""
@@ -98,6 +106,10 @@ class WideWrite(Write):
     def is_seen(self) -> bool:
         """See :class:`Write`."""
         return any(version.seen_until != -NEVER for version in self.effect.values())
+
+    def effects(self) -> Iterable[tuple[str, Version]]:
+        """See :class:`Write`."""
+        return self.effect.items()
 
     def versions(self) -> Collection[Version]:
         """See :class:`Write`."""

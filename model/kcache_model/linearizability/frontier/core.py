@@ -1,0 +1,162 @@
+"""A small part of a long history that cannot be explained either."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from ... import operations as op
+from ...history import Call, History
+from ...items import Item
+from ...verdict import Status
+from .contents import ABSENT, Term, Version
+from .judge import judge_history
+from .reads import Get, KeysRead, Read, ValuesRead
+from .result import FrontierBudget
+from .translation import Translator
+from .writes import Replace, Write
+
+_SHORTEST: Final = 16
+"""How many of the last calls are tried first; then four times as many, and so on."""
+
+_ONE_ATTEMPT: Final = FrontierBudget(seconds=1.0, configurations=5_000)
+
+
+def small_core(history: History, position: int, *, strict_errors: bool = False, seconds: float = 5.0) -> list[Call]:
+    """Calls that cannot be explained even if every other write may or may not have happened.
+
+    First so many of the last calls before the violation are taken that they suffice; then as many of these as possible
+    are left out: halves, quarters, ..., single calls. No single call of the result can be left out, as far as could be
+    told before the time was up.
+
+    Args:
+        history: the history, which has no linearization.
+        position: its first call that nothing explains.
+        strict_errors: ask for kcache's error types.
+        seconds: of wall-clock time after which the smallest core so far will do.
+    """
+    part = _Part(history, position, strict_errors=strict_errors)
+    deadline = time.monotonic() + seconds
+    before = part.returned[:-1]
+    for candidate in _last_calls(before, history):
+        if time.monotonic() > deadline:
+            break
+        if part.is_impossible([*candidate, position]):
+            before = candidate
+            break
+    length = max(1, len(before) // 2)
+    start, is_minimal = 0, not before
+    while not is_minimal and time.monotonic() < deadline:
+        rest = [*before[:start], *before[start + length :]]
+        if part.is_impossible([*rest, position]):
+            before = rest
+        else:
+            start += length
+        if start >= len(before):
+            is_minimal = length == 1
+            start, length = 0, max(1, length // 2)
+    return sorted([history.calls[kept] for kept in (*before, position)], key=_invocation)
+
+
+def _last_calls(positions: Sequence[int], history: History) -> Iterator[list[int]]:
+    """The last few, and then more and more; each time first without the reads, which is by far easier to judge."""
+    taken = _SHORTEST
+    while taken < 4 * len(positions):
+        last = list(positions[-taken:])
+        yield [position for position in last if history.calls[position].operation.is_write]
+        if taken < len(positions):
+            yield last
+        taken *= 4
+
+
+class _Part:
+    """What had happened when the violation came to light, and parts of it.
+
+    Attributes:
+        returned: the positions of the calls that had returned, in the order of their responses.
+    """
+
+    def __init__(self, history: History, position: int, *, strict_errors: bool) -> None:
+        self._history = history
+        self._strict_errors = strict_errors
+        end = history.calls[position].returned or 0
+        calls = sorted(enumerate(history.calls), key=lambda positioned: positioned[1].invoked)
+        self._calls = {
+            at: call
+            if call.returned is not None and call.returned <= end
+            else replace(call, returned=None, outcome=None)
+            for at, call in calls
+            if call.invoked <= end
+        }
+        returned = [
+            (call.returned, at == position, at) for at, call in self._calls.items() if call.returned is not None
+        ]
+        self.returned = [at for _, _, at in sorted(returned)]
+        self._items = {item.stamp: item for call in self._calls.values() for item in call.operation.written}
+        translator = Translator(tuple(sorted(set(history.indexes))), history.semantics, strict_errors=strict_errors)
+        window = translator.translate(list(self._calls.items()), 0, len(self._calls))
+        self._reads = {call.position: call for call in window.begun if isinstance(call, Read)}
+        self._writes = {call.position: call for call in window.begun if isinstance(call, Write)}
+        self._alike = self._grouped()
+
+    def is_impossible(self, kept: Sequence[int]) -> bool:
+        """Whether the calls at the positions ``kept`` cannot be explained, even if other writes help."""
+        calls = [*[self._calls[at] for at in kept], *self._helpful(frozenset(kept))]
+        history = replace(self._history, calls=tuple(sorted(calls, key=_invocation)))
+        result = judge_history(history, strict_errors=self._strict_errors, budget=_ONE_ATTEMPT)
+        return result.status is Status.VIOLATION
+
+    def _grouped(self) -> dict[tuple[str, bool, tuple[Term, ...]], list[tuple[int, Version]]]:
+        """Positions of writes and what each puts under a key; together if alike to all reads that return neither."""
+        keys = {key for write in self._writes.values() for key, _ in write.effects()}
+        alike = defaultdict(list)
+        for at, write in self._writes.items():
+            effects = dict(write.effects())
+            if isinstance(write, Replace):
+                effects = {key: effects.get(key, ABSENT) for key in keys}
+            for key, version in effects.items():
+                alike[key, version is ABSENT, version.terms].append((at, version))
+        return alike
+
+    def _helpful(self, kept: frozenset[int]) -> list[Call]:
+        """Writes that the kept reads may need besides the kept writes, as pending calls that set one key each.
+
+        A write of several keys becomes several writes: whatever it can explain, these can. Those are enough which a
+        kept read returned, and of those that none returned, for each kept read one of each kind that some read allows;
+        of each kind, those that began first serve best.
+        """
+        reads = [self._reads[at] for at in kept if at in self._reads]
+        seen = {version for read in reads for version in read.versions().values()}
+        keys = {version.key for version in seen}
+        keys.update(key for at in kept if at in self._writes for key, _ in self._writes[at].effects())
+        all_keys = any(isinstance(read, KeysRead | ValuesRead) for read in reads)
+        found: dict[tuple[int, str], Version] = {}
+        for (key, _, _), group in self._alike.items():
+            others = [(at, version) for at, version in group if at not in kept]
+            for at, version in others:
+                if version in seen:
+                    found[at, key] = version
+            unseen = [(at, version) for at, version in islice(others, len(reads) + len(seen)) if version not in seen]
+            if unseen and (all_keys or key in keys) and _is_allowed(key, unseen[0][1], reads):
+                found.update({(at, key): version for at, version in unseen[: len(reads)]})
+        return [self._optional(at, key, version) for (at, key), version in found.items()]
+
+    def _optional(self, at: int, key: str, version: Version) -> Call:
+        operation = op.delete(Item(key, "")) if version is ABSENT else op.add(self._items[version.stamp])
+        return Call(self._calls[at].thread, operation, self._calls[at].invoked, None, None)
+
+
+def _is_allowed(key: str, version: Version, reads: Sequence[Read]) -> bool:
+    """Whether some read that looks at ``key`` and returned nothing for it allows ``version`` there."""
+    return any(
+        read.expected(key) is None and read.allows(key, version) and not (isinstance(read, Get) and read.key != key)
+        for read in reads
+    )
+
+
+def _invocation(call: Call) -> int:
+    return call.invoked
