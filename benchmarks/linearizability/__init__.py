@@ -1,0 +1,1 @@
+"""How long it takes to judge long histories, beside the generic search."""
