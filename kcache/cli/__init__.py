@@ -19,6 +19,7 @@ Exit codes:
   1  a violation was found
   2  wrong usage, an unusable target, a fault of kcache itself; for replay: cannot tell any more
   3  inconclusive: the budget was too small to say
+  130  interrupted
 """
 
 

@@ -18,6 +18,7 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
+INTERRUPTED = 130
 
 
 def fail(message: str) -> NoReturn:
@@ -33,6 +34,9 @@ def clear_errors() -> Iterator[None]:
         yield
     except (TargetError, FormatError, CannotExploreError) as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        click.echo("kcache: interrupted; what was done so far says nothing", err=True)
+        sys.exit(INTERRUPTED)
     except OSError as error:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
     except (HarnessError, BatchError) as error:

@@ -25,6 +25,9 @@ from .options import duration, executor, explorer_options, shape, target_argumen
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
+_MOST_EXECUTIONS = 20_000
+_MOST_SAMPLES = 200
+_SAMPLING = frozenset({StrategyName.POS.value, StrategyName.PCT.value, StrategyName.RANDOM.value})
 _MOST_EXAMPLES = 1_000_000
 
 
@@ -78,9 +81,7 @@ class Generator(enum.StrEnum):
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
-    default=20_000,
-    show_default=True,
-    help="The most executions of one program.",
+    help="The most executions of one program.  [default: 20000; 200 for pos, pct and random]",
 )
 @click.option(
     "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."
@@ -96,7 +97,7 @@ def explore(
     granularity: str,
     shape: tuple[int, int],
     budget: float,
-    executions: int,
+    executions: int | None,
     preemptions: int,
     depth: int,
     seed: int,
@@ -117,10 +118,12 @@ def explore(
     if by_hypothesis:
         _require_one_search(program, jobs, dask)
     by_states = strategy == StrategyName.STATES.value
+    if by_states and granularity == Granularity.GIL.value:
+        raise click.UsageError("--strategy states switches at locks only: leave out --granularity")
     options = ExploreOptions(
         strategy=StrategyName(strategy),
         granularity=Granularity.SYNC if by_states else Granularity(granularity),
-        executions=executions,
+        executions=executions or (_MOST_SAMPLES if strategy in _SAMPLING else _MOST_EXECUTIONS),
         seconds=budget,
         preemptions=preemptions,
         depth=depth,

@@ -59,7 +59,7 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
         "semantics": certificate.semantics.value,
         "granularity": certificate.granularity,
         "reduction": "source-DPOR with sleep sets" if certificate.granularity == "free" else "source-DPOR",
-        "programs": f"{tally.programs} of {certificate.programs}, modulo renaming and order of threads",
+        "programs": f"{tally.programs} of {_total(certificate.programs)}, modulo renaming and order of threads",
         "exhausted": f"{tally.exhausted} programs: all interleavings",
         "executions": str(tally.executions),
         "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
@@ -72,13 +72,18 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
     if is_proof:
         console.print(Text("verified", style="bold green"))
     elif tally.finding is None:
-        console.print(Text("not verified: not everything was covered", style="bold yellow"))
+        advice = "; give it a larger budget or a smaller bound" if not tally.note else f"; {tally.note}"
+        console.print(Text(f"not verified: not everything was covered{advice}", style="bold yellow"), soft_wrap=True)
 
 
 def print_explorer_finding(console: Console, finding: Finding, target: str) -> None:
     """The finding, with its interleaving."""
     console.print()
     print_finding(console, finding, target)
+
+
+def _total(programs: int | None) -> str:
+    return "more than could be counted in time" if programs is None else str(programs)
 
 
 def _opaque(description: Description) -> str:

@@ -9,14 +9,17 @@ from kcache_model.blob import decode_blob
 from kcache_model.codec import decode_program
 from kcache_model.errors import FormatError
 from kcache_model.program import Program
+from kcache_stress.explorer.replay_token import PREFIX, decode_token
 
 
 def read_program(text: str) -> Program:
-    """The program of a word or a file.
+    """The program of a word (of the explorer, too: its schedule is left aside) or of a file.
 
     Raises:
         FormatError: it is neither.
     """
+    if text.startswith(PREFIX):
+        return decode_token(text).program
     if not text.startswith("kc1.") and Path(text).is_file():
         try:
             return decode_program(json.loads(Path(text).read_text(encoding="utf-8")))

@@ -200,8 +200,8 @@ def stopped(end: JobEnd) -> Finding:
     kind = FindingKind.HANG if end.how == "hang" else FindingKind.CRASH
     how = "an execution did not end" if end.how == "hang" else "an execution ended the process"
     hint = (
-        "; it waits for something real, or spins without touching anything shared (such as `while True: pass`); if that "
-        "is in another package, name it with --instrument"
+        "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
+        "another package, name it with --instrument"
     )
     summary = how + (hint if end.how == "hang" else "")
     return Finding(kind, PHASE, summary, end.program, detail=end.message)

@@ -7,6 +7,7 @@ smaller: a search bounded by preemptions finds the smallest there is, if it gets
 from __future__ import annotations
 
 import enum
+import time
 from dataclasses import dataclass, replace
 
 from kcache_model.finding import FindingKind
@@ -25,6 +26,7 @@ _REPETITIONS = 2
 # Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.
 _BOUNDED = SearchLimits(executions=2_000, seconds=10.0)
 _GREEDY_EXECUTIONS = 300
+_GREEDY_SECONDS = 5.0
 
 
 class Possible(enum.StrEnum):
@@ -115,8 +117,9 @@ def _greedy(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Count
     """Put runs of one thread together, as long as the problem stays."""
     best = found
     left = _GREEDY_EXECUTIONS
+    deadline = time.monotonic() + _GREEDY_SECONDS
     progress = True
-    while progress and left > 0:
+    while progress and left > 0 and time.monotonic() < deadline:
         progress = False
         for position in range(len(best.schedule) - 2):
             candidate = _joined(best.schedule, position)
@@ -128,7 +131,7 @@ def _greedy(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Count
                 if smaller is not None and len(smaller.schedule) < len(best.schedule):
                     best, progress = smaller, True
                     break
-            if left <= 0:
+            if left <= 0 or time.monotonic() > deadline:
                 break
     return best
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bdb
 import pdb
 import sys
 from types import FrameType
@@ -42,7 +43,23 @@ class _Stopping(Replay):
             while frame is not None and frame.f_code.co_filename not in self._files:
                 frame = frame.f_back
             print(f"thread {event[0] + 1}, after the last switch of the schedule, right before the access")
-            pdb.Pdb().set_trace(frame)
+            if frame is not None:
+                _interact(pdb.Pdb(), frame)
+
+
+def _interact(debugger: pdb.Pdb, frame: FrameType) -> None:
+    """Talk to the user about a frame further out; go on step by step from there if that is what the user wants."""
+    debugger.reset()
+    outer: FrameType | None = frame
+    while outer is not None:
+        outer.f_trace = debugger.trace_dispatch
+        debugger.botframe = outer
+        outer = outer.f_back
+    debugger.interaction(frame, None)
+    if debugger.quitting:
+        raise bdb.BdbQuit
+    if debugger.stoplineno != -1 or debugger.breaks:
+        sys.settrace(debugger.trace_dispatch)
 
 
 class _Trace(list[Event]):

@@ -66,10 +66,12 @@ class Runner:
     Args:
         subject: the implementation.
         program: what to do.
+        pulse: called before each execution.
     """
 
-    def __init__(self, subject: Subject, program: Program) -> None:
+    def __init__(self, subject: Subject, program: Program, *, pulse: Callable[[], None] = lambda: None) -> None:
         self.subject = subject
+        self._pulse = pulse
         self.program = program
         self.final_reads: Sequence[Operation] = final_reads(program, subject.target)
         mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
@@ -83,6 +85,7 @@ class Runner:
 
         The threads are unwound and the Indexer is gone when this returns.
         """
+        self._pulse()
         sandbox = self.subject.sandbox
         scheduler = sandbox.scheduler
         program = self.program

@@ -36,6 +36,10 @@ _UNSEEN = (
     "name the package with --instrument, or rely on --strategy naive and on stress"
 )
 
+_UNSETTLED = (
+    "some orders of calls that the happens-before relation admits could not be settled: steps of this granularity are "
+    "too long; --granularity free settles them"
+)
 _BOUND = (
     "some executions were cut: waits with a timeout end early at most twice in an execution, and one that goes on for "
     "ever is followed for so many steps only"
@@ -171,6 +175,7 @@ class _Exploration:
 
     def _without_reduction(self, program: Program, seen: SearchResult) -> Explored:
         """Calls depend on each other behind the explorer's back: what is done in some order is all that counts."""
+        unseen = _UNSEEN if self._subject.granularity is Granularity.FREE else _UNSETTLED
         executions = seen.executions
         for strategy in (PartialOrderSampling(self._options.seed), Naive()):
             with self._at_work(program) as (runner, judge):
@@ -179,25 +184,29 @@ class _Exploration:
             executions += result.executions
             if result.problem is not None:
                 finding = self._finding(program, result)
-                return Explored(Coverage.BUDGET_SPENT, executions, finding, "" if finding else _UNSEEN)
-        return Explored(Coverage.BUDGET_SPENT, executions, note=_UNSEEN)
+                return Explored(Coverage.BUDGET_SPENT, executions, finding, "" if finding else unseen)
+        return Explored(Coverage.BUDGET_SPENT, executions, note=unseen)
 
     def _search(self, program: Program, options: ExploreOptions) -> SearchResult:
         """Search with each strategy in turn until one finds something."""
         runner = Runner(self._subject, program)
         judge = ProgramJudge(program, runner.final_reads, strict_errors=options.strict_errors)
         executions = 0
+        self._note = ""
         result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
         for strategy, limit in _plan(options, self._subject, judge):
             limits = SearchLimits(limit, options.seconds)
             result = search(runner, strategy, judge, limits, pulse=self._watch.alive)
             executions += result.executions
-            if result.problem is not None:
+            if result.problem is not None or result.coverage is Coverage.EXHAUSTED:
                 break
             if isinstance(strategy, StateHashing):
-                self._note = strategy.why_no_proof
+                self._note = strategy.why_no_proof or "the states were too many for the budget"
             elif result.coverage is Coverage.BOUND_REACHED and not isinstance(strategy, PreemptionBounded):
                 self._note = _BOUND
+        if self._note and result.coverage is Coverage.EXHAUSTED:
+            # What switches at synchronisation points alone finds is a proof only without data races.
+            result = replace(result, coverage=Coverage.BUDGET_SPENT)
         return replace(result, executions=executions)
 
     def _finding(self, program: Program, result: SearchResult) -> Finding | None:
@@ -225,7 +234,7 @@ class _Exploration:
 
     @contextlib.contextmanager
     def _at_work(self, program: Program) -> Iterator[tuple[Runner, ProgramJudge]]:
-        runner = Runner(self._subject, program)
+        runner = Runner(self._subject, program, pulse=self._watch.alive)
         try:
             yield runner, ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
         finally:
@@ -290,7 +299,7 @@ def _plan(options: ExploreOptions, subject: Subject, judge: ProgramJudge) -> lis
         case StrategyName.RANDOM:
             return [(RandomWalk(options.seed), options.executions)]
         case StrategyName.STATES:
-            return [(StateHashing(subject, judge), options.executions)]
+            return [(StateHashing(subject, judge), options.executions), (dpor, options.executions)]
 
 
 def _preemptions(count: int) -> str:

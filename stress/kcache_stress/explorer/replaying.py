@@ -76,7 +76,7 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
         return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
     fits = "the schedule does not fail any more" if followed else "the schedule does not fit any more"
     if explored.coverage is Coverage.EXHAUSTED:
-        note = f"{fits}, and none of the program's interleavings does ({explored.executions} executions)"
+        note = f"{fits}, and no interleaving of its program fails ({explored.executions} executions)"
         return Replayed(ReplayAnswer.FIXED, note)
     same = "; the sources are the same, so the target does not do the same each time" if is_same else ""
     return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {explored.coverage.value}{same}")

@@ -58,9 +58,13 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
     real = probe(load_target(spec), Semantics.CLASSIC)
     location, _, name = spec.rpartition(":")
     file = Path(location).resolve() if location.endswith(".py") else None
+    instrument = tuple(instrument)
     packages = {*instrument} if file else {location.partition(".")[0], *instrument}
     roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
     sandbox = Sandbox(roots, granularity)
+    for package in instrument:
+        if importlib.util.find_spec(package.partition(".")[0]) is None:
+            raise TargetError(f"there is no package {package} to instrument; it must be importable here")
     try:
         module = sandbox.load(file or location)
     except (TargetError, CannotExploreError):
@@ -73,7 +77,7 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
     if not sandbox.sources:
         raise CannotExploreError(f"{location} has no Python source")
     target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
-    return Subject(target, sandbox, granularity, tuple(instrument))
+    return Subject(target, sandbox, granularity, instrument)
 
 
 def _folder_of_loose_module(name: str) -> Path | None:

@@ -20,6 +20,9 @@ from .programs.small_scope import Bound, count_small_scope, small_scope_programs
 from .spread import spread
 
 _BATCH_PROGRAMS = 600
+_LONGEST_BATCH_SECONDS = 3600.0
+_COUNTING_SHARE = 0.2
+"""Of the time for everything, how much may go into counting the programs."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Certificate:
         bound: threads and operations of each, at most.
         semantics: which generation of client-go decides.
         granularity: where threads were switched.
-        programs: how many programs the bound has.
+        programs: how many programs the bound has; ``None`` if they could not be counted in time.
         tally: what exploring them gave.
         seconds: how long it took.
         description: what the target is made of.
@@ -41,7 +44,7 @@ class Certificate:
     bound: Bound
     semantics: Semantics
     granularity: str
-    programs: int
+    programs: int | None
     tally: Tally
     seconds: float
     description: Description
@@ -65,7 +68,7 @@ def verify(
     executor: Executor | None = None,
     seconds: float = float("inf"),
     patience_seconds: float = 3.0,
-    on_progress: Callable[[int, Tally], None] = lambda _total, _tally: None,
+    on_progress: Callable[[int | None, Tally], None] = lambda _total, _tally: None,
 ) -> Certificate:
     """Explore every program of the bound, exhaustively.
 
@@ -90,11 +93,11 @@ def verify(
     description = describe(target, instrument, options.granularity)
     stand_in = Target(target, _never_made, frozenset(description.unsupported))
     if description.refused:
-        total, tally = 0, Tally(refused=description.refused)
+        total, tally = None, Tally(refused=description.refused)
     else:
-        total = count_small_scope(bound, stand_in, semantics)
+        total = count_small_scope(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
         tally, _ = spread(
-            _batches(target, bound, stand_in, options, semantics, instrument, patience_seconds),
+            _batches(target, bound, stand_in, options, semantics, instrument, patience_seconds, began + seconds),
             jobs=jobs,
             executor=executor,
             seconds=seconds,
@@ -112,8 +115,9 @@ def _batches(
     semantics: Semantics,
     instrument: tuple[str, ...],
     patience_seconds: float,
+    deadline: float,
 ) -> Iterator[Batch]:
-    everything = small_scope_programs(bound, stand_in, semantics)
+    everything = small_scope_programs(bound, stand_in, semantics, deadline)
     while programs := tuple(islice(everything, _BATCH_PROGRAMS)):
         yield Batch(
             target,
@@ -121,6 +125,7 @@ def _batches(
             programs=programs,
             semantics=semantics,
             instrument=instrument,
+            seconds=min(deadline - time.monotonic(), _LONGEST_BATCH_SECONDS),
             patience_seconds=patience_seconds,
         )
 

@@ -62,11 +62,12 @@ class Statements(Assignments):
         node.orelse = self.block(node.orelse)
         return node
 
-    def visit_With(self, node: ast.With) -> ast.stmt:
-        return self._with(node)
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        # `__exit__` is called, and after a call threads may be switched.
+        return [self._with(node), *self._pause(node)]
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.stmt:
-        return self._with(node)
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> list[ast.stmt]:
+        return [self._with(node), *self._pause(node)]
 
     def _with(self, node: ast.With | ast.AsyncWith) -> ast.stmt:
         items: list[ast.withitem] = []

@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -88,18 +89,26 @@ def parse_bound(text: str) -> Bound:
     return bound
 
 
-def small_scope_programs(bound: Bound, target: Target, semantics: Semantics) -> Iterator[Program]:
-    """One program of each class of equivalent programs, in canonical form; those with the fewest calls come first."""
-    scope = _Scope(target, semantics)
+def small_scope_programs(
+    bound: Bound, target: Target, semantics: Semantics, deadline: float = float("inf")
+) -> Iterator[Program]:
+    """One program of each class of equivalent programs, in canonical form; those with the fewest calls come first.
+
+    There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``.
+    """
+    scope = _Scope(target, semantics, deadline)
     for sizes in _sizes(bound):
         yield from scope.programs(sizes)
 
 
-def count_small_scope(bound: Bound, target: Target, semantics: Semantics) -> int:
-    """How many programs :func:`small_scope_programs` yields."""
-    scope = _Scope(target, semantics)
-    return sum(1 for sizes in _sizes(bound) for _ in scope.classes(sizes))
+def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadline: float = float("inf")) -> int | None:
+    """How many programs :func:`small_scope_programs` yields; ``None`` if they cannot be counted in time."""
+    scope = _Scope(target, semantics, deadline)
+    count = sum(1 for sizes in _sizes(bound) for _ in scope.classes(sizes))
+    return None if scope.is_cut else count
 
+
+_LOOK_AT_CLOCK = 64
 
 _Sizes: TypeAlias = tuple[int, ...]
 """The number of calls of each thread, ascending."""
@@ -130,7 +139,9 @@ class _Place:
 class _Scope:
     """The programs for one target; places and footprints are made once."""
 
-    def __init__(self, target: Target, semantics: Semantics) -> None:
+    def __init__(self, target: Target, semantics: Semantics, deadline: float) -> None:
+        self.is_cut = False
+        self._deadline = deadline
         self._target = target
         self._semantics = semantics
         self._indexes = () if INDEXES in target.unsupported else (INDEX,)
@@ -154,7 +165,10 @@ class _Scope:
         seen: set[Key] = set()
         for store in STORES:
             prefixes = {late: fill(Maker("prefix", self._target, late), store, self._target) for late in (False, True)}
-            for threads in self._threads(sizes):
+            for number, threads in enumerate(self._threads(sizes)):
+                if number % _LOOK_AT_CLOCK == 0 and time.monotonic() > self._deadline:
+                    self.is_cut = True
+                    return
                 late = self._is_late(threads)
                 prefix = prefixes[late]
                 if prefix is None or not self._is_wanted(store, prefix, threads):

@@ -111,7 +111,8 @@ class FrameReader:
 
     def _refuse(self, frame: FrameType) -> None:
         place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
-        self._canonical.opaque = f"{place} waits with something out of sight"
+        where = "within a C function, or half-way through an expression"
+        self._canonical.opaque = f"{place} waits while a value is where it cannot be read ({where})"
 
     def _learn(self, code: CodeType) -> _Role:
         """What there is to do with frames of this code."""
