@@ -298,7 +298,7 @@ def until_response(history: History, last: int) -> History:
 @pytest.mark.parametrize("seed", range(4))
 def test_first_call_that_nothing_explains(seed: int) -> None:
     seen = 0
-    for history in histories(1_000 + seed, 1_000):
+    for history in histories(1_000 + seed, 500):
         result = judge_history(history)
         if result.status is not Status.VIOLATION:
             assert result.position is None
@@ -312,22 +312,22 @@ def test_first_call_that_nothing_explains(seed: int) -> None:
         assert generic_status(replace(until, calls=tuple(calls))) is Status.OK
         end = history.calls[result.position].returned or 0
         assert result.judged == sum(call.returned is not None and call.returned <= end for call in history.calls)
-    assert seen > 100
+    assert seen > 80
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_size_of_the_windows_does_not_matter(seed: int) -> None:
     verdicts: Counter[Status] = Counter()
     simulator = Simulator(4_000 + seed)
-    for number in range(1_000):
+    for number in range(400):
         history = simulator.history() if number % 2 else simulator.stretches(3)
-        status = generic_status(history)
+        status, position = generic_status(history), judge_history(history).position
         verdicts[status] += 1
         for window in (1, 2, 3, 5):
             result = judge_history(history, window=window)
             assert result.status is status, history
-            assert result.position == judge_history(history).position, history
-    assert min(verdicts.values()) > 100, verdicts
+            assert result.position == position, history
+    assert min(verdicts.values()) > 50, verdicts
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -349,7 +349,7 @@ def test_stretches_in_a_row(seed: int) -> None:
     """What is left of a stretch matters to the next ones: each continues where the store was left."""
     simulator = Simulator(3_000 + seed)
     verdicts: Counter[Status] = Counter()
-    for _ in range(300):
+    for _ in range(150):
         history = simulator.stretches(4)
         result = judge_history(history)
         verdicts[result.status] += 1
@@ -357,7 +357,7 @@ def test_stretches_in_a_row(seed: int) -> None:
         for least_stretch in (1, 5):
             same = monitored(history, least_stretch)
             assert (same.status, same.position) == (result.status, result.position), history
-    assert min(verdicts.values()) > 30, verdicts
+    assert min(verdicts.values()) > 15, verdicts
 
 
 @pytest.mark.parametrize("seed", range(4))

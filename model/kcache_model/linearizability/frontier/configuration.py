@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from .contents import ABSENT, Contents, Time, Version
+from .contents import ABSENT, NEVER, Contents, Time, Version
 from .reads import Read, ValuesRead
 from .writes import Put, Replace, WideWrite, Write
 
@@ -72,10 +72,6 @@ class Configuration(Contents):
         """The open writes that have not taken effect."""
         return [*self.puts, *self.wide_writes]
 
-    def is_open(self, write: Write) -> bool:
-        """Whether ``write``, which has begun and not returned, has not taken effect."""
-        return write in self.puts or write in self.wide_writes
-
     def begin(self, write: Write) -> None:
         """``write`` has been invoked."""
         if isinstance(write, WideWrite):
@@ -83,11 +79,12 @@ class Configuration(Contents):
             return
         assert isinstance(write, Put)
         self.puts[write] = None
-        if write.is_seen or write.is_pending:
+        if write.returned == NEVER or write.is_seen:
             return
         key, this = write.key, frozenset((write,))
-        if key in self.alternatives:
-            self.alternatives[key] = tuple([(version, owed | this) for version, owed in self.alternatives[key]])
+        alternatives = self.alternatives.get(key)
+        if alternatives is not None:
+            self.alternatives[key] = tuple([(version, owed | this) for version, owed in alternatives])
         else:
             owed = self.owed.get(key)
             self.owed[key] = owed | this if owed else this
@@ -166,7 +163,8 @@ class Configuration(Contents):
         if isinstance(write, Put):
             alternatives = self.alternatives.get(write.key)
             if alternatives is None:
-                return write not in self.owed.get(write.key, NOTHING_OWED)
+                owed = self.owed.get(write.key)
+                return owed is None or write not in owed
             return any(write not in owed for _, owed in alternatives)
         assert isinstance(write, WideWrite)
         return not self.wide_writes[write]

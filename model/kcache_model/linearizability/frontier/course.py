@@ -15,7 +15,7 @@ from .placing import Placing
 from .reads import Read
 from .result import BudgetExhausted, Purse
 from .translation import PositionedCall, Translator
-from .writes import Write
+from .writes import Put, WideWrite, Write
 
 _RETURNED = attrgetter("returned")
 
@@ -109,17 +109,19 @@ class Course:
                     configuration.unsatisfied.append(call)
 
     def _end(self, placing: Placing, call: Read | Write) -> None:
+        frontier = self._frontier
         after: list[Configuration] = []
-        for configuration in self._frontier:
-            if isinstance(call, Write):
-                if configuration.is_open(call):
-                    after += placing.write(configuration, call)
-                else:
-                    after.append(configuration)
-            elif call in configuration.unsatisfied:
-                after += placing.read(configuration, call)
-            else:
-                after.append(configuration)
+        if isinstance(call, Put):
+            for configuration in frontier:
+                after += placing.put(configuration, call) if call in configuration.puts else (configuration,)
+        elif isinstance(call, WideWrite):
+            for configuration in frontier:
+                after += (
+                    placing.wide_write(configuration, call) if call in configuration.wide_writes else (configuration,)
+                )
+        elif isinstance(call, Read):
+            for configuration in frontier:
+                after += placing.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
         if len(after) > 1:
             after = undominated(after)
             self.largest = max(self.largest, len(after))

@@ -9,11 +9,11 @@ from .configuration import NOTHING_OWED, Configuration
 
 def undominated(configurations: list[Configuration]) -> list[Configuration]:
     """``configurations`` without those that another one dominates. Quadratic in those with equal contents."""
+    if len({configuration.mark for configuration in configurations}) == len(configurations):
+        return configurations
     groups: dict[int, list[Configuration]] = defaultdict(list)
     for configuration in configurations:
         groups[configuration.mark].append(configuration)
-    if len(groups) == len(configurations):
-        return configurations
     kept: list[Configuration] = []
     for group in groups.values():
         best: list[Configuration] = []
@@ -35,7 +35,7 @@ def dominates(one: Configuration, other: Configuration) -> bool:
         return False
     if not _leaves_no_less_open(one, other):
         return False
-    if one.alternatives or other.alternatives:
+    if one.alternatives != other.alternatives:
         return _covers_alternatives(one, other)
     return all(owed <= other.owed.get(key, NOTHING_OWED) for key, owed in one.owed.items())
 

@@ -80,8 +80,8 @@ def may_hold_after(configuration: Configuration, read: Read, write: Write, now: 
     if isinstance(write, WideWrite):
         return all(
             written is version or _may_come(configuration, version, written, now)
-            for key, version in read.versions().items()
-            if (written := write.at(key)) is not None
+            for version in read.versions()
+            if (written := write.at(version.key)) is not None
         )
     assert isinstance(write, Put)
     version = read.expected(write.key)

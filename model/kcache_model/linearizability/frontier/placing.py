@@ -9,7 +9,7 @@ tried both ways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from .alternatives import decided
 from .configuration import Configuration
@@ -47,18 +47,18 @@ class Placing:
         """All ways in which ``read``, unsatisfied so far, takes effect by now."""
         return self._satisfy(configuration, read, (), ())
 
-    def write(self, configuration: Configuration, write: Write) -> list[Configuration]:
+    def put(self, configuration: Configuration, put: Put) -> Sequence[Configuration]:
+        """All ways in which ``put``, open so far, has taken effect by now."""
+        if configuration.unsatisfied or configuration.wide_writes:
+            if put.is_seen:
+                return self._place(configuration, put, (), ())
+            return self._unseen_put(configuration, put)
+        can_hide = not put.is_seen and configuration.can_hide(put)
+        return _settled(configuration, put, can_hide=can_hide, can_stay=configuration.can_overwrite(put, self.now))
+
+    def wide_write(self, configuration: Configuration, write: WideWrite) -> list[Configuration]:
         """All ways in which ``write``, open so far, has taken effect by now."""
-        if write.is_seen:
-            if isinstance(write, Put) and not configuration.unsatisfied and not configuration.wide_writes:
-                if not configuration.can_overwrite(write, self.now):
-                    return []
-                configuration.take(write)
-                return [configuration]
-            return self._place(configuration, write, (), ())
-        if isinstance(write, Put):
-            return self._unseen_put(configuration, write)
-        return self._place(configuration, write, (), (), or_hide=True)
+        return self._place(configuration, write, (), (), or_hide=not write.is_seen)
 
     def _place(
         self,
@@ -178,16 +178,7 @@ class Placing:
             if can_hide:
                 found.append(_hidden(configuration.copy(), write))
             return found + self._place(configuration, write, (), wide_writes, or_hide=not can_hide)
-        if can_stay and can_hide:
-            configuration.add_alternative(write)
-        elif can_stay:
-            configuration.take(write)
-        elif can_hide:
-            configuration.hide(write)
-        else:
-            return found
-        found.append(configuration)
-        return found
+        return [*found, *_settled(configuration, write, can_hide=can_hide, can_stay=can_stay)]
 
     def _what_reads_say(self, configuration: Configuration, write: Put) -> tuple[bool, bool]:
         """Whether ``write`` may stay, and whether some read could come before it. Reads that hold are satisfied."""
@@ -225,6 +216,19 @@ def _repairs(configuration: Configuration, read: Read) -> Iterator[Write]:
         for write in configuration.open_writes():
             if write.supplies(read.index, value):
                 yield write
+
+
+def _settled(configuration: Configuration, put: Put, *, can_hide: bool, can_stay: bool) -> Sequence[Configuration]:
+    """``put`` has responded, and no read and no wide write depends on it: both possibilities in one configuration."""
+    if can_stay and can_hide:
+        configuration.add_alternative(put)
+    elif can_stay:
+        configuration.take(put)
+    elif can_hide:
+        configuration.hide(put)
+    else:
+        return ()
+    return (configuration,)
 
 
 def _hidden(configuration: Configuration, write: Write) -> Configuration:

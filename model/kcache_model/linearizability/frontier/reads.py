@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Final
 
 from .contents import ABSENT, Contents, Found, Term, Time, Version
@@ -108,9 +108,9 @@ class Read:
         del key
         return None
 
-    def versions(self) -> Mapping[str, Version]:
-        """Key -> each version that the read returned."""
-        return {}
+    def versions(self) -> Collection[Version]:
+        """The versions that the read returned."""
+        return ()
 
     def stray_key(self, contents: Contents) -> str | None:
         """A key at which ``contents`` differ from the result; ``None`` if only values of an index are missing."""
@@ -143,7 +143,9 @@ class Get(Read):
     __slots__ = ("key", "version")
 
     def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        super().__init__(position, invoked, returned)
+        self.position = position
+        self.invoked = invoked
+        self.returned = returned
         self.key = key
         self.version = version
 
@@ -159,9 +161,9 @@ class Get(Read):
         """See :class:`Read`."""
         return self.version if self.key == key and self.version is not ABSENT else None
 
-    def versions(self) -> Mapping[str, Version]:
+    def versions(self) -> Collection[Version]:
         """See :class:`Read`."""
-        return {} if self.version is ABSENT else {self.key: self.version}
+        return () if self.version is ABSENT else (self.version,)
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
@@ -175,7 +177,9 @@ class ObjectsRead(Read):
     __slots__ = ("_found", "_selection")
 
     def __init__(self, position: int, invoked: Time, returned: Time, selection: Selection, found: Found) -> None:
-        super().__init__(position, invoked, returned)
+        self.position = position
+        self.invoked = invoked
+        self.returned = returned
         self._selection = selection
         self._found = found
 
@@ -192,9 +196,9 @@ class ObjectsRead(Read):
         """See :class:`Read`."""
         return self._found.get(key)
 
-    def versions(self) -> Mapping[str, Version]:
+    def versions(self) -> Collection[Version]:
         """See :class:`Read`."""
-        return self._found
+        return self._found.values()
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
@@ -213,7 +217,9 @@ class KeysRead(Read):
     def __init__(
         self, position: int, invoked: Time, returned: Time, selection: Selection, keys: frozenset[str]
     ) -> None:
-        super().__init__(position, invoked, returned)
+        self.position = position
+        self.invoked = invoked
+        self.returned = returned
         self._selection = selection
         self._keys = keys
 
@@ -243,7 +249,9 @@ class ValuesRead(Read):
     __slots__ = ("index", "values")
 
     def __init__(self, position: int, invoked: Time, returned: Time, index: str, values: frozenset[str]) -> None:
-        super().__init__(position, invoked, returned)
+        self.position = position
+        self.invoked = invoked
+        self.returned = returned
         self.index = index
         self.values = values
 

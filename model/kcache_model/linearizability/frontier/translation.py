@@ -9,9 +9,9 @@ from itertools import islice
 from ...history import Call
 from ...indexer_model import IndexerModel
 from ...items import Item, Semantics
-from ...operations import Operation, OperationName, WriteKind
+from ...operations import WRITES, Operation, OperationName, WriteKind
 from ...outcomes import ErrorKind, Outcome, raised
-from .contents import ABSENT, NEVER, Found, Term, Time, Version
+from .contents import ABSENT, NEVER, Term, Time, Version
 from .lookahead import Upcoming
 from .reads import EVERYTHING, Get, Impossible, KeysRead, ObjectsRead, Read, Selection, Under, UnderAny, ValuesRead
 from .suitability import Unsuitable, why_not_operation
@@ -70,31 +70,33 @@ class Translator:
             Unsuitable: there is an operation among them that the checker cannot judge.
         """
         window = calls[start:stop]
+        ahead, horizon = self._ahead, self._horizon
         for position, call in window:
-            if call.operation.is_write and position not in self._ahead:
-                self._ahead[position] = self._write(position, call)
-            if call.returned is not None and call.returned > self._horizon:
-                self._horizon = call.returned
+            if call.operation.name in WRITES and position not in ahead:
+                ahead[position] = self._write(position, call)
+            if call.returned is not None and call.returned > horizon:
+                horizon = call.returned
         for position, call in islice(calls, stop, None):
-            if call.invoked > self._horizon:
+            if call.invoked > horizon:
                 break
-            if call.operation.is_write and position not in self._ahead:
-                self._ahead[position] = self._write(position, call)
-        upcoming = Upcoming([write for write in self._ahead.values() if isinstance(write, Write)])
+            if call.operation.name in WRITES and position not in ahead:
+                ahead[position] = self._write(position, call)
+        self._horizon = horizon
+        upcoming = Upcoming([write for write in ahead.values() if isinstance(write, Write)])
         begun: list[Read | Write] = []
         recalled: dict[Version, None] = {}
         begin = window[0][1].invoked
         for position, call in window:
-            translated: Read | Write | None = None
-            if call.operation.is_write:
-                translated = self._ahead.pop(position)
+            if call.operation.name in WRITES:
+                write = ahead.pop(position)
+                if write is not None:
+                    begun.append(write)
             elif call.outcome is not None:
                 translated = self._read(position, call, call.outcome)
-            if translated is None:
-                continue
-            begun.append(translated)
-            if isinstance(translated, Read):
-                for version in translated.versions().values():
+                if translated is None:
+                    continue
+                begun.append(translated)
+                for version in translated.versions():
                     version.seen_until = translated.invoked
                     if translated.returned < version.due:
                         version.due = translated.returned
@@ -201,65 +203,60 @@ class Translator:
         return Impossible(position, call.invoked, call.returned)
 
     def _read(self, position: int, call: Call, outcome: Outcome) -> Read | None:
-        operation = call.operation
-        selection: Selection
+        operation, indexes = call.operation, self._index_set
         match operation.name:
             case OperationName.GET_BY_KEY:
                 return self._get(position, call, outcome, operation.key or "")
-            case OperationName.GET:
-                key = _given(operation).key
-                return self._constant(position, call) if key is None else self._get(position, call, outcome, key)
-            case OperationName.LIST | OperationName.LIST_KEYS:
-                selection = EVERYTHING
-            case OperationName.BY_INDEX | OperationName.INDEX_KEYS if operation.index in self._index_set:
-                selection = Under((operation.index, operation.value or ""))
-            case OperationName.INDEX if operation.index in self._index_set:
+            case OperationName.BY_INDEX if operation.index in indexes:
+                return self._objects(position, call, outcome, Under((operation.index, operation.value or "")))
+            case OperationName.INDEX_KEYS if operation.index in indexes:
+                return _keys(position, call, outcome, Under((operation.index, operation.value or "")))
+            case OperationName.LIST:
+                return self._objects(position, call, outcome, EVERYTHING)
+            case OperationName.LIST_KEYS:
+                return _keys(position, call, outcome, EVERYTHING)
+            case OperationName.GET if _given(operation).key is not None:
+                return self._get(position, call, outcome, _given(operation).key or "")
+            case OperationName.INDEX if operation.index in indexes:
                 values = _given(operation).values.get(operation.index, ())
                 if not values:
                     return self._constant(position, call)
-                selection = UnderAny(tuple([(operation.index, value) for value in values]))
-            case OperationName.LIST_INDEX_FUNC_VALUES if operation.index in self._index_set:
+                terms = tuple([(operation.index, value) for value in values])
+                return self._objects(position, call, outcome, UnderAny(terms))
+            case OperationName.LIST_INDEX_FUNC_VALUES if operation.index in indexes:
                 found = _distinct(outcome)
                 if found is None:
-                    return _impossible(position, call)
+                    return Impossible(position, *_interval(call))
                 return ValuesRead(position, *_interval(call), operation.index, found)
             case _:
                 return self._constant(position, call)
-        if operation.name in (OperationName.LIST_KEYS, OperationName.INDEX_KEYS):
-            found = _distinct(outcome)
-            if found is None:
-                return _impossible(position, call)
-            return KeysRead(position, *_interval(call), selection, found)
-        versions = self._versions(call, outcome, selection)
-        if versions is None:
-            return _impossible(position, call)
-        return ObjectsRead(position, *_interval(call), selection, versions)
 
     def _get(self, position: int, call: Call, outcome: Outcome, key: str) -> Read:
-        version = ABSENT if outcome.value is None else self._version(call, outcome.value)
-        if outcome.error is not None or version is None or (version is not ABSENT and version.key != key):
-            return _impossible(position, call)
-        return Get(position, *_interval(call), key, version)
+        invoked, returned = _interval(call)
+        version = ABSENT
+        if outcome.value is not None:
+            found = self._known.get(outcome.value) if isinstance(outcome.value, str) else None
+            if found is None or found.key != key or found.written > returned:
+                return Impossible(position, invoked, returned)
+            version = found
+        if outcome.error is not None:
+            return Impossible(position, invoked, returned)
+        return Get(position, invoked, returned, key, version)
 
-    def _versions(self, call: Call, outcome: Outcome, selection: Selection) -> Found | None:
-        """The versions that a read returned, by key; ``None`` if no contents give that."""
+    def _objects(self, position: int, call: Call, outcome: Outcome, selection: Selection) -> Read:
+        invoked, returned = _interval(call)
         stamps = _distinct(outcome)
         if stamps is None:
-            return None
-        found: dict[str, Version] = {}
+            return Impossible(position, invoked, returned)
+        known, found = self._known, {}
         for stamp in stamps:
-            version = self._version(call, stamp)
-            if version is None or not selection.takes(version):
-                return None
+            version = known.get(stamp)
+            if version is None or version.written > returned or not selection.takes(version):
+                return Impossible(position, invoked, returned)
             found[version.key] = version
-        return found if len(found) == len(stamps) else None
-
-    def _version(self, call: Call, stamp: object) -> Version | None:
-        """The version that ``call`` returned; ``None`` if it cannot have been there."""
-        if not isinstance(stamp, str):
-            return None
-        version = self._known.get(stamp)
-        return None if version is None or version.written > (call.returned or 0) else version
+        if len(found) < len(stamps):
+            return Impossible(position, invoked, returned)
+        return ObjectsRead(position, invoked, returned, selection, found)
 
     def _terms(self, item: Item) -> tuple[Term, ...] | None:
         """The index values of ``item``; ``None`` if an index function fails."""
@@ -287,14 +284,17 @@ def _interval(call: Call) -> tuple[Time, Time]:
     return call.invoked, NEVER if call.returned is None else call.returned
 
 
-def _impossible(position: int, call: Call) -> Impossible:
-    return Impossible(position, *_interval(call))
+def _keys(position: int, call: Call, outcome: Outcome, selection: Selection) -> Read:
+    keys = _distinct(outcome)
+    if keys is None:
+        return Impossible(position, *_interval(call))
+    return KeysRead(position, *_interval(call), selection, keys)
 
 
 def _distinct(outcome: Outcome) -> frozenset[str] | None:
     """What a call returned, if it is sorted and each is there once, as it must be."""
     value = outcome.value
-    if outcome.error is not None or not isinstance(value, tuple) or value != tuple(sorted(value)):
+    if outcome.error is not None or not isinstance(value, tuple):
         return None
     distinct = frozenset(value)
-    return distinct if len(distinct) == len(value) else None
+    return distinct if len(distinct) == len(value) and list(value) == sorted(value) else None

@@ -59,7 +59,9 @@ class Put(Write):
     __slots__ = ("key", "version")
 
     def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        super().__init__(position, invoked, returned)
+        self.position = position
+        self.invoked = invoked
+        self.returned = returned
         self.key = key
         self.version = version
 
