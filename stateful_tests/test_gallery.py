@@ -27,8 +27,8 @@ CORRECT = [example for example in EXAMPLES if example.is_correct]
 SEQUENTIAL_PHASES = ("smoke", "vectors", "machine")
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
-MACHINE_EXAMPLES = 300 if NIGHTLY else 25
-STRESS_ROUNDS = 2000 if NIGHTLY else 100
+MACHINE_EXAMPLES = 300 if NIGHTLY else 12
+STRESS_ROUNDS = 2000 if NIGHTLY else 50
 EXPLORED = CONCURRENT[1 :: 2 if NIGHTLY else 8]
 STRESSED = CONCURRENT[:: 1 if NIGHTLY else 6]
 

@@ -167,17 +167,17 @@ def _machine(context: PhaseContext) -> PhaseOutcome:
 def _explorer(context: PhaseContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused="the implementation cannot be imported by name, so not instrumented either")
-    began = time.monotonic()
     try:
         subject = load_subject(context.spec)
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
+    began = time.monotonic()  # on a busy machine, to load it may take as long as a short turn
     options = ExploreOptions(executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.strict_errors)
     counts = Counter(programs=0, executions=0, exhausted=0)
     finding = None
     for number in itertools.count():
         elapsed = time.monotonic() - began
-        if finding is not None or elapsed > context.seconds:
+        if finding is not None or elapsed >= context.seconds:
             break
         context.on_progress(elapsed / context.seconds, counts)
         program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
