@@ -137,10 +137,8 @@ class Configuration(Contents):
             Whether that is possible. If so, only what agrees with it is left.
         """
         key = version.key
-        for put in self.puts:
-            if put.version is version:
-                self._cannot_be_hidden(put)
-                return True
+        if any(put.version is version for put in self.puts):
+            return True
         for wide in self.wide_writes:
             if wide.at(key) is version:
                 self.wide_writes[wide] = True
@@ -149,14 +147,6 @@ class Configuration(Contents):
         if possible:
             self.restrict(key, possible)
         return bool(possible)
-
-    def _cannot_be_hidden(self, put: Put) -> None:
-        """``put``, which is open, has turned out to be seen: no one owes it, it takes effect in any case."""
-        this = frozenset((put,))
-        if put.key in self.alternatives:
-            self.alternatives[put.key] = tuple([(version, owed - this) for version, owed in self.alternatives[put.key]])
-        elif put.key in self.owed:
-            self.owed[put.key] -= this
 
     def can_hide(self, write: Write) -> bool:
         """Whether ``write``, open and unseen, has been hidden in some alternative."""
