@@ -220,3 +220,28 @@ def test_states_do_not_rely_on_what_counts_as_constant(tmp_path: Path, name: str
     found = explore(subject, program, options)
     assert "is written" in found.note
     assert found.coverage is not Coverage.EXHAUSTED
+
+
+AFTER_THE_BLOCK = """
+def delete(self, obj):
+    key = self._key_of(obj)
+    with self._lock:
+        self._unlink(key)
+    self._items.pop(key, None)
+
+def _unlink(self, key):
+    for index in self._indices.values():
+        for keys in index.values():
+            keys.discard(key)
+
+Indexer.delete, Indexer._unlink = delete, _unlink
+"""
+
+
+def test_threads_are_switched_after_a_with_block_under_the_gil_too(tmp_path: Path) -> None:
+    (tmp_path / "textbook.py").write_text((TARGETS / "textbook.py").read_text())
+    (tmp_path / "made.py").write_text(HEAD.format(body=AFTER_THE_BLOCK, guard="self._lock"))
+    subject = load_subject(f"{tmp_path / 'made.py'}:new_indexer", granularity=Granularity.GIL)
+    program = Program(("node",), (op.add(item("v1")),), ((op.delete(item("v2")),), (op.add(item("v3")),)))
+    found = explore(subject, program, ExploreOptions(granularity=Granularity.GIL, minimise_seconds=0.2))
+    assert found.finding is not None

@@ -264,7 +264,7 @@ def test_everything_but_names_matters() -> None:
 
 @pytest.mark.parametrize(("bound", "most"), [("2x1", 1_500), ("3x1", 10_500), ("2x2", 25_000)])
 def test_there_are_few_enough_to_run_them_all(bound: str, most: int) -> None:
-    assert most / 2 < count_small_scope(parse_bound(bound), REFERENCE, Semantics.CLASSIC) <= most
+    assert most / 2 < (count_small_scope(parse_bound(bound), REFERENCE, Semantics.CLASSIC) or 0) <= most
 
 
 @pytest.mark.parametrize(("bound", "target"), [("2x1", REFERENCE), ("2x2", PLAIN_STORE)], ids=["indexer", "store"])
@@ -531,3 +531,9 @@ def test_all_operations_occur_in_random_programs() -> None:
         for operation in explorer_program(seed, REFERENCE, Semantics.CURRENT).operations()
     }
     assert found == set(OperationName) - {OperationName.MUTATE}
+
+
+def test_counting_and_writing_end_in_time() -> None:
+    bound = parse_bound("3x2")
+    assert count_small_scope(bound, REFERENCE, Semantics.CLASSIC, deadline=0.0) is None
+    assert list(small_scope_programs(bound, REFERENCE, Semantics.CLASSIC, deadline=0.0)) == []

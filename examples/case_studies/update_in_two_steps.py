@@ -7,7 +7,7 @@ from pathlib import Path
 from kcache_model import operations as op
 from kcache_model.items import Item
 from kcache_model.program import Program
-from kcache_stress.explorer.counterexample import Counterexample, counterexample
+from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem, ProgramJudge
@@ -38,19 +38,22 @@ def explored(
     runner = Runner(subject, UPDATE_MEETS_READ)
     judge = ProgramJudge(UPDATE_MEETS_READ, runner.final_reads)
     result = search(runner, Dpor(), judge)
-    return result, None if result.problem is None else counterexample(runner, judge, result)
+    if result.problem is None:
+        return result, None
+    found = counterexample(runner, judge, result)
+    return result, smallest(runner, judge, found) if isinstance(found, Counterexample) else found
 
 
 def main() -> None:
     """Explore the faulty target and the textbook."""
     for target in ("update_removes_first", "textbook"):
         for granularity in Granularity:
-            result, smallest = explored(target, granularity)
+            result, shown = explored(target, granularity)
             spent = f"{result.executions} executions, {result.seconds * 1000:.1f} ms"
             print(f"{target}, switches: {granularity}: {result.problem or result.coverage} ({spent})")
-            if isinstance(smallest, Counterexample):
-                print("   ", smallest.schedule, "preemptions:", smallest.preemptions, "minimal:", smallest.is_minimal)
-                print("   ", smallest.execution.outcomes)
+            if isinstance(shown, Counterexample):
+                print("   ", shown.schedule, "preemptions:", shown.preemptions, "minimal:", shown.is_minimal)
+                print("   ", shown.execution.outcomes)
 
 
 if __name__ == "__main__":

@@ -204,6 +204,9 @@ def test_a_certificate(golden: Callable[[str, str], None]) -> None:
         (["explore", "--generator", "hypothesis", "-j", "2"], "leave out --jobs and --dask"),
         (["explore", "--generator", "hypothesis", "--dask", "tcp://x:1"], "leave out --jobs and --dask"),
         (["explore", "--generator", "hypothesis", "--program", "kc1.x"], "leave out either"),
+        (["explore", "--strategy", "states", "--granularity", "gil"], "leave out --granularity"),
+        (["explore", "--instrument", "nosuchpackage"], "there is no package nosuchpackage"),
+        (["replay", "cache.py:new_indexer", "kx1.abc"], "leave out TARGET"),
         (["verify", "--bound", "many"], "bound"),
     ],
 )

@@ -86,6 +86,8 @@ def parse_bound(text: str) -> Bound:
     bound = Bound(int(found[1]), int(found[2]))
     if bound.threads < 2 or bound.operations < 1:
         raise ValueError(f"no concurrent program fits into {text!r}; it takes two threads of one operation, 2x1")
+    if bound.threads > _MOST or bound.operations > _MOST:
+        raise ValueError(f"nobody would see the end of {text!r}; {_MOST}x{_MOST} is the largest bound")
     return bound
 
 
@@ -98,17 +100,19 @@ def small_scope_programs(
     """
     scope = _Scope(target, semantics, deadline)
     for sizes in _sizes(bound):
-        yield from scope.programs(sizes)
+        if not scope.is_cut:
+            yield from scope.programs(sizes)
 
 
 def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadline: float = float("inf")) -> int | None:
     """How many programs :func:`small_scope_programs` yields; ``None`` if they cannot be counted in time."""
     scope = _Scope(target, semantics, deadline)
-    count = sum(1 for sizes in _sizes(bound) for _ in scope.classes(sizes))
+    count = sum(1 for sizes in _sizes(bound) if not scope.is_cut for _ in scope.classes(sizes))
     return None if scope.is_cut else count
 
 
 _LOOK_AT_CLOCK = 64
+_MOST = 4
 
 _Sizes: TypeAlias = tuple[int, ...]
 """The number of calls of each thread, ascending."""

@@ -10,6 +10,8 @@ that would show what it raced with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent
 from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
@@ -154,8 +156,9 @@ class Dpor(Strategy):
             for earlier, later in order.races:
                 self._reverse(schedule, earlier, trace[later][0], _initials(trace, order, earlier, later))
         else:
-            step_of = _steps_by_event(starts, own_events, len(trace))
-            clocks = [order.clocks[end - 1] for end in (*starts[1:], own_events)]
+            ends = (*starts[1:], own_events)[: len(starts)]
+            step_of = _steps_by_event(starts, ends, len(trace))
+            clocks = [order.clocks[end - 1] for end in ends]
             for earlier, later in order.races:
                 depth, thread = step_of[earlier], trace[later][0]
                 initials = _initials_of_steps(starts, schedule, clocks, depth, step_of[later])
@@ -244,12 +247,12 @@ def _initials(trace: Trace, order: HappensBefore, earlier: int, later: int) -> l
     ]
 
 
-def _steps_by_event(starts: list[int], own_events: int, count: int) -> list[int]:
+def _steps_by_event(starts: Sequence[int], ends: Sequence[int], count: int) -> list[int]:
     """The step of each event; what is BLOCKED comes after all steps."""
     steps = []
-    for step, (start, end) in enumerate(zip(starts, (*starts[1:], own_events), strict=True)):
+    for step, (start, end) in enumerate(zip(starts, ends, strict=True)):
         steps += [step] * (end - start)
-    return steps + [len(starts)] * (count - own_events)
+    return steps + [len(starts)] * (count - len(steps))
 
 
 def _initials_of_steps(
