@@ -9,7 +9,7 @@ tried both ways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from .alternatives import decided
 from .configuration import Configuration
@@ -156,9 +156,8 @@ class Placing:
                     part.unsatisfied.remove(read)
                     satisfied.append(part)
                     continue
-                for write in list(_repairs(part, read)):
-                    if write not in barred:
-                        todo += self._place(part.copy(), write, barred, postponed)
+                for write in _repairs(part, read, barred):
+                    todo += self._place(part.copy(), write, barred, postponed)
         return satisfied
 
     def _unseen_put(self, configuration: Configuration, write: Put) -> list[Configuration]:
@@ -188,7 +187,7 @@ class Placing:
                 continue
             if configuration.surely_holds(read):
                 configuration.unsatisfied.remove(read)
-            elif configuration.alternatives or any(other is not write for other in _repairs(configuration, read)):
+            elif configuration.alternatives or _repairs(configuration, read, (write,)):
                 matters = True
             elif not may_hold_after(configuration, read, write, self.now, self._upcoming):
                 can_stay = False
@@ -200,22 +199,23 @@ def _may_follow(wide: WideWrite, write: Write) -> bool:
     return not isinstance(write, Put) or wide.at(write.key) is None or write.version.seen_until <= wide.returned
 
 
-def _repairs(configuration: Configuration, read: Read) -> Iterator[Write]:
-    """The open writes one of which must be the last, before ``read``, to the key of one difference.
+def _repairs(configuration: Configuration, read: Read, barred: Barred) -> list[Write]:
+    """The open writes one of which must be the last, before ``read``, to the key of one difference; none is hopeless.
 
     Where several keys differ, one of them is chosen: all have to be repaired.
     """
+    candidates = [write for write in configuration.open_writes() if write not in barred]
+    missing = read.missing(configuration)
+    if missing:
+        writes = {version: write for write in candidates for version in write.versions()}
+        return [writes[missing[0]]] if all(version in writes for version in missing) else []
     key = read.stray_key(configuration)
     if key is not None:
-        for write in configuration.open_writes():
-            version = write.at(key)
-            if version is not None and read.allows(key, version):
-                yield write
-    elif isinstance(read, ValuesRead):
+        return [write for write in candidates if (version := write.at(key)) is not None and read.allows(key, version)]
+    if isinstance(read, ValuesRead):
         value = read.missing_value(configuration)
-        for write in configuration.open_writes():
-            if write.supplies(read.index, value):
-                yield write
+        return [write for write in candidates if write.supplies(read.index, value)]
+    return []
 
 
 def _settled(configuration: Configuration, put: Put, *, can_hide: bool, can_stay: bool) -> Sequence[Configuration]:

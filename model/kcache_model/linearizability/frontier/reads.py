@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from .contents import ABSENT, Contents, Found, Term, Time, Version
@@ -112,8 +112,13 @@ class Read:
         """The versions that the read returned."""
         return ()
 
+    def missing(self, contents: Contents) -> Sequence[Version]:
+        """The versions that the read returned and that are not in ``contents``."""
+        cells = contents.cells
+        return [version for version in self.versions() if cells.get(version.key) is not version]
+
     def stray_key(self, contents: Contents) -> str | None:
-        """A key at which ``contents`` differ from the result; ``None`` if only values of an index are missing."""
+        """A key under which ``contents`` have what the result rules out; ``None`` if there is none."""
         raise NotImplementedError
 
 
@@ -202,11 +207,7 @@ class ObjectsRead(Read):
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
-        found = self._selection.of(contents)
-        for key, version in self._found.items():
-            if found.get(key) is not version:
-                return key
-        return next(key for key in found if key not in self._found)
+        return next(key for key in self._selection.of(contents) if key not in self._found)
 
 
 class KeysRead(Read):
