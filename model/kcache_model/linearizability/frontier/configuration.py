@@ -124,7 +124,7 @@ class Configuration(Contents):
             self.alternatives[key] = alternatives
             return
         self.alternatives.pop(key, None)
-        owed = alternatives[0][1]
+        owed = next(owed for _, owed in alternatives)
         if owed:
             self.owed[key] = owed
         else:

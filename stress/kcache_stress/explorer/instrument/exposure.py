@@ -7,7 +7,7 @@ instrumented operations are bound to names already (:mod:`.context`). What is le
 """
 
 import ast
-from typing import Final
+from typing import Final, cast
 
 from . import build
 from .call_sites import has_calls
@@ -113,9 +113,9 @@ class _Binder(ast.NodeTransformer):
             body = [ast.For(loop.target, loop.iter if number else build.load(_GIVEN), body, [])]
         name = f"{_COMPREHENSION}_{len(self._helpers)}_{node.lineno}"
         body = [ast.Assign([build.store(_MADE)], empty), *body, ast.Return(build.load(_MADE))]
-        helper = ast.FunctionDef(name, build.names_parameters([_GIVEN]), body, [])
-        if hasattr(helper, "type_params") or "type_params" in helper._fields:
-            helper.type_params = []
+        helper = cast(ast.FunctionDef, ast.parse(f"def {name}({_GIVEN}): pass").body[0])
+        helper.body = body
+        ast.copy_location(helper, node)
         self._helpers.append(self.visit(build.place(helper, node)))
         return build.place(ast.Call(build.load(name), [self.visit(node.generators[0].iter)], []), node)
 

@@ -13,7 +13,7 @@ import sys
 import types
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from .names import HOOK_MARK
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, VIEWS, WRITE
@@ -24,7 +24,7 @@ _STATEFUL_LIBRARY: Final = frozenset({"collections", "weakref", "_weakrefset", "
 _HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance"})
 
 
-_HARMLESS: Final[tuple[type, ...]] = (
+_HARMLESS: Final[tuple[Any, ...]] = (
     *IMMUTABLE - {object},
     *(type, BaseException, frozenset, memoryview, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType),
     *(types.BuiltinFunctionType, types.MethodWrapperType, types.GeneratorType, types.CodeType, types.FrameType),

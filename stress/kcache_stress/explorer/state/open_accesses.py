@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..events import ACQUIRE, RELEASE, TRY, WRITE, Event, Trace, location
 
@@ -116,6 +117,11 @@ class OpenAccesses:
                     if where in stretch and (kind or stretch[where]):
                         return other
         return None
+
+
+def identity_and_slot(where: Any) -> tuple[int, object]:
+    """The id of the object, and the slot if it is not accessed as a whole, of a :func:`location`."""
+    return where if isinstance(where, tuple) else (where, None)
 
 
 def _add(stretch: Stretch, more: Stretch) -> None:

@@ -36,7 +36,7 @@ from ..state.canonical_state import CanonicalState
 from ..state.early_releases import EarlyReleases, can_release
 from ..state.frames import FrameReader
 from ..state.namespaces import Namespaces, instrumented_modules
-from ..state.open_accesses import Clash, OpenAccesses
+from ..state.open_accesses import Clash, OpenAccesses, identity_and_slot
 from ..state.race import Race, name_of_location
 from ..state.readable import is_constant
 from ..state.results import keeps_a_result, passed_containers
@@ -345,7 +345,7 @@ class StateHashing(Strategy):
             for locks, stretch in stretches.items():
                 closing = frozenset(number for number in map(numbers.get, locks) if number is not None)
                 for where, kind in stretch.items():
-                    obj, slot = where if isinstance(where, tuple) else (where, None)
+                    obj, slot = identity_and_slot(where)
                     number = numbers.get(obj)
                     if number is not None:
                         found.add((thread, closing, number, slot, kind))
