@@ -42,7 +42,7 @@ def small_core(history: History, position: int, *, strict_errors: bool = False, 
     part = _Part(history, position, strict_errors=strict_errors)
     deadline = time.monotonic() + seconds
     before = part.returned[:-1]
-    for candidate in _last_calls(before, history):
+    for candidate in _last_calls(before, history, history.calls[position]):
         if time.monotonic() > deadline:
             break
         if part.is_impossible([*candidate, position]):
@@ -62,15 +62,22 @@ def small_core(history: History, position: int, *, strict_errors: bool = False, 
     return sorted([history.calls[kept] for kept in (*before, position)], key=_invocation)
 
 
-def _last_calls(positions: Sequence[int], history: History) -> Iterator[list[int]]:
-    """The last few, and then more and more; each time first without the reads, which is by far easier to judge."""
+def _last_calls(positions: Sequence[int], history: History, last: Call) -> Iterator[list[int]]:
+    """The last few, and then more and more; each time first with hardly any reads, which is by far easier to judge.
+
+    If ``last`` is a read, the writes alone often rule it out. If it is a write, it rules out reads of the same time.
+    """
     taken = _SHORTEST
     while taken < 4 * len(positions):
-        last = list(positions[-taken:])
-        yield [position for position in last if history.calls[position].operation.is_write]
+        candidate = list(positions[-taken:])
+        yield [position for position in candidate if _may_matter(history.calls[position], last)]
         if taken < len(positions):
-            yield last
+            yield candidate
         taken *= 4
+
+
+def _may_matter(call: Call, last: Call) -> bool:
+    return call.operation.is_write or (last.operation.is_write and not call.precedes(last))
 
 
 class _Part:
