@@ -14,7 +14,8 @@ from .dominance import undominated
 from .placing import Placing
 from .reads import Read
 from .result import BudgetExhausted, Purse
-from .translation import PositionedCall, Translator
+from .translation import Translator
+from .window import PositionedCall
 from .writes import Put, WideWrite, Write
 
 _RETURNED = attrgetter("returned")

@@ -17,7 +17,7 @@ from .course import Checkpoint, Course
 from .locating import first_unexplained
 from .result import FrontierBudget, FrontierResult, Purse
 from .suitability import Unsuitable, why_not_operation
-from .translation import PositionedCall
+from .window import PositionedCall
 
 WINDOW: Final = 512
 """How many calls are looked at together. More tell more in advance; fewer are sooner forgotten."""
@@ -48,10 +48,10 @@ def judge_history(
 
 
 class HistoryMonitor:
-    """Judges a history while it goes on. What is past is forgotten at each moment at which no call is open.
+    """Judges a history while it goes on. What is past is forgotten when no call is open.
 
     The memory that it needs is bounded by the objects in the store and by the calls of the longest stretch without such
-    a moment. The verdict is that of :func:`judge_history` for the calls so far.
+    a moment. The verdict is that of :func:`judge_history` for the calls so far. Threads must not use it at the same time.
 
     Args:
         indexes: the names of the indices of the store.

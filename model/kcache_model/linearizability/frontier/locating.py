@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...verdict import Status
 from .contents import Time
 from .course import Checkpoint
-from .translation import PositionedCall
+from .window import PositionedCall
 
 
 def first_unexplained(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from ...history import Call
@@ -15,25 +14,8 @@ from .contents import ABSENT, NEVER, Term, Time, Version
 from .lookahead import Upcoming
 from .reads import EVERYTHING, Get, Impossible, KeysRead, ObjectsRead, Read, Selection, Under, UnderAny, ValuesRead
 from .suitability import Unsuitable, why_not_operation
+from .window import PositionedCall, Window
 from .writes import Put, Replace, Transaction, Write
-
-PositionedCall = tuple[int, Call]
-"""A call, and its position in the history."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """Calls that begin one after the other, in the terms of the checker.
-
-    Attributes:
-        begun: the calls in the order of their invocations; those are missing that say nothing.
-        recalled: the versions whose writes began before the window and that are returned by reads that begin in it.
-        upcoming: when each key is written: complete until the last response of a call that has begun by the end.
-    """
-
-    begun: Sequence[Read | Write]
-    recalled: Sequence[Version]
-    upcoming: Upcoming
 
 
 class Translator:
