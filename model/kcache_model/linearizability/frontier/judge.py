@@ -51,7 +51,7 @@ class HistoryMonitor:
     """Judges a history while it goes on. What is past is forgotten when no call is open.
 
     The memory that it needs is bounded by the objects in the store and by the calls of the longest stretch without such
-    a moment. The verdict is that of :func:`judge_history` for the calls so far. Threads must not use it at the same time.
+    a moment. The verdict is that of :func:`judge_history` for the calls so far. Not thread-safe.
 
     Args:
         indexes: the names of the indices of the store.
