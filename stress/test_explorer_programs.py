@@ -49,7 +49,7 @@ def programs(bound: str, target: Target = REFERENCE) -> list[Program]:
 def test_bounds_are_parsed() -> None:
     assert parse_bound("2x2") == Bound(threads=2, operations=2)
     assert parse_bound(" 3x1 ") == Bound(threads=3, operations=1)
-    assert str(parse_bound("10x4")) == "10x4"
+    assert str(parse_bound("4x4")) == "4x4"
 
 
 @pytest.mark.parametrize("text", ["", "2", "2x", "x2", "2 x 2", "2X2", "-2x2", "2x2x2", "two by two", "2x99999"])
@@ -61,6 +61,12 @@ def test_what_is_no_bound_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["1x2", "0x0", "2x0"])
 def test_a_bound_must_leave_room_for_two_threads(text: str) -> None:
     with pytest.raises(ValueError, match="no concurrent program fits into"):
+        parse_bound(text)
+
+
+@pytest.mark.parametrize("text", ["5x1", "2x5", "999x999"])
+def test_bounds_whose_end_nobody_would_see_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="4x4 is the largest bound"):
         parse_bound(text)
 
 
