@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
+import kcache.cli  # noqa: F401
+
 settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
