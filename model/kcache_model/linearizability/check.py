@@ -17,6 +17,9 @@ LONGEST_SEARCHED = 12
 """Up to so many calls, histories are searched, which also explains them; longer ones are judged by the frontier checker
 if they are of the kind for which it is made."""
 
+_LONGEST_EXPLAINED = 200
+"""Up to so many calls, the order that gets furthest is searched for, whoever was the judge."""
+
 _CORE_BUDGET = SearchBudget(seconds=0.5, steps=50_000)
 
 
@@ -32,9 +35,9 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
         strict_errors: ask for kcache's error types; by default any error is accepted where one is due.
         budget: where to give up.
     """
-    if len(history.calls) > LONGEST_SEARCHED and not why_not(history, strict_errors=strict_errors):
-        return _judged_by_frontier(history, budget or SearchBudget(), strict_errors=strict_errors)
     judge = _Judge(history, strict_errors)
+    if len(history.calls) > LONGEST_SEARCHED and not why_not(history, strict_errors=strict_errors):
+        return _judged_by_frontier(history, judge, budget or SearchBudget(), strict_errors=strict_errors)
     result = judge.search(history.calls, budget or SearchBudget())
     if result.status is Status.OK:
         return Verdict(Status.OK, order=tuple(history.calls[position] for position in result.order), steps=result.steps)
@@ -48,7 +51,7 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
     return Verdict(Status.VIOLATION, core=core, reason=judge.reason(core), steps=result.steps)
 
 
-def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
+def _judged_by_frontier(history: History, judge: _Judge, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
     limits = FrontierBudget(budget.seconds, budget.steps)
     result = judge_history(history, strict_errors=strict_errors, budget=limits)
     if result.status is Status.OK:
@@ -61,11 +64,14 @@ def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.tried)
     assert result.position is not None
     core = small_core(history, result.position, strict_errors=strict_errors)
-    call = history.calls[result.position]
-    reason = (
-        f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows: it is "
-        f"the first such response among {len(history.calls)} calls"
-    )
+    if len(history.calls) <= _LONGEST_EXPLAINED:
+        reason = judge.reason(core)
+    else:
+        call = history.calls[result.position]
+        reason = (
+            f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows: it "
+            f"is the first such response among {len(history.calls)} calls"
+        )
     return Verdict(Status.VIOLATION, core=tuple(core), reason=reason, steps=result.tried)
 
 

@@ -155,7 +155,6 @@ class _Exploration:
         self._options = options
         self._watch = watch
         self._on_finding = on_finding
-        self._note = ""
 
     def run(self, program: Program) -> Explored:
         self._watch.begin(program)
@@ -165,7 +164,7 @@ class _Exploration:
             except DivergedError as error:
                 return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
             if result.problem is None:
-                return Explored(result.coverage, result.executions, note=self._note)
+                return Explored(result.coverage, result.executions, note=result.note)
             finding = self._finding(program, result)
             if finding is None:
                 return self._without_reduction(program, result)
@@ -180,7 +179,7 @@ class _Exploration:
         for strategy in (PartialOrderSampling(self._options.seed), Naive()):
             with self._at_work(program) as (runner, judge):
                 limits = SearchLimits(_UNREDUCED_EXECUTIONS, self._options.seconds)
-                result = search(runner, strategy, judge, limits, pulse=self._watch.alive)
+                result = search(runner, strategy, judge, limits)
             executions += result.executions
             if result.problem is not None:
                 finding = self._finding(program, result)
@@ -189,25 +188,23 @@ class _Exploration:
 
     def _search(self, program: Program, options: ExploreOptions) -> SearchResult:
         """Search with each strategy in turn until one finds something."""
-        runner = Runner(self._subject, program)
-        judge = ProgramJudge(program, runner.final_reads, strict_errors=options.strict_errors)
         executions = 0
-        self._note = ""
+        note = ""
         result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
-        for strategy, limit in _plan(options, self._subject, judge):
-            limits = SearchLimits(limit, options.seconds)
-            result = search(runner, strategy, judge, limits, pulse=self._watch.alive)
-            executions += result.executions
-            if result.problem is not None or result.coverage is Coverage.EXHAUSTED:
-                break
-            if isinstance(strategy, StateHashing):
-                self._note = strategy.why_no_proof or "the states were too many for the budget"
-            elif result.coverage is Coverage.BOUND_REACHED and not isinstance(strategy, PreemptionBounded):
-                self._note = _BOUND
-        if self._note and result.coverage is Coverage.EXHAUSTED:
+        with self._at_work(program) as (runner, judge):
+            for strategy, limit in _plan(options, self._subject, judge):
+                result = search(runner, strategy, judge, SearchLimits(limit, options.seconds))
+                executions += result.executions
+                if result.problem is not None or result.coverage is Coverage.EXHAUSTED:
+                    break
+                if isinstance(strategy, StateHashing):
+                    note = strategy.why_no_proof or "the states were too many for the budget"
+                elif result.coverage is Coverage.BOUND_REACHED and not isinstance(strategy, PreemptionBounded):
+                    note = _BOUND
+        if note and result.coverage is Coverage.EXHAUSTED:
             # What switches at synchronisation points alone finds is a proof only without data races.
             result = replace(result, coverage=Coverage.BUDGET_SPENT)
-        return replace(result, executions=executions)
+        return replace(result, executions=executions, note=note)
 
     def _finding(self, program: Program, result: SearchResult) -> Finding | None:
         found = self._confirmed(program, result)

@@ -42,6 +42,7 @@ class SearchResult:
         execution: the execution that showed it.
         order: what happens before what in it, if the strategy knows.
         seconds: how long it took.
+        note: why it covered no more than it did, where that can be told.
     """
 
     coverage: Coverage
@@ -51,6 +52,7 @@ class SearchResult:
     execution: Execution | None = None
     order: HappensBefore | None = None
     seconds: float = 0.0
+    note: str = ""
 
 
 def search(
@@ -60,7 +62,6 @@ def search(
     limits: SearchLimits | None = None,
     *,
     on_execution: Callable[[Execution], None] | None = None,
-    pulse: Callable[[], None] = lambda: None,
 ) -> SearchResult:
     """Run executions until ``judge`` finds a problem, the strategy has no more, or the limits are reached.
 
@@ -70,7 +71,6 @@ def search(
         judge: judges each execution; ``None`` to judge none.
         limits: where to end.
         on_execution: told of each execution that says something: not of redundant ones.
-        pulse: called before each execution.
     """
     limits = limits or SearchLimits()
     began = time.monotonic()
@@ -78,7 +78,6 @@ def search(
     is_cut = withheld = False
     try:
         while True:
-            pulse()
             execution = runner.run(strategy)
             executions += 1
             events += len(execution.trace)
