@@ -1,5 +1,6 @@
-"""Finding the containers that using an object touches: its own, that of a view, those under a lazy iterator."""
+"""Finding the containers that using an object touches: its own, that of a view, those within or under an iterator."""
 
+import array
 import functools
 import gc
 import itertools
@@ -7,10 +8,11 @@ import types
 from collections.abc import Iterator
 from typing import Final
 
-from .foreign import nested
 from .tables import ITERATORS, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
+_MOST_NESTED: Final = 2_000
+_LEAVES: Final = frozenset({str, int, float, bool, bytes, type(None), array.array, bytearray})
 METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
 
 
@@ -37,6 +39,28 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
                 yield argument, WRITE
     elif methods_of(kind) is not None:
         yield item, 0
+
+
+def nested(item: object) -> Iterator[object]:
+    """The containers within a container or an object, however deep."""
+    seen: set[int] = set()
+    todo = [item]
+    while todo and len(seen) < _MOST_NESTED:
+        found = todo.pop()
+        if id(found) in seen or type(found) in _LEAVES:
+            continue
+        seen.add(id(found))
+        if isinstance(found, dict):
+            todo += [*dict.keys(found), *dict.values(found)]
+        elif isinstance(found, (list, tuple, set, frozenset)):
+            todo += list(found)
+        else:
+            attributes = getattr(found, "__dict__", None)
+            if type(attributes) is dict and not isinstance(found, (type, types.ModuleType, types.FunctionType)):
+                todo += attributes.values()
+            continue
+        if found is not item and not isinstance(found, (tuple, frozenset)):
+            yield found
 
 
 def _within(item: object, parent: type, depth: int) -> Iterator[tuple[object, int]]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from . import build
 from .facts import Facts
-from .names import NEVER, PREFIX, SITES
+from .names import COMPREHENSION, NEVER, PREFIX, SITES
 
 CALL: Final = "call"
 YIELD: Final = "yield"
@@ -199,7 +199,7 @@ def _is_hook(node: ast.expr) -> bool:
     """Whether it is a hook, or a call of one, or a test whether there is a need for one."""
     match node:
         case ast.Name(id=name):
-            return name.startswith(PREFIX) and not name[len(PREFIX) :].isdigit() and "comprehension" not in name
+            return name.startswith(PREFIX) and not name[len(PREFIX) :].isdigit() and not name.startswith(COMPREHENSION)
         case ast.Call(func=function):
             return _is_hook(function)
         case ast.Compare(left=left, comparators=[last]):

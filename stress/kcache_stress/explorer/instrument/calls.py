@@ -15,10 +15,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from .access import Accesses, slot_of
-from .beneath import beneath
-from .foreign import is_foreign, nested
+from .beneath import beneath, nested
 from .names import HOOK_MARK
+from .reporting import Accesses, slot_of
 from .tables import (
     CONSUMES,
     CONTAINERS,
@@ -86,7 +85,7 @@ def _instance_variables(item: object) -> dict[str, Any]:
 def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[..., Any]]:
     """Make the hooks; `modules` are the names of the instrumented modules."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
-    known, learn, plain = accesses.methods.get, accesses.learn, PLAIN
+    known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
     sequences = frozenset({tuple, list})
     module = types.ModuleType
     class_effects: dict[type, int] = {}
@@ -272,7 +271,7 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
             return
         if type(callee) in descriptors and not isinstance(item, type):
             # a method of C: those of immutable types only read what they are given
-            if is_foreign(kind):
+            if kind in foreign:
                 report(item, None, WRITE)
             hand_over(arguments, _READING if kind in IMMUTABLE else _FOREIGN)
         else:

@@ -11,14 +11,13 @@ from typing import Final, cast
 
 from . import build
 from .call_sites import has_calls
-from .names import CONTEXT, EMPTY_SET, ITERATOR, PREFIX, START, Comprehension
+from .names import COMPREHENSION, CONTEXT, EMPTY_SET, ITERATOR, PREFIX, START, Comprehension
 
 _RESULT: Final = "_kc_result"
 _MADE: Final = "_kc_made"
 _KEY: Final = "_kc_key"
 _ELEMENT: Final = "_kc_element"
 _GIVEN: Final = "_kc_given"
-_COMPREHENSION: Final = "_kc_comprehension"
 _CONSUMERS: Final = frozenset({"sorted", "list", "set", "tuple", "dict", "frozenset"})
 """What exhausts its argument before it does anything that others could notice."""
 
@@ -91,7 +90,7 @@ class _Binder(ast.NodeTransformer):
         return self._comprehension(node, ast.List([], ast.Load()), _method("append"))
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        return self._comprehension(node, ast.Call(build.load(EMPTY_SET), [], []), _method("add"))
+        return self._comprehension(node, build.call(EMPTY_SET), _method("add"))
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         target = ast.Subscript(build.load(_MADE), build.load(_KEY), ast.Store())
@@ -111,7 +110,7 @@ class _Binder(ast.NodeTransformer):
             for condition in reversed(loop.ifs):
                 body = [ast.If(condition, body, [])]
             body = [ast.For(loop.target, loop.iter if number else build.load(_GIVEN), body, [])]
-        name = f"{_COMPREHENSION}_{len(self._helpers)}_{node.lineno}"
+        name = f"{COMPREHENSION}_{len(self._helpers)}_{node.lineno}"
         body = [ast.Assign([build.store(_MADE)], empty), *body, ast.Return(build.load(_MADE))]
         helper = cast(ast.FunctionDef, ast.parse(f"def {name}({_GIVEN}): pass").body[0])
         helper.body = body

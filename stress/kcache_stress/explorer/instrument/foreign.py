@@ -1,6 +1,5 @@
 """Objects whose code is not instrumented: what their methods do to them cannot be seen, so each call is one write."""
 
-import array
 import contextvars
 import datetime
 import decimal
@@ -12,7 +11,7 @@ import struct
 import sys
 import types
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from .names import HOOK_MARK
@@ -22,10 +21,9 @@ _STATEFUL_LIBRARY: Final = frozenset({"collections", "weakref", "_weakrefset", "
 """Modules of the standard library with containers written in Python; instances of others hold nothing that matters."""
 
 _HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance"})
-
-
+_HARMLESS_MODULES: Final = frozenset({"_thread", "abc", "typing", "_abc", "greenlet", "_greenlet", "_io"})
 _HARMLESS: Final[tuple[Any, ...]] = (
-    *IMMUTABLE - {object},
+    *IMMUTABLE,
     *(type, BaseException, frozenset, memoryview, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType),
     *(types.BuiltinFunctionType, types.MethodWrapperType, types.GeneratorType, types.CodeType, types.FrameType),
     *(types.CellType, types.GenericAlias, types.UnionType, types.TracebackType, types.WrapperDescriptorType),
@@ -38,8 +36,6 @@ _HARMLESS: Final[tuple[Any, ...]] = (
 )
 """Types of C that never change, whose changes are nobody else's business, or that others look into."""
 
-_MOST_NESTED: Final = 2_000
-
 
 def is_foreign(kind: type) -> bool:
     """Whether a type is written in C, is no container that is known, and may change."""
@@ -51,34 +47,6 @@ def is_foreign(kind: type) -> bool:
         if base.__module__ not in _HARMLESS_MODULES
         for value in vars(base).values()
     )
-
-
-_HARMLESS_MODULES: Final = frozenset({"_thread", "abc", "typing", "_abc", "greenlet", "_greenlet", "_io"})
-
-
-def nested(item: object) -> Iterator[object]:
-    """The containers within a container or an object, however deep."""
-    seen: set[int] = set()
-    todo = [item]
-    while todo and len(seen) < _MOST_NESTED:
-        found = todo.pop()
-        if id(found) in seen or type(found) in _LEAVES:
-            continue
-        seen.add(id(found))
-        if isinstance(found, dict):
-            todo += [*dict.keys(found), *dict.values(found)]
-        elif isinstance(found, (list, tuple, set, frozenset)):
-            todo += list(found)
-        else:
-            attributes = getattr(found, "__dict__", None)
-            if type(attributes) is dict and not isinstance(found, (type, types.ModuleType, types.FunctionType)):
-                todo += attributes.values()
-            continue
-        if found is not item and not isinstance(found, (tuple, frozenset)):
-            yield found
-
-
-_LEAVES: Final = frozenset({str, int, float, bool, bytes, type(None), array.array, bytearray})
 
 
 def foreign_methods(kind: type) -> dict[str, int] | None:

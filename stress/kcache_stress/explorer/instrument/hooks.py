@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from .access import Accesses, Report, access_hooks
+from .access import access_hooks
 from .calls import call_hooks
 from .names import (
     AFTER,
@@ -21,6 +21,7 @@ from .names import (
     START,
     TYPE,
 )
+from .reporting import Accesses, Report
 
 __all__ = ["HOOK_MARK", "Report", "make_hooks"]
 

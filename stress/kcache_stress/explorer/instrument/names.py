@@ -43,6 +43,8 @@ SITES: Final = "_kc_sites"
 ITERATOR: Final = "_kc_iterator"
 CONTEXT: Final = "_kc_context"
 EMPTY_SET: Final = "_kc_set"
+COMPREHENSION: Final = "_kc_comprehension"
+"""Begins the names of the functions that comprehensions become: no hooks, but code of the module under test."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

@@ -9,9 +9,8 @@ keeps something to itself, as `sorted` does with a key function.
 from __future__ import annotations
 
 import contextlib
-import dis
 import gc
-from collections.abc import Callable
+from enum import Enum, auto
 from pathlib import Path
 from types import CodeType, FrameType, GeneratorType, TracebackType
 from typing import Any, Final
@@ -22,6 +21,7 @@ from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import Timed, VirtualThread
 from .callees import calls_code, find_callee, special_method
 from .canonical_state import CanonicalState
+from .closures import has_shared_variables
 from .positions import Position, position_of
 
 _FOLDER: Final = Path(__file__).parent.parent
@@ -46,8 +46,22 @@ _TABLES: Final[tuple[Any, ...]] = ({}, {}.values(), {}.items(), set())
 _ENTRY_ITERATORS: Final = tuple(type(iter(table)) for table in _TABLES)
 _RUNNING: Final = object()
 
-_Role = Callable[[FrameType, FrameType | None], bool]
-"""Whether a frame of that role can be read, given the next inner one that counts."""
+
+class _Role(Enum):
+    """What a frame is there for, as far as its code tells."""
+
+    LOCK = auto()
+    """A virtual lock: what the thread waits for tells all, unless it waits for a time."""
+    UNSEEN = auto()
+    """None of the target's business."""
+    HARMLESS = auto()
+    """Ours, or of the library: it keeps nothing to itself."""
+    MANAGER = auto()
+    """A context manager that resumes its generator."""
+    ENTANGLED = auto()
+    """It shares variables that change with closures."""
+    CALLER = auto()
+    """Any other: it has to be where it seems to call the next inner one."""
 
 
 class FrameReader:
@@ -87,10 +101,10 @@ class FrameReader:
         frame, inner = top, None
         while frame is not None and frame.f_code.co_filename != _BASE:
             role = self._roles.get(id(frame.f_code)) or self._learn(frame.f_code)
-            if role is _LOCKING and not isinstance(thread.waits_for, Timed):
+            if role is _Role.LOCK and not isinstance(thread.waits_for, Timed):
                 inner = frame  # what the thread waits for tells all
-            elif role is not _UNSEEN:
-                if not role(frame, inner):
+            elif role is not _Role.UNSEEN:
+                if not _can_be_read(role, frame, inner):
                     self._refuse(frame)
                     return
                 self._read(frame)
@@ -137,7 +151,7 @@ class FrameReader:
             return False
         if frame.f_code.co_filename.startswith(_EXPLORER):
             return True
-        if HOOK_MARK not in frame.f_globals or _has_shared_variables(frame.f_code):
+        if HOOK_MARK not in frame.f_globals or has_shared_variables(frame.f_code):
             return False
         position = position_of(frame)
         return position.operation == "RETURN_GENERATOR" or (position.is_yield and position.site(frame) is not None)
@@ -165,38 +179,25 @@ class FrameReader:
 
 def _role_of(code: CodeType) -> _Role:
     if code in _LOCK_CODES:
-        return _LOCKING
+        return _Role.LOCK
     if code.co_filename.startswith(_UNSEEN_FILES):
-        return _UNSEEN
+        return _Role.UNSEEN
     if code.co_filename.startswith(_EXPLORER) or code in _STACK_CODES:
-        return _always
+        return _Role.HARMLESS
     if code in _MANAGER_CODES:
-        return _resumes_its_generator
-    return _never if _has_shared_variables(code) else _calls_what_it_seems_to
+        return _Role.MANAGER
+    return _Role.ENTANGLED if has_shared_variables(code) else _Role.CALLER
 
 
-def _LOCKING(frame: FrameType, inner: FrameType | None) -> bool:  # noqa: N802
-    """The role of a virtual lock."""
-    return _always(frame, inner)
-
-
-def _UNSEEN(frame: FrameType, inner: FrameType | None) -> bool:  # noqa: N802
-    """The role of what is none of the target's business."""
-    return _always(frame, inner)
-
-
-def _always(frame: FrameType, inner: FrameType | None) -> bool:
-    del frame, inner
-    return True
-
-
-def _never(frame: FrameType, inner: FrameType | None) -> bool:
-    del frame, inner
-    return False
-
-
-def _resumes_its_generator(frame: FrameType, inner: FrameType | None) -> bool:
-    return inner is not None and frame.f_locals["self"].gen.gi_frame is inner
+def _can_be_read(role: _Role, frame: FrameType, inner: FrameType | None) -> bool:
+    """Whether the local variables of a frame tell all, given the next inner one that counts."""
+    match role:
+        case _Role.CALLER:
+            return _calls_what_it_seems_to(frame, inner)
+        case _Role.MANAGER:
+            return inner is not None and frame.f_locals["self"].gen.gi_frame is inner
+        case _:
+            return role is not _Role.ENTANGLED
 
 
 def _calls_what_it_seems_to(frame: FrameType, inner: FrameType | None) -> bool:
@@ -229,28 +230,3 @@ def _is_called(frame: FrameType, position: Position, code: CodeType) -> bool:
 
 def _bound(frame: FrameType, prefix: str) -> list[object]:
     return [value for name, value in frame.f_locals.items() if name.startswith(prefix) and value is not None]
-
-
-def _has_shared_variables(code: CodeType) -> bool:
-    """Whether closures share variables with it that change: which closure has which cannot be read."""
-    inner = [
-        constant
-        for constant in code.co_consts
-        if isinstance(constant, CodeType) and not constant.co_name.startswith("_kc_")
-    ]
-    captured = {name for other in inner for name in other.co_freevars} & set(code.co_cellvars)
-    if not captured:
-        return False
-    stores = [
-        found.argval
-        for found in dis.get_instructions(code)
-        if found.opname in ("STORE_DEREF", "DELETE_DEREF") and found.argval in captured
-    ]
-    return len(stores) > len(set(stores)) or any(_stores(other, captured) for other in inner)
-
-
-def _stores(code: CodeType, names: set[str]) -> bool:
-    return any(
-        found.opname in ("STORE_DEREF", "DELETE_DEREF") and found.argval in names
-        for found in dis.get_instructions(code)
-    ) or any(_stores(constant, names) for constant in code.co_consts if isinstance(constant, CodeType))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import operator
 import sys
@@ -14,6 +13,7 @@ from ..instrument.names import HOOK_MARK, PREFIX
 from ..sandbox import Sandbox
 from ..virtual.world import PRIVATE_MODULES
 from .canonical_state import CanonicalState
+from .closures import rebindings
 
 
 def instrumented_modules(sandbox: Sandbox) -> list[ModuleType]:
@@ -99,9 +99,6 @@ def _unwrapped(value: Any) -> Iterator[object]:
 def _is_constant(item: object) -> bool:
     """Whether it is a function, or belongs to one, and the function leaves alone what it closes over."""
     if type(item) is FunctionType:
-        names = item.__code__.co_freevars
-        return not any(
-            found.opname in ("STORE_DEREF", "DELETE_DEREF") and found.argval in names
-            for found in dis.get_instructions(item.__code__)
-        ) and not (item.__dict__.keys() - {"__wrapped__", "__isabstractmethod__"})
+        rebound = rebindings(item.__code__, item.__code__.co_freevars)
+        return not rebound and not (item.__dict__.keys() - {"__wrapped__", "__isabstractmethod__"})
     return type(item) is CellType or (type(item) is dict and item.keys() <= {"__wrapped__", "__isabstractmethod__"})

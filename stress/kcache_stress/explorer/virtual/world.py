@@ -158,11 +158,7 @@ class World:
         with open(spec.origin, encoding="utf-8") as file:
             tree = ast.parse(file.read(), spec.origin)
         if name == "functools":
-            tree.body = [statement for statement in tree.body if not _CACHES.isdisjoint(_defined(statement))]
-            module.__dict__.update(
-                {name: value for name, value in vars(functools).items() if not name.startswith("__")}
-            )
-            module.__dict__["RLock"] = self.module("_thread").RLock
+            self._make_caches_visible(module, tree)
         if self._rewrite is not None and name != "_threading_local":
             tree = self._rewrite(tree, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
@@ -178,6 +174,12 @@ class World:
         if name == "queue":
             module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
         return module
+
+    def _make_caches_visible(self, module: ModuleType, tree: ast.Module) -> None:
+        """Make the caches of ``functools`` from its source, for those in C hide their entries; share all else."""
+        tree.body = [statement for statement in tree.body if not _CACHES.isdisjoint(_defined(statement))]
+        module.__dict__.update({name: value for name, value in vars(functools).items() if not name.startswith("__")})
+        module.__dict__["RLock"] = self.module("_thread").RLock
 
     def _hash_of_thread(self, thread: Any) -> int:
         """The same in each execution: pools keep their threads in a set, and go through it."""
