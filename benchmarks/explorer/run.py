@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.explorer import tables
-from benchmarks.explorer.tables import Effort, Sheet
+from benchmarks.explorer.tables import Effort
+from benchmarks.sheet import Sheet, shown
 
 WIDTH = 200
 """Columns that the widest table needs."""
@@ -31,15 +30,6 @@ TABLES: Tables = {
     "gallery": tables.found_in_gallery,
     "verify": lambda effort, _: [tables.verification(effort)],
 }
-
-
-def shown(sheet: Sheet) -> Table:
-    printed = Table(title=sheet.title, box=box.SIMPLE)
-    for column in sheet.columns:
-        printed.add_column(column, justify="right" if column else "left")
-    for row in sheet.rows:
-        printed.add_row(*row)
-    return printed
 
 
 @click.command(help=__doc__)

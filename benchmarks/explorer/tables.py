@@ -11,6 +11,7 @@ from itertools import islice
 from statistics import median as middle
 from time import perf_counter
 
+from benchmarks.sheet import Sheet
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.search import SearchLimits
 
@@ -44,15 +45,6 @@ class Effort:
     faults: int | None = None
     bound: str = "2x1"
     search_seconds: float = 60.0
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """One table, ready to be printed."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
 
 
 def speed(effort: Effort) -> Sheet:

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.linearizability import tables
-from benchmarks.linearizability.tables import Effort, Sheet
+from benchmarks.linearizability.tables import Effort
+from benchmarks.sheet import Sheet, shown
 
 WIDTH = 120
 """Columns that the widest table needs."""
@@ -29,15 +28,6 @@ TABLES: dict[str, Callable[[Effort], Sheet]] = {
     "generic": tables.generic,
     "evidence": tables.evidence,
 }
-
-
-def shown(sheet: Sheet) -> Table:
-    printed = Table(title=sheet.title, box=box.SIMPLE)
-    for number, column in enumerate(sheet.columns):
-        printed.add_column(column, justify="right" if number else "left")
-    for row in sheet.rows:
-        printed.add_row(*row)
-    return printed
 
 
 @click.command(help=__doc__)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from time import process_time
 
+from benchmarks.sheet import Sheet
 from kcache_model.history import History
 from kcache_model.indexer_model import IndexerModel
 from kcache_model.linearizability import SearchBudget, check_linearizable
@@ -41,15 +42,6 @@ class Effort:
     repetitions: int = 3
     search_calls: int = 1_000
     search_seconds: float = 20.0
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """One table, ready to be printed."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
 
 
 def speed(effort: Effort) -> Sheet:
