@@ -148,9 +148,7 @@ class Get(Read):
     __slots__ = ("key", "version")
 
     def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        self.position = position
-        self.invoked = invoked
-        self.returned = returned
+        super().__init__(position, invoked, returned)
         self.key = key
         self.version = version
 
@@ -182,9 +180,7 @@ class ObjectsRead(Read):
     __slots__ = ("_found", "_selection")
 
     def __init__(self, position: int, invoked: Time, returned: Time, selection: Selection, found: Found) -> None:
-        self.position = position
-        self.invoked = invoked
-        self.returned = returned
+        super().__init__(position, invoked, returned)
         self._selection = selection
         self._found = found
 
@@ -213,28 +209,26 @@ class ObjectsRead(Read):
 class KeysRead(Read):
     """``list_keys`` and ``index_keys``: the keys of the selected objects."""
 
-    __slots__ = ("_keys", "_selection")
+    __slots__ = ("_selection", "keys")
 
     def __init__(
         self, position: int, invoked: Time, returned: Time, selection: Selection, keys: frozenset[str]
     ) -> None:
-        self.position = position
-        self.invoked = invoked
-        self.returned = returned
+        super().__init__(position, invoked, returned)
         self._selection = selection
-        self._keys = keys
+        self.keys = keys
 
     def holds(self, contents: Contents) -> bool:
         """See :class:`Read`."""
-        return self._selection.of(contents).keys() == self._keys
+        return self._selection.of(contents).keys() == self.keys
 
     def allows(self, key: str, version: Version) -> bool:
         """See :class:`Read`."""
-        return (key in self._keys) == self._selection.takes(version)
+        return (key in self.keys) == self._selection.takes(version)
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
-        return next(iter(self._selection.of(contents).keys() ^ self._keys))
+        return next(iter(self._selection.of(contents).keys() ^ self.keys))
 
 
 class ValuesRead(Read):
@@ -250,9 +244,7 @@ class ValuesRead(Read):
     __slots__ = ("index", "values")
 
     def __init__(self, position: int, invoked: Time, returned: Time, index: str, values: frozenset[str]) -> None:
-        self.position = position
-        self.invoked = invoked
-        self.returned = returned
+        super().__init__(position, invoked, returned)
         self.index = index
         self.values = values
 
