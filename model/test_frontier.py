@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from kcache_model import operations as op
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from kcache_model.indexer_model import IndexerModel, State
+from kcache_model.history import FINAL_THREAD, Call, History
+from kcache_model.indexer_model import IndexerModel
 from kcache_model.items import Item, Semantics
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.linearizability.core import with_optional_writes
@@ -26,7 +25,8 @@ from kcache_model.linearizability.frontier import (
     why_not,
 )
 from kcache_model.linearizability.search import search_linearization
-from kcache_model.operations import Operation, OperationName, WriteKind
+from kcache_model.linearizability.simulation import INDEXES, Simulator
+from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
 
@@ -35,206 +35,7 @@ HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "100000"))
 
 CHUNKS = 20
 
-INDEXES = ("node", "zone")
-VALUES = {"node": ("n1", "n2"), "zone": ("z1", "z2", "z3")}
 MODELS = {semantics: IndexerModel(semantics) for semantics in Semantics}
-
-
-class Simulator:
-    """Makes random histories: random operations in random intervals, on a store that may have a fault.
-
-    The store is the model; each call takes effect at some moment of its interval. With a fault, some reads look at an
-    older state or at a mixture of two, some writes are lost, and some outcomes are spoiled.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.stamps = 0
-
-    def history(self) -> History:
-        """A history of 3 to 8 calls in 2 to 4 threads, some before and some after these."""
-        rng = self.rng
-        self.open_a_store()
-        threads, size = rng.randint(2, 4), rng.randint(3, 8)
-        calls = [self.alone(PREFIX_THREAD) for _ in range(rng.choice((0, 0, 1)))]
-        calls += self.concurrent(threads, size)
-        calls += [self.alone(FINAL_THREAD) for _ in range(rng.choice((0, 0, 1)))]
-        return self.finished(calls)
-
-    def stretches(self, count: int) -> History:
-        """A few calls at the same time, then a few more, and so on: only the last calls may be pending."""
-        self.open_a_store()
-        self.faults /= 3
-        calls: list[Call] = []
-        while len(calls) < 2 * count:
-            calls = [call for call in calls if call.returned is not None]
-            self.tick += 1
-            calls += self.concurrent(3, self.rng.randint(2, 4))
-        return self.finished(calls)
-
-    def finished(self, calls: list[Call]) -> History:
-        calls.sort(key=lambda call: call.invoked)
-        if self.faults and self.rng.random() < 0.5:
-            self.swap_outcomes(calls)
-        return History(INDEXES, tuple(calls), self.model.semantics)
-
-    def open_a_store(self) -> None:
-        rng = self.rng
-        self.stamps = 0
-        self.keys = ("a", "b", "c")[: rng.choice((1, 2, 2, 3))]
-        self.writes = rng.choice((0.3, 0.5, 0.5, 0.7))
-        self.wide = rng.choice((0.0, 0.1, 0.4))
-        self.odd = rng.random() < 0.3
-        self.favourites = rng.choice((None, None, "keys", "values", "objects"))
-        self.faults = rng.choice((0.0, 0.3, 0.5, 0.8))
-        self.model = MODELS[rng.choice(tuple(Semantics))]
-        self.states = [self.model.initial(INDEXES)]
-        self.tick = 0
-
-    def alone(self, thread: int) -> Call:
-        operation = self.operation()
-        begin, end = self.tick + 1, self.tick + 2
-        self.tick = end
-        return Call(thread, operation, begin, end, self.effect(operation))
-
-    def concurrent(self, threads: int, size: int) -> list[Call]:
-        rng = self.rng
-        calls: list[Call] = []
-        running: dict[int, tuple[Operation, int, Outcome | None]] = {}
-        hurry = rng.choice((0.3, 0.5, 0.8))
-        self.tick += 1
-        left = size
-        while left or running:
-            self.tick += rng.random() < 0.9
-            thread = rng.randrange(threads)
-            if thread not in running:
-                if left:
-                    left -= 1
-                    running[thread] = (self.operation(), self.tick, None)
-                continue
-            operation, begin, outcome = running[thread]
-            if outcome is None:
-                if rng.random() < hurry:
-                    running[thread] = (operation, begin, self.effect(operation))
-            elif rng.random() < hurry:
-                del running[thread]
-                calls.append(Call(thread, operation, begin, self.tick, outcome))
-            if not left and running and rng.random() < 0.04:
-                thread, (operation, begin, _) = running.popitem()
-                calls.append(Call(thread, operation, begin, None, None))
-        return calls
-
-    def effect(self, operation: Operation) -> Outcome:
-        rng, state = self.rng, self.states[-1]
-        fault = rng.random() < self.faults
-        if operation.is_write:
-            after, outcome = self.model.apply(state, operation)
-            if fault and rng.random() < 0.5:
-                after = self.mixture(state, after)
-            self.states.append(after)
-            return rng.choice((raised(ErrorKind.OTHER), returned("a"))) if fault and rng.random() < 0.1 else outcome
-        if fault:
-            older = rng.choice(self.states[-4:])
-            state = self.mixture(older, state) if rng.random() < 0.5 else older
-        _, outcome = self.model.apply(state, operation)
-        return self.spoiled(outcome) if fault and rng.random() < 0.2 else outcome
-
-    def mixture(self, old: State, new: State) -> State:
-        """Some keys as they were, as after a torn replace, a lost update or an undone deletion."""
-        stored = dict(new.stored)
-        for key in self.keys:
-            if self.rng.random() < 0.5:
-                stored.pop(key, None)
-                if key in old.stored:
-                    stored[key] = old.stored[key]
-        return replace(new, stored=stored)
-
-    def spoiled(self, outcome: Outcome) -> Outcome:
-        rng = self.rng
-        stamps = tuple(sorted(rng.sample([f"v{number}" for number in range(self.stamps + 1)], 1)))
-        value = outcome.value
-        fewer = value[1:] if isinstance(value, tuple) else None
-        return rng.choice(
-            [
-                raised(ErrorKind.OTHER),
-                returned(stamps),
-                returned(fewer),
-                returned("v1"),
-                returned(("n1",)),
-                returned(("b", "a")),
-                returned(("v1", "v1")),
-                returned(),
-            ]
-        )
-
-    def swap_outcomes(self, calls: list[Call]) -> None:
-        reads = [number for number, call in enumerate(calls) if call.outcome and not call.operation.is_write]
-        if len(reads) > 1:
-            one, other = self.rng.sample(reads, 2)
-            if calls[one].operation.name == calls[other].operation.name:
-                outcomes = calls[one].outcome, calls[other].outcome
-                calls[one] = replace(calls[one], outcome=outcomes[1])
-                calls[other] = replace(calls[other], outcome=outcomes[0])
-
-    def item(self) -> Item:
-        rng = self.rng
-        self.stamps += 1
-        zones = tuple([zone for zone in VALUES["zone"] if rng.random() < 0.4])
-        values: dict[str, tuple[str, ...] | None] = {"node": (rng.choice(VALUES["node"]),), "zone": zones}
-        key: str | None = rng.choice(self.keys)
-        if self.odd and rng.random() < 0.2:
-            key = rng.choice((None, key))
-            values = rng.choice(({}, {"node": None}, {"node": ("n1", "n1"), "zone": ()}))
-        return Item(key, f"v{self.stamps}", values)
-
-    def operation(self) -> Operation:
-        rng = self.rng
-        if rng.random() >= self.writes:
-            return self.read()
-        if rng.random() >= self.wide:
-            roll = rng.random()
-            return op.delete(self.item()) if roll < 0.35 else (op.add if roll < 0.6 else op.update)(self.item())
-        if rng.random() < 0.5:
-            return op.replace(tuple([self.item() for _ in range(rng.randint(0, 3))]))
-        entries = [(rng.choice(tuple(WriteKind)), self.item()) for _ in range(rng.randint(0, 3))]
-        return op.transaction(*entries)
-
-    def read(self) -> Operation:
-        rng = self.rng
-        index = rng.choice(INDEXES)
-        if self.odd and rng.random() < 0.15:
-            return rng.choice(
-                [
-                    op.resync(),
-                    op.get_indexers(),
-                    op.add_indexers("node"),
-                    op.bookmark("7"),
-                    op.by_index("unknown", "n1"),
-                    op.index_keys("unknown", "n1"),
-                    op.list_index_func_values("unknown"),
-                    op.index("unknown", self.item()),
-                ]
-            )
-        groups = {
-            None: ("get", "get_by_key", "list", "list_keys", "index", "index_keys", "by_index", "values"),
-            "keys": ("list_keys", "index_keys", "get_by_key"),
-            "values": ("values", "values", "index_keys", "list_keys"),
-            "objects": ("list", "by_index", "index"),
-        }
-        name = rng.choice(groups[self.favourites])
-        if name == "get_by_key":
-            return op.get_by_key(rng.choice(self.keys))
-        if name == "list":
-            return op.list_objects()
-        if name == "list_keys":
-            return op.list_keys()
-        if name == "values":
-            return op.list_index_func_values(index)
-        if name == "by_index":
-            return op.by_index(index, rng.choice(VALUES[index]))
-        if name == "index_keys":
-            return op.index_keys(index, rng.choice(VALUES[index]))
-        return op.index(index, self.item()) if name == "index" else op.get(self.item())
 
 
 def histories(seed: int, count: int) -> Iterator[History]:
@@ -377,11 +178,7 @@ def test_core_of_a_violation_is_impossible(seed: int) -> None:
 
 def busy_history(threads: int, size: int, seed: int) -> History:
     """A long history without faults in which all threads are busy all the time."""
-    simulator = Simulator(seed)
-    simulator.open_a_store()
-    simulator.faults, simulator.wide = 0.0, 0.05
-    calls = [call for call in simulator.concurrent(threads, size) if call.returned is not None or call.outcome is None]
-    return simulator.finished(calls)
+    return Simulator(seed).correct(threads, size)
 
 
 def stale_at(history: History, position: int) -> History:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from kcache_model import operations as op
+from kcache_model.anomaly import Anomaly
 from kcache_model.history import Call, History
 from kcache_model.indexer_model import IndexerModel
 from kcache_model.items import Item, Semantics
@@ -174,9 +175,25 @@ def test_stale_read_is_explained() -> None:
         OperationName.UPDATE,
         OperationName.BY_INDEX,
     ]
+    assert verdict.anomaly is Anomaly.GHOST_INDEX_VALUE
     assert verdict.reason == (
-        "by_index(node, n1) gave [v1], which no order of the calls allows; the order that gets furthest: "
-        "after add(a@v1), update(a@v2) it gives []"
+        "ghost index value: by_index(node, n1) of thread 2 returned v1, but update(a@v2) of thread 1 had moved it and "
+        "had returned before by_index(node, n1) began; it came after add(a@v1) of thread 1, which had returned before "
+        "it began; nothing wrote it again; so no order explains it"
+    )
+
+
+def test_without_stamps_the_order_that_gets_furthest_is_told() -> None:
+    calls = (
+        call(0, op.add(A1), 1, 2),
+        call(0, op.mutate("a", {"node": ("n2",)}), 3, 4),
+        call(1, op.by_index("node", "n2"), 5, 6, returned(("v1",))),
+    )
+    verdict = check_linearizable(History(("node",), calls))
+    assert verdict.anomaly is None
+    assert verdict.reason == (
+        "by_index(node, n2) gave [v1], which no order of the calls allows; the order that gets furthest: after "
+        "add(a@v1), mutate(a, {node: n2}) it gives []"
     )
 
 

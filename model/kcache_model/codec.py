@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from .anomaly import Anomaly
 from .errors import FormatError
 from .finding import Finding, FindingKind
 from .history import Call, History
@@ -264,6 +265,8 @@ def encode_finding(finding: Finding) -> Json:
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
         data["scenario"] = finding.scenario
+    if finding.anomaly is not None:
+        data["anomaly"] = finding.anomaly.value
     return data
 
 
@@ -287,6 +290,7 @@ def decode_finding(data: Json) -> Finding:
         scenario=data.get("scenario"),
         schedule=data.get("schedule", ""),
         interleaving=data.get("interleaving", ""),
+        anomaly=_member(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
     )
 
 

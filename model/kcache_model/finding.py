@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from .anomaly import Anomaly
 from .history import Call
 from .outcomes import Outcome
 from .program import Program
@@ -49,6 +50,7 @@ class Finding:
         scenario: id of the recorded scenario, if it was one.
         schedule: for a finding of the explorer, the word with which ``kcache replay`` follows the same schedule again.
         interleaving: the same schedule, told step by step.
+        anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
     """
 
     kind: FindingKind
@@ -64,3 +66,4 @@ class Finding:
     scenario: str | None = None
     schedule: str = ""
     interleaving: str = ""
+    anomaly: Anomaly | None = None

@@ -13,7 +13,7 @@ from .outcomes import ErrorKind, Outcome
 
 def item_text(item: Item) -> str:
     """``a/x@v3{node: n1}``: key, stamp and index values, as far as there are any."""
-    key = "<no key>" if item.key is None else _name(item.key)
+    key = "<no key>" if item.key is None else name_text(item.key)
     return f"{key}@{item.stamp}{_values_text(item.values)}{_extras(item)}"
 
 
@@ -32,8 +32,8 @@ def outcome_text(outcome: Outcome | None) -> str:
             return message
         return f"{outcome.error.value} error" + (f" ({message})" if message else "")
     if isinstance(outcome.value, tuple):
-        return f"[{', '.join(_name(value) for value in outcome.value)}]"
-    return "None" if outcome.value is None else _name(outcome.value)
+        return f"[{', '.join(name_text(value) for value in outcome.value)}]"
+    return "None" if outcome.value is None else name_text(outcome.value)
 
 
 def printable(text: str) -> str:
@@ -54,6 +54,14 @@ def brief_text(operation: Operation) -> str:
     return operation_text(operation.with_items(_bare))
 
 
+def name_text(text: str) -> str:
+    """``text`` itself if it reads well, else quoted and with escapes; long texts are cut."""
+    if len(text) > 40:
+        text = text[:37] + "..."
+    plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace("=", "")
+    return text if plain.isascii() and plain.isalnum() else repr(text)
+
+
 def _bare(item: Item) -> Item:
     return Item(item.key, item.stamp)
 
@@ -70,29 +78,29 @@ def _arguments(operation: Operation) -> list[str]:
     if operation.name is OperationName.TRANSACTION:
         return [f"{kind.value} {item_text(item)}" for kind, item in operation.entries]
     if operation.name is OperationName.ADD_INDEXERS:
-        return [_name(name) for name in operation.names]
+        return [name_text(name) for name in operation.names]
     if operation.name is OperationName.MUTATE:
-        return [_name(operation.key or ""), _values_text(operation.values or {}) or "{}"]
-    texts = [_name(text) for text in (operation.key, operation.index, operation.value) if text is not None]
+        return [name_text(operation.key or ""), _values_text(operation.values or {}) or "{}"]
+    texts = [name_text(text) for text in (operation.key, operation.index, operation.value) if text is not None]
     if operation.item is not None:
         texts.append(item_text(operation.item))
     return [*texts, *_version(operation)]
 
 
 def _version(operation: Operation) -> list[str]:
-    return [f"rv={_name(operation.resource_version)}"] if operation.resource_version else []
+    return [f"rv={name_text(operation.resource_version)}"] if operation.resource_version else []
 
 
 def _values_text(values: Values) -> str:
     if not values:
         return ""
-    return "{" + ", ".join(f"{_name(index)}: {_index_text(found)}" for index, found in sorted(values.items())) + "}"
+    return "{" + ", ".join(f"{name_text(index)}: {_index_text(found)}" for index, found in sorted(values.items())) + "}"
 
 
 def _index_text(found: tuple[str, ...] | None) -> str:
     if found is None:
         return "<fails>"
-    return "+".join(_name(value) for value in found) if found else "-"
+    return "+".join(name_text(value) for value in found) if found else "-"
 
 
 def _extras(item: Item) -> str:
@@ -100,12 +108,4 @@ def _extras(item: Item) -> str:
         "rv": item.resource_version,
         "style": None if item.style is Style.PLAIN else item.style.value,
     }
-    return "".join(f" {name}={_name(value)}" for name, value in extras.items() if value is not None)
-
-
-def _name(text: str) -> str:
-    """``text`` itself if it reads well, else quoted and with escapes; long texts are cut."""
-    if len(text) > 40:
-        text = text[:37] + "..."
-    plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace("=", "")
-    return text if plain.isascii() and plain.isalnum() else repr(text)
+    return "".join(f" {name}={name_text(value)}" for name, value in extras.items() if value is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from .anomaly import Anomaly
 from .history import Call
 
 
@@ -23,10 +24,11 @@ class Verdict:
     Attributes:
         status: the answer.
         order: for OK, the calls in an order that the model could have followed (pending calls that had no effect are
-            missing).
+            missing); empty for long histories.
         core: for VIOLATION, the calls of the smallest part found that no order explains.
-        reason: one sentence: why no order explains the core, or which budget ran out. Empty for OK.
+        reason: why no order explains the core, or which budget ran out. Empty for OK.
         steps: how many times the search applied the model.
+        anomaly: for VIOLATION, its class, if the stamps tell it.
     """
 
     status: Status
@@ -34,3 +36,4 @@ class Verdict:
     core: tuple[Call, ...] = ()
     reason: str = ""
     steps: int = 0
+    anomaly: Anomaly | None = None

@@ -1,57 +1,71 @@
-"""The judge: history in, verdict out."""
+"""The public judgement on a history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..anomaly import Anomaly
 from ..history import Call, History
 from ..indexer_model import IndexerModel
 from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
 from .core import impossible_core, with_optional_writes
+from .explanation import Explainer, Explanation
 from .frontier import FrontierBudget, judge_history, small_core, why_not
 from .search import SearchBudget, SearchResult, search_linearization
 
 LONGEST_SEARCHED = 12
-"""Up to so many calls, histories are searched, which also explains them; longer ones are judged by the frontier checker
-if they are of the kind for which it is made."""
+"""Up to so many calls, histories are searched, which tells the order; longer ones are judged by the frontier checker if
+they are of the kind for which it is made."""
 
-_LONGEST_EXPLAINED = 200
-"""Up to so many calls, the order that gets furthest is searched for, whoever was the judge."""
+_LONGEST_MINIMISED = 200
+"""Up to so many calls, the core suffices by itself, whatever all other writes did."""
 
 _CORE_BUDGET = SearchBudget(seconds=0.5, steps=50_000)
+_CORE_SECONDS = 2.0
 
 
 def check_linearizable(history: History, *, strict_errors: bool = False, budget: SearchBudget | None = None) -> Verdict:
     """Whether some order of the calls, each between its invocation and its response, explains all results.
 
-    Sound and complete: OK and VIOLATION are certain; UNKNOWN means that the budget ran out. Exponential in the number
-    of concurrent writes in the worst case. For long histories with unique stamps, linear in the number of calls as a
-    rule; the verdict does then not tell the order.
+    Sound and complete. Exponential in the number of concurrent writes in the worst case; linear in the number of calls
+    if that of threads is bounded and stamps are unique. A verdict of OK names the order for histories of up to
+    :data:`LONGEST_SEARCHED` calls.
 
     Args:
-        history: the calls; pending ones may or may not have taken effect. An error is an outcome like any other.
+        history: the calls.
         strict_errors: ask for kcache's error types; by default any error is accepted where one is due.
         budget: where to give up.
     """
+    budget = budget or SearchBudget()
     judge = _Judge(history, strict_errors)
-    if len(history.calls) > LONGEST_SEARCHED and not why_not(history, strict_errors=strict_errors):
-        return _judged_by_frontier(history, judge, budget or SearchBudget(), strict_errors=strict_errors)
-    result = judge.search(history.calls, budget or SearchBudget())
+    has_stamps = not why_not(history, strict_errors=strict_errors)
+    if has_stamps and len(history.calls) > LONGEST_SEARCHED:
+        return _judged_by_frontier(history, judge, budget)
+    result = judge.search(history.calls, budget)
     if result.status is Status.OK:
         return Verdict(Status.OK, order=tuple(history.calls[position] for position in result.order), steps=result.steps)
     if result.status is Status.UNKNOWN:
         reason = (
-            f"the search gave up after {result.steps} steps; it had ordered {len(result.order)} of "
+            f"the search gave up after {result.steps} steps; the order that got furthest has {len(result.order)} of "
             f"{len(history.calls)} calls. Give it a larger budget or judge shorter histories"
         )
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.steps)
     core = impossible_core(history.calls, judge.is_impossible)
-    return Verdict(Status.VIOLATION, core=core, reason=judge.reason(core), steps=result.steps)
+    explanation = explain_violation(history, core, strict_errors=strict_errors) if has_stamps else None
+    return judge.violation(core, explanation, result.steps)
 
 
-def _judged_by_frontier(history: History, judge: _Judge, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
+def explain_violation(history: History, core: Sequence[Call], *, strict_errors: bool = False) -> Explanation | None:
+    """The argument why no order explains the results of ``core``, calls of a history whose stamps are unique."""
+    accused = {id(call) for call in core}
+    positions = [position for position, call in enumerate(history.calls) if id(call) in accused]
+    return Explainer(history, strict_errors=strict_errors).explain(positions)
+
+
+def _judged_by_frontier(history: History, judge: _Judge, budget: SearchBudget) -> Verdict:
+    strict_errors = judge.strict_errors
     limits = FrontierBudget(budget.seconds, budget.steps)
     result = judge_history(history, strict_errors=strict_errors, budget=limits)
     if result.status is Status.OK:
@@ -63,22 +77,25 @@ def _judged_by_frontier(history: History, judge: _Judge, budget: SearchBudget, *
         )
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.tried)
     assert result.position is not None
-    core = small_core(history, result.position, strict_errors=strict_errors)
-    if len(history.calls) <= _LONGEST_EXPLAINED:
-        reason = judge.reason(core)
-    else:
-        call = history.calls[result.position]
-        reason = (
-            f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows: it "
-            f"is the first such response among {len(history.calls)} calls"
-        )
-    return Verdict(Status.VIOLATION, core=tuple(core), reason=reason, steps=result.tried)
+    first = history.calls[result.position]
+    explainer = Explainer(history, strict_errors=strict_errors)
+    is_long = len(history.calls) > _LONGEST_MINIMISED
+    if is_long:
+        explanation = explainer.explain([result.position])
+        if explanation is not None and explanation.argument:
+            return judge.violation(explanation.calls, explanation, result.tried)
+    core = small_core(history, result.position, strict_errors=strict_errors, seconds=_CORE_SECONDS)
+    in_core = {id(call) for call in core}
+    explanation = explainer.explain([at for at, call in enumerate(history.calls) if id(call) in in_core])
+    if is_long and explanation is not None and explanation.argument:
+        core = list(explanation.calls)
+    return judge.violation(core, explanation, result.tried, first if is_long else None)
 
 
 class _Judge:
     def __init__(self, history: History, strict_errors: bool) -> None:
+        self.strict_errors = strict_errors
         self._history = history
-        self._strict_errors = strict_errors
         self._model = IndexerModel(history.semantics)
         self._initial = self._model.initial(history.indexes)
 
@@ -88,7 +105,25 @@ class _Judge:
     def is_impossible(self, calls: Sequence[Call]) -> bool:
         return self.search(calls, _CORE_BUDGET).status is Status.VIOLATION
 
-    def reason(self, core: Sequence[Call]) -> str:
+    def violation(
+        self, core: Sequence[Call], explanation: Explanation | None, steps: int, first: Call | None = None
+    ) -> Verdict:
+        """The verdict, with the argument if there is one, or else with the best that can be said."""
+        anomaly = None if explanation is None else explanation.anomaly
+        if explanation is not None and explanation.argument:
+            reason = explanation.argument
+        elif first is not None:
+            reason = (
+                f"{brief_text(first.operation)} gave {outcome_text(first.outcome)}, which no order of the calls "
+                f"allows: it is the first such response among {len(self._history.calls)} calls"
+            )
+        else:
+            reason = self._furthest(core)
+        return Verdict(
+            Status.VIOLATION, core=tuple(core), reason=_headed(anomaly, reason), steps=steps, anomaly=anomaly
+        )
+
+    def _furthest(self, core: Sequence[Call]) -> str:
         """Why no order explains the core: what the model gives in the order that gets furthest."""
         calls = with_optional_writes(core, self._history.calls)
         furthest = self.search(calls, _CORE_BUDGET).order
@@ -108,4 +143,8 @@ class _Judge:
         )
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
-        return observed.agrees_with(expected, strict_errors=self._strict_errors)
+        return observed.agrees_with(expected, strict_errors=self.strict_errors)
+
+
+def _headed(anomaly: Anomaly | None, reason: str) -> str:
+    return reason if anomaly is None else f"{anomaly.value}: {reason}"

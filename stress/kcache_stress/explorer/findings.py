@@ -30,7 +30,7 @@ def told_finding(
     narration = narrate(runner, found.schedule)
     runner.clean_up()
     problem = found.problem
-    calls, core, reason = explained(program, found.execution, runner.final_reads, strict_errors)
+    told = explained(program, found.execution, runner.final_reads, strict_errors)
     is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
     token = Token(
         subject.target.name,
@@ -45,11 +45,12 @@ def told_finding(
     return Finding(
         problem.kind,
         PHASE,
-        (reason if is_about_calls else "") or problem.summary,
+        (told.reason if is_about_calls else "") or problem.summary,
         program,
-        calls=calls if is_about_calls else (),
-        core=core if is_about_calls else (),
+        calls=told.calls if is_about_calls else (),
+        core=told.core if is_about_calls else (),
         detail=detail,
         schedule=encode_token(token),
         interleaving=interleaving_text(narration, problem),
+        anomaly=told.anomaly if is_about_calls else None,
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from kcache_model.anomaly import Anomaly
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.operations import Operation
@@ -35,17 +37,35 @@ def history_of(program: Program, execution: Execution, final_reads: Sequence[Ope
     return History(program.indexes, tuple(sorted(calls, key=lambda call: call.invoked)), program.semantics)
 
 
+@dataclass(frozen=True)
+class Explained:
+    """Why no order of the calls explains an execution.
+
+    Attributes:
+        calls: the calls worth showing.
+        core: the positions of those that no order explains.
+        reason: why none does; empty if some order does.
+        anomaly: the class of what was observed.
+    """
+
+    calls: tuple[Call, ...]
+    core: tuple[int, ...] = ()
+    reason: str = ""
+    anomaly: Anomaly | None = None
+
+
 def explained(
     program: Program, execution: Execution, final_reads: Sequence[Operation], strict_errors: bool
-) -> tuple[tuple[Call, ...], tuple[int, ...], str]:
-    """The calls worth showing, the positions of those that no order explains, and why none does."""
+) -> Explained:
+    """The calls of the execution, and the argument why they are impossible."""
     history = history_of(program, execution, final_reads)
     verdict = check_linearizable(history, strict_errors=strict_errors, budget=_BUDGET)
     if verdict.status is not Status.VIOLATION:
-        return tuple(call for call in history.calls if call.thread >= 0), (), ""
+        return Explained(tuple(call for call in history.calls if call.thread >= 0))
     in_core = {id(call) for call in verdict.core}
     calls = tuple(call for call in history.calls if call.thread >= 0 or id(call) in in_core or call.operation.is_write)
-    return calls, tuple(position for position, call in enumerate(calls) if id(call) in in_core), verdict.reason
+    core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
+    return Explained(calls, core, verdict.reason, verdict.anomaly)
 
 
 def _alone(thread: int, operations: Sequence[Operation], outcomes: Sequence[Outcome], begun: int) -> list[Call]:

@@ -177,21 +177,21 @@ class Get(Read):
 class ObjectsRead(Read):
     """``list``, ``by_index`` and ``index``: the selected objects."""
 
-    __slots__ = ("_found", "_selection")
+    __slots__ = ("_found", "selection")
 
     def __init__(self, position: int, invoked: Time, returned: Time, selection: Selection, found: Found) -> None:
         super().__init__(position, invoked, returned)
-        self._selection = selection
+        self.selection = selection
         self._found = found
 
     def holds(self, contents: Contents) -> bool:
         """See :class:`Read`."""
-        return self._selection.of(contents) == self._found
+        return self.selection.of(contents) == self._found
 
     def allows(self, key: str, version: Version) -> bool:
         """See :class:`Read`."""
         found = self._found.get(key)
-        return not self._selection.takes(version) if found is None else found is version
+        return not self.selection.takes(version) if found is None else found is version
 
     def expected(self, key: str) -> Version | None:
         """See :class:`Read`."""
@@ -203,32 +203,32 @@ class ObjectsRead(Read):
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
-        return next(key for key in self._selection.of(contents) if key not in self._found)
+        return next(key for key in self.selection.of(contents) if key not in self._found)
 
 
 class KeysRead(Read):
     """``list_keys`` and ``index_keys``: the keys of the selected objects."""
 
-    __slots__ = ("_selection", "keys")
+    __slots__ = ("keys", "selection")
 
     def __init__(
         self, position: int, invoked: Time, returned: Time, selection: Selection, keys: frozenset[str]
     ) -> None:
         super().__init__(position, invoked, returned)
-        self._selection = selection
+        self.selection = selection
         self.keys = keys
 
     def holds(self, contents: Contents) -> bool:
         """See :class:`Read`."""
-        return self._selection.of(contents).keys() == self.keys
+        return self.selection.of(contents).keys() == self.keys
 
     def allows(self, key: str, version: Version) -> bool:
         """See :class:`Read`."""
-        return (key in self.keys) == self._selection.takes(version)
+        return (key in self.keys) == self.selection.takes(version)
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
-        return next(iter(self._selection.of(contents).keys() ^ self.keys))
+        return next(iter(self.selection.of(contents).keys() ^ self.keys))
 
 
 class ValuesRead(Read):

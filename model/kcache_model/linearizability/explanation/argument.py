@@ -1,0 +1,165 @@
+"""A refutation as sentences: each step of the order with its reason, and the observation that contradicts it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...render import name_text
+from ..frontier.contents import ABSENT
+from ..frontier.reads import ObjectsRead
+from ..frontier.writes import Write
+from .clauses import Clause, Edge, Event, Option, last_shown
+from .facts import FactKind
+from .naming import Naming, said
+from .precedence import Precedence
+from .refutation import Refutation
+from .writes import Writes, put_by
+
+_MOST_LEAVES: Final = 3
+_MOST_STEPS: Final = 14
+_MOST_REASONS: Final = 3
+
+
+class TooLong(Exception):
+    """Nobody would want to read the argument."""
+
+
+def argument(refutation: Refutation, naming: Naming, writes: Writes) -> str:
+    """The refutation in words.
+
+    Raises:
+        TooLong: it has too many cases or steps.
+    """
+    if sum(1 for _ in refutation.leaves()) > _MOST_LEAVES:
+        raise TooLong
+    return _Teller(naming, writes).told(refutation)
+
+
+class _Teller:
+    def __init__(self, naming: Naming, writes: Writes) -> None:
+        self._name = naming.call
+        self._writes = writes
+        self._known: set[Edge] = set()
+        self._steps = 0
+
+    def told(self, refutation: Refutation) -> str:
+        if not refutation.cases:
+            return self._contradiction(refutation.order, refutation.clause)
+        parts = []
+        for option, case in refutation.cases:
+            known = self._known.copy()
+            self._known.update(option.edges)
+            supposition = self._supposition(option)
+            parts.append(f"if {supposition}, then {self.told(case)}")
+            self._known = known
+        return f"{'; or else '.join(parts)}; there is no other possibility"
+
+    def _supposition(self, option: Option) -> str:
+        if option.key:
+            ((source, read),) = option.edges
+            return f"{self._name(read)} saw what {self._name(source)} put under key {name_text(option.key)}"
+        return " and ".join(f"{self._name(first)} came before {self._name(second)}" for first, second in option.edges)
+
+    def _contradiction(self, order: Precedence, clause: Clause) -> str:
+        fact, write = clause.fact, clause.write
+        claim = f"{self._name(fact.read)} {said(fact)}"
+        if write is None:
+            return f"{claim}, but {self._unexplained(order, clause)}"
+        if fact.kind is FactKind.LACKED:
+            claim = f"{claim}, but {self._name(write)} had put it there{self._by_then(order, write, fact.read)}"
+            removers = [why for option in clause.options[1:] if (why := self._not_between(order, option, write))]
+            rest = f" in between: {'; '.join(removers[:_MOST_REASONS])}" if removers else ""
+            return f"{claim}; nothing removed it{rest}"
+        ((first, second),) = clause.options[0].edges
+        if len(clause.options) == 1:
+            return f"{claim}, but came before {self._name(first)}: {self._why(order, second, first)}"
+        claim = (
+            f"{claim}, but {self._name(write)} had {_what_it_did(clause)} it{self._by_then(order, write, fact.read)}"
+        )
+        return f"{claim}; it came after {self._name(second)}{self._as(order, second, write)}; nothing wrote it again"
+
+    def _by_then(self, order: Precedence, write: Event, read: Event) -> str:
+        if order.is_real_time(write, read):
+            return f" and had returned before {self._name(read)} began"
+        return f" before: {self._why(order, write, read)}"
+
+    def _as(self, order: Precedence, first: Event, second: Event) -> str:
+        if order.is_real_time(first, second):
+            return ", which had returned before it began"
+        return f", as {self._why(order, first, second)}"
+
+    def _unexplained(self, order: Precedence, clause: Clause) -> str:
+        fact = clause.fact
+        reasons = []
+        for option in clause.options:
+            first, second = next(edge for edge in option.edges if order.forbids(edge))
+            reasons.append(f"{self._name(first)} came later, as {self._why(order, second, first)}")
+        if reasons:
+            return f"nothing of the kind was there: {'; '.join(reasons[:_MOST_REASONS])}"
+        gone = last_shown(fact, self._writes)
+        if gone is None:
+            return "nothing that had begun by then put it there"
+        shown, remover = gone
+        return (
+            f"{self._name(remover)} had returned before {self._name(fact.read)} began, and came after "
+            f"{self._name(shown)}, the last to put it there"
+        )
+
+    def _not_between(self, order: Precedence, option: Option, write: Write) -> str:
+        """Why a write did not come between ``write`` and the read."""
+        for first, second in option.edges:
+            if order.forbids((first, second)):
+                remover = second if first is write else first
+                side = "before" if first is write else "after"
+                return f"{self._name(remover)} came {side} that: {self._why(order, second, first)}"
+        return ""
+
+    def _why(self, order: Precedence, first: Event, second: Event, before: int | None = None) -> str:
+        """Why ``first`` took effect before ``second``."""
+        return ", and ".join(self._step(order, edge) for edge in order.path(first, second, before))
+
+    def _step(self, order: Precedence, edge: Edge) -> str:
+        first, second = edge
+        reason = order.reasons[edge]
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise TooLong
+        if reason is None:
+            return f"{self._name(first)} had returned before {self._name(second)} began"
+        if edge in self._known:
+            return f"{self._name(first)} came before {self._name(second)}"
+        self._known.add(edge)
+        return self._deduced(order, edge, reason)
+
+    def _deduced(self, order: Precedence, edge: Edge, clause: Clause) -> str:
+        fact = clause.fact
+        first, second = edge
+        read = self._name(fact.read)
+        if len(clause.options) == 1 and not clause.options[0].clauses and second is fact.read:
+            return f"{read} {said(fact)}, which {self._name(first)} wrote"
+        number = order.number(edge)
+        others = [option for option in clause.options if edge not in option.edges]
+        because = [self._excluded(order, option, number) for option in others if option.edges]
+        as_ = f" (as {'; '.join(because[:_MOST_REASONS])})" if because else ""
+        earlier = "it" if first is fact.read else self._name(first)
+        return f"{read} {said(fact)}, so that {earlier} came before {self._name(second)}{as_}"
+
+    def _excluded(self, order: Precedence, option: Option, number: int) -> str:
+        """Why another option was impossible by the time that the step of ``number`` was deduced."""
+        for first, second in option.edges:
+            if first is second:
+                continue
+            try:
+                return self._why(order, second, first, number)
+            except KeyError:
+                continue
+        raise TooLong
+
+
+def _what_it_did(clause: Clause) -> str:
+    """What the write did to the version that the read claims to have seen."""
+    assert clause.write is not None
+    version, read = put_by(clause.write, clause.key), clause.fact.read
+    if version is ABSENT:
+        return "removed"
+    return "replaced" if not isinstance(read, ObjectsRead) or read.selection.takes(version) else "moved"

@@ -1,0 +1,96 @@
+"""Which class of anomaly a refutation shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from ...anomaly import Anomaly
+from ..frontier.contents import ABSENT, Term, Version
+from ..frontier.reads import Read
+from ..frontier.writes import Replace, WideWrite, Write
+from .clauses import Clause
+from .facts import Fact, FactKind
+from .refutation import Refutation
+from .writes import Writes, put_by
+
+Terms = Callable[[Read], tuple[Term, ...]]
+"""The index values that a read looks under; none if it does not look in an index."""
+
+
+def classify(
+    facts: Sequence[Fact], refutation: Refutation, writes: Writes, seen: Collection[Version], terms: Terms
+) -> Anomaly:
+    """The class of the anomaly.
+
+    Args:
+        facts: a smallest set of facts that no order explains.
+        refutation: why.
+        writes: all writes.
+        seen: the versions that some read returned.
+        terms: where each read looks.
+    """
+    clause = next(refutation.leaves()).clause
+    write = clause.write
+    if write is not None and _is_shown_in_part(write, clause, facts):
+        if isinstance(write, Replace):
+            return Anomaly.TORN_REPLACE
+        if isinstance(write, WideWrite) or len({terms(fact.read) for fact in facts}) > 1:
+            return Anomaly.HALF_APPLIED_WRITE
+    match clause.fact.kind:
+        case FactKind.RETURNED:
+            return _overwritten(clause, seen, terms(clause.fact.read))
+        case FactKind.LACKED:
+            return _lacking(clause, writes, seen)
+        case _:
+            return _nothing_there(clause.fact, writes, terms(clause.fact.read))
+
+
+def _is_shown_in_part(write: Write, clause: Clause, facts: Sequence[Fact]) -> bool:
+    """Whether another fact shows that ``write`` was done, and nothing but reads show that."""
+    if write.returned < clause.fact.read.invoked:
+        return False
+    return any(_shows(fact, write) for fact in facts if fact is not clause.fact)
+
+
+def _shows(fact: Fact, write: Write) -> bool:
+    if fact.kind is FactKind.RETURNED:
+        return fact.version in write.versions()
+    return fact.kind is FactKind.LACKED and write.at(fact.key) is ABSENT
+
+
+def _overwritten(clause: Clause, seen: Collection[Version], terms: tuple[Term, ...]) -> Anomaly:
+    assert clause.write is not None
+    new = put_by(clause.write, clause.fact.key)
+    if terms and not any(term in new.terms for term in terms):
+        return Anomaly.GHOST_INDEX_VALUE
+    if new is ABSENT:
+        return Anomaly.RESURRECTED_OBJECT
+    return Anomaly.STALE_READ if new in seen else Anomaly.LOST_UPDATE
+
+
+def _lacking(clause: Clause, writes: Writes, seen: Collection[Version]) -> Anomaly:
+    read, key, write = clause.fact.read, clause.fact.key, clause.write
+    assert write is not None
+    meanwhile = [
+        other
+        for other in writes.of_key(key)
+        if not other.returned < read.invoked and not read.returned < other.invoked and other.at(key) is not ABSENT
+    ]
+    if any(isinstance(other, Replace) for other in meanwhile):
+        return Anomaly.TORN_REPLACE
+    if meanwhile:
+        return Anomaly.HALF_APPLIED_WRITE
+    return Anomaly.VANISHED_OBJECT if put_by(write, key) in seen else Anomaly.LOST_UPDATE
+
+
+def _nothing_there(fact: Fact, writes: Writes, terms: tuple[Term, ...]) -> Anomaly:
+    keys = [fact.key] if fact.key else writes.keys
+    ever = any(
+        fact.allows(put_by(write, key))
+        for key in keys
+        for write in writes.of_key(key)
+        if write.invoked <= fact.read.returned
+    )
+    if not ever:
+        return Anomaly.PHANTOM
+    return Anomaly.GHOST_INDEX_VALUE if terms else Anomaly.RESURRECTED_OBJECT

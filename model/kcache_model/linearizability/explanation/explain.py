@@ -1,0 +1,95 @@
+"""From a history that nothing explains to the argument why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ...anomaly import Anomaly
+from ...history import Call, History
+from ...operations import OperationName
+from ..frontier.contents import Term
+from ..frontier.reads import Impossible, Read
+from ..frontier.translation import Translator
+from ..frontier.writes import Write
+from .argument import TooLong, argument
+from .classification import classify
+from .facts import facts_of
+from .fewest_facts import refuted_by_fewest
+from .naming import Naming
+from .writes import Writes
+from .wrong_outcome import wrong_outcome
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why no order explains a history.
+
+    Attributes:
+        anomaly: the class.
+        argument: the argument, as one sentence or a few; empty if it would be too long to read.
+        calls: the calls that the argument names, in the order of their invocations. Together with the invocations and
+            responses of all other writes they already are impossible.
+    """
+
+    anomaly: Anomaly
+    argument: str
+    calls: tuple[Call, ...]
+
+
+class Explainer:
+    """Explains why a history is impossible. O(calls) to begin with.
+
+    Args:
+        history: the calls.
+        strict_errors: ask for kcache's error types.
+
+    Raises:
+        Unsuitable: the stamps do not tell enough.
+    """
+
+    def __init__(self, history: History, *, strict_errors: bool = False) -> None:
+        translator = Translator(tuple(sorted(set(history.indexes))), history.semantics, strict_errors=strict_errors)
+        calls = list(enumerate(history.calls))
+        calls.sort(key=lambda positioned: positioned[1].invoked)
+        begun = translator.translate(calls, 0, len(calls)).begun if calls else ()
+        self._history = history
+        self._writes = Writes(call for call in begun if isinstance(call, Write))
+        self._reads = {call.position: call for call in begun if isinstance(call, Read)}
+        self._seen = {version for read in self._reads.values() for version in read.versions()}
+
+    def explain(self, accused: Collection[int], seconds: float = 1.0) -> Explanation | None:
+        """An argument why the results of some calls are impossible; ``None`` if none was found.
+
+        Args:
+            accused: the positions of the calls.
+            seconds: how long to look for a short one.
+        """
+        reads = sorted([self._reads[at] for at in accused if at in self._reads], key=lambda read: -read.returned)
+        for read in reads:
+            if isinstance(read, Impossible):
+                call = self._history.calls[read.position]
+                anomaly, text = wrong_outcome(self._history, call, self._writes.versions)
+                return Explanation(anomaly, text, (call,))
+        facts = [fact for read in reads for fact in facts_of(read, self._writes)]
+        found = refuted_by_fewest(facts, self._writes, seconds)
+        if found is None:
+            return None
+        few, refutation = found
+        anomaly = classify(few, refutation, self._writes, self._seen, self._terms)
+        naming = Naming(self._history)
+        try:
+            text = argument(refutation, naming, self._writes)
+        except TooLong:
+            return Explanation(anomaly, "", ())
+        named = sorted([self._history.calls[at] for at in naming.named], key=lambda call: call.invoked)
+        return Explanation(anomaly, f"{text}; so no order explains it", tuple(named))
+
+    def _terms(self, read: Read) -> tuple[Term, ...]:
+        operation = self._history.calls[read.position].operation
+        index = operation.index
+        if index is None:
+            return ()
+        if operation.name is OperationName.INDEX and operation.item is not None:
+            return tuple([(index, value) for value in operation.item.values.get(index) or ()])
+        return ((index, operation.value or ""),)

@@ -1,0 +1,107 @@
+"""What is known of the order in which calls took effect: a strict partial order, each step with its reason."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from .clauses import Clause, Edge, Event
+
+Reason = Clause | None
+"""The clause that leaves no other choice; ``None`` for real time: one call had returned before the other began."""
+
+
+class Precedence:
+    """A partial order of calls. To add a step is O(calls), to ask is O(1).
+
+    Args:
+        events: the calls; real time orders them to begin with.
+
+    Attributes:
+        reasons: each step that was added, and why.
+    """
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = list(events)
+        self._numbers = {event: number for number, event in enumerate(events)}
+        self._after = [0] * len(events)
+        self._before = [0] * len(events)
+        self.reasons: dict[Edge, Reason] = {}
+        for first in events:
+            for second in events:
+                if first.returned < second.invoked:
+                    self.reasons[first, second] = None
+                    self._after[self._numbers[first]] |= 1 << self._numbers[second]
+                    self._before[self._numbers[second]] |= 1 << self._numbers[first]
+
+    def copy(self) -> Precedence:
+        """An independent copy."""
+        copied = Precedence(())
+        copied._events, copied._numbers = self._events, self._numbers
+        copied._after, copied._before = self._after.copy(), self._before.copy()
+        copied.reasons = self.reasons.copy()
+        return copied
+
+    def has(self, edge: Edge) -> bool:
+        """Whether it is known that the first takes effect before the second."""
+        first, second = edge
+        return bool(self._after[self._numbers[first]] >> self._numbers[second] & 1)
+
+    def forbids(self, edge: Edge) -> bool:
+        """Whether ``edge`` would close a cycle."""
+        first, second = edge
+        return first is second or self.has((second, first))
+
+    def is_real_time(self, first: Event, second: Event) -> bool:
+        """Whether ``first`` had returned before ``second`` began."""
+        return (first, second) in self.reasons and self.reasons[first, second] is None
+
+    def add(self, edge: Edge, reason: Reason) -> None:
+        """``edge`` holds; it must not be forbidden."""
+        if self.has(edge):
+            return
+        self.reasons[edge] = reason
+        first, second = (self._numbers[event] for event in edge)
+        later = self._after[second] | 1 << second
+        earlier = self._before[first] | 1 << first
+        for number in _members(earlier):
+            self._after[number] |= later
+        for number in _members(later):
+            self._before[number] |= earlier
+
+    def path(self, first: Event, second: Event, before: int | None = None) -> list[Edge]:
+        """The fewest steps that lead from ``first`` to ``second``, which is known to come later.
+
+        Args:
+            first: where the path begins.
+            second: where it ends.
+            before: use only the steps that were added before the step of this number.
+        """
+        steps: dict[Event, list[Event]] = {}
+        for begin, end in itertools.islice(self.reasons, before):
+            steps.setdefault(begin, []).append(end)
+        came_from: dict[Event, Event] = {}
+        reached = [first]
+        for event in reached:
+            if event is second:
+                break
+            for following in steps.get(event, ()):
+                if following not in came_from and following is not first:
+                    came_from[following] = event
+                    reached.append(following)
+        path: list[Edge] = []
+        while second is not first:
+            path.append((came_from[second], second))
+            second = came_from[second]
+        return path[::-1]
+
+    def number(self, edge: Edge) -> int:
+        """The how many-th step it was."""
+        return list(self.reasons).index(edge)
+
+
+def _members(bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest

@@ -1,0 +1,120 @@
+"""Refutes a set of clauses: no order of the calls satisfies all of them.
+
+Unit propagation over a partial order, and case distinctions where more than one option is left: a small solver for
+ordering constraints. After M. Davis, G. Logemann, D. Loveland (1962); over partial orders, as in J. Huang: Stateless
+model checking concurrent programs with maximal causality reduction (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from .clauses import Clause, Event, Option
+from .precedence import Precedence
+
+
+@dataclass(frozen=True, eq=False)
+class Refutation:
+    """A clause that cannot be satisfied: each of its options is forbidden, or is refuted in its turn.
+
+    Attributes:
+        order: what is known of the order by then.
+        clause: the clause.
+        cases: the options that are not forbidden outright, each with the refutation of it.
+    """
+
+    order: Precedence
+    clause: Clause
+    cases: tuple[tuple[Option, Refutation], ...] = ()
+
+    def leaves(self) -> Iterator[Refutation]:
+        """The refutations without further cases."""
+        if not self.cases:
+            yield self
+        for _, case in self.cases:
+            yield from case.leaves()
+
+
+class GaveUp(Exception):
+    """Too many cases, or too many calls."""
+
+
+_MOST_EVENTS = 400
+_MOST_SPLITS = 60
+
+
+def refute(clauses: Sequence[Clause]) -> Refutation | None:
+    """A refutation; ``None`` if some order satisfies all clauses.
+
+    Raises:
+        GaveUp: neither was found.
+    """
+    events = list(dict.fromkeys(_events(clauses)))
+    if len(events) > _MOST_EVENTS:
+        raise GaveUp
+    # What was surely read comes first, so that the contradiction is told of what was not read.
+    return _Solver().refute(Precedence(events), sorted(clauses, key=lambda clause: len(clause.options)))
+
+
+class _Solver:
+    def __init__(self) -> None:
+        self._splits = 0
+
+    def refute(self, order: Precedence, clauses: list[Clause]) -> Refutation | None:
+        """Refute ``clauses`` under ``order``; both are used up."""
+        while True:
+            undecided: list[Clause] = []
+            progress = False
+            for clause in clauses:
+                possible = [option for option in clause.options if not any(map(order.forbids, option.edges))]
+                if not possible:
+                    return Refutation(order, clause)
+                if any(not option.clauses and all(map(order.has, option.edges)) for option in possible):
+                    continue
+                if len(possible) > 1:
+                    undecided.append(clause)
+                    continue
+                progress = True
+                if not _take(order, possible[0], clause):
+                    return Refutation(order, clause)
+                undecided += possible[0].clauses
+            clauses = undecided
+            if not progress:
+                break
+        return self._split(order, clauses) if clauses else None
+
+    def _split(self, order: Precedence, clauses: list[Clause]) -> Refutation | None:
+        self._splits += 1
+        if self._splits > _MOST_SPLITS:
+            raise GaveUp
+        clause = min(clauses, key=lambda clause: len(clause.options))
+        rest = [other for other in clauses if other is not clause]
+        cases = []
+        for option in clause.options:
+            supposed = order.copy()
+            if not _take(supposed, option, clause):
+                continue
+            refutation = self.refute(supposed, [*rest, *option.clauses])
+            if refutation is None:
+                return None
+            cases.append((option, refutation))
+        return Refutation(order, clause, tuple(cases))
+
+
+def _take(order: Precedence, option: Option, clause: Clause) -> bool:
+    """Add the edges of ``option``; whether that is possible."""
+    for edge in option.edges:
+        if order.forbids(edge):
+            return False
+        order.add(edge, clause)
+    return True
+
+
+def _events(clauses: Iterable[Clause]) -> Iterator[Event]:
+    for clause in clauses:
+        yield clause.fact.read
+        for option in clause.options:
+            for edge in option.edges:
+                yield from edge
+            yield from _events(option.clauses)

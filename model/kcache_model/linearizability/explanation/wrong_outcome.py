@@ -1,0 +1,72 @@
+"""Calls that nothing explains, whatever the store held: they need no argument about order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...anomaly import Anomaly
+from ...history import Call, History
+from ...indexer_model import IndexerModel
+from ...operations import Operation, OperationName
+from ...render import brief_text, name_text, outcome_text
+from ..frontier.contents import Version
+
+
+def wrong_outcome(history: History, call: Call, versions: Mapping[str, Version]) -> tuple[Anomaly, str]:
+    """The class of the anomaly, and what is wrong with the outcome of ``call``, which has returned.
+
+    Args:
+        history: the calls.
+        call: the call.
+        versions: the versions that were written, by stamp.
+    """
+    outcome, text = call.outcome, brief_text(call.operation)
+    assert outcome is not None
+    model = IndexerModel(history.semantics)
+    _, due = model.apply(model.initial(history.indexes), call.operation)
+    gave = f"{text} gave {outcome_text(outcome)}"
+    if due.error is not None or call.operation.is_write or _has_no_values(call.operation):
+        return Anomaly.WRONG_OUTCOME, f"{gave}; it has to give {outcome_text(due)}, whatever the store holds"
+    if outcome.error is not None:
+        return Anomaly.WRONG_OUTCOME, f"{gave}; it must not fail, whatever the store holds"
+    stamps = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+    if call.operation.name not in _KEYS:
+        for stamp in stamps:
+            strange = _strange(call, stamp, versions)
+            if strange:
+                return Anomaly.PHANTOM, f"{gave}, but {strange}"
+    if isinstance(outcome.value, tuple) and len(set(outcome.value)) < len(outcome.value):
+        return Anomaly.WRONG_OUTCOME, f"{gave}, the same more than once"
+    return Anomaly.WRONG_OUTCOME, f"{gave}, which it never gives, whatever the store holds"
+
+
+_KEYS = frozenset({OperationName.LIST_KEYS, OperationName.INDEX_KEYS, OperationName.LIST_INDEX_FUNC_VALUES})
+
+
+def _has_no_values(operation: Operation) -> bool:
+    """Whether it is a lookup of an object that is under no value: nothing can be found."""
+    item = operation.item
+    return operation.name is OperationName.INDEX and item is not None and item.values.get(operation.index or "") == ()
+
+
+def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> str:
+    """Why the call cannot return the object with this stamp; empty if it can."""
+    if stamp is None:
+        return ""
+    name, version = name_text(stamp), versions.get(stamp)
+    if version is None:
+        return f"nothing that succeeded ever wrote {name}"
+    if version.written > (call.returned or 0):
+        return f"the write of {name} had not begun by then"
+    operation = call.operation
+    key = operation.key if operation.item is None else operation.item.key
+    if operation.name in (OperationName.GET, OperationName.GET_BY_KEY):
+        return f"{name} is the object of another key, {name_text(version.key)}" if version.key != key else ""
+    if operation.name in (OperationName.BY_INDEX, OperationName.INDEX):
+        values = [value for index, value in version.terms if index == operation.index]
+        item = operation.item
+        wanted = [operation.value] if item is None else list(item.values.get(operation.index or "") or ())
+        if not set(values).intersection(wanted):
+            under = ", ".join(map(name_text, values)) if values else "no value"
+            return f"{name} is under {under} of {name_text(operation.index or '')}"
+    return ""
