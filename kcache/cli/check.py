@@ -10,10 +10,12 @@ import click
 from kcache import Semantics
 from kcache_conformance.phases import PHASES
 from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import duration, patience_option, semantics_option, strict_errors_option, target_argument
+from .pages import html_option, page_of_result, touch
 from .reports import write_json, write_junit
 
 
@@ -44,6 +46,7 @@ from .reports import write_json, write_junit
 @click.option(
     "--junit", "junit_file", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report to a file."
 )
+@html_option
 def check(
     target: str,
     budget: float,
@@ -54,6 +57,7 @@ def check(
     patience: float,
     json_file: Path | None,
     junit_file: Path | None,
+    html_file: Path | None,
 ) -> None:
     """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
 
@@ -69,11 +73,9 @@ def check(
     )
     console = stdout_console()
     with clear_errors():
-        for file in (json_file, junit_file):
-            if file is not None:
-                file.touch()
-        settings = f"semantics {semantics}, seed {seed}, budget {budget:g} s"
-        console.print(f"kcache check {target} ({settings})", soft_wrap=True)
+        touch(json_file, junit_file, html_file)
+        title = f"kcache check {target} (semantics {semantics}, seed {seed}, budget {budget:g} s)"
+        console.print(title, soft_wrap=True)
         with ProgressListener(console) as listener:
             result = run_suite(target, options, listener)
         print_result(console, result, target, strict_errors=strict_errors)
@@ -81,4 +83,6 @@ def check(
             write_json(json_file, target, options, result)
         if junit_file is not None:
             write_junit(junit_file, target, result)
+        if html_file is not None:
+            write_page(html_file, page_of_result(result, target, title=title, strict_errors=strict_errors))
     sys.exit(EXIT_CODES[result.status])

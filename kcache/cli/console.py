@@ -78,7 +78,7 @@ def phase_line(phase: PhaseFinished) -> Text:
         verdict, style = "unknown", "yellow"
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
     line.append(f"{verdict:8}", style=style)
-    return line.append(_counts(phase))
+    return line.append(counts_text(phase))
 
 
 def print_result(console: Console, result: SuiteResult, target: str, *, strict_errors: bool) -> None:
@@ -95,7 +95,8 @@ def print_result(console: Console, result: SuiteResult, target: str, *, strict_e
     console.print(Text(f"{result.status.value}", style=_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
 
 
-def _counts(phase: PhaseFinished) -> str:
+def counts_text(phase: PhaseFinished) -> str:
+    """What a phase counted, or why it was not run."""
     counts = phase.counts
     if phase.refused:
         return phase.refused

@@ -6,6 +6,7 @@ import enum
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -13,15 +14,17 @@ from kcache import Semantics
 from kcache_conformance.explored_examples import explore_examples
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_stress.explorer.batch import Batch, describe
+from kcache_stress.explorer.batch import Batch, Tally, describe
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.spread import spread
+from kcache_stress.report.page import Page, write_page
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .explorer_report import explored_text, print_explorer_finding, progress
+from .explorer_report import explored_text, explored_title, print_explorer_finding, progress
 from .options import duration, executor, explorer_options, shape, target_argument
+from .pages import html_option, page_of_run, touch
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
@@ -89,6 +92,7 @@ class Generator(enum.StrEnum):
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
 @explorer_options
+@html_option
 def explore(
     target: str,
     program: str | None,
@@ -107,6 +111,7 @@ def explore(
     jobs: int,
     dask: str | None,
     patience: float,
+    html_file: Path | None,
 ) -> None:
     """Explore the interleavings of concurrent programs on TARGET, deterministically.
 
@@ -131,6 +136,7 @@ def explore(
         strict_errors=strict_errors,
     )
     with clear_errors():
+        touch(html_file)
         chosen = () if program is None else (read_program(program),)
         description = describe(target, instrument, options.granularity)
         if description.refused:
@@ -164,16 +170,39 @@ def explore(
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
     if tally.finding is not None:
+        status, verdict = Status.VIOLATION, ""
         print_explorer_finding(console, tally.finding, target)
-        sys.exit(EXIT_CODES[Status.VIOLATION])
-    if not tally.programs:
-        console.print("unknown: no time was left for a single program; give it a larger budget", style="bold yellow")
-        sys.exit(EXIT_CODES[Status.UNKNOWN])
-    if tally.note or (chosen and not tally.exhausted):
+    elif not tally.programs:
+        status, verdict = Status.UNKNOWN, "no time was left for a single program; give it a larger budget"
+    elif tally.note or (chosen and not tally.exhausted):
         advice = "" if tally.note else "; give it a larger budget"
-        console.print(f"unknown: not all interleavings were covered{advice}", style="bold yellow")
-        sys.exit(EXIT_CODES[Status.UNKNOWN])
-    console.print("ok", style="bold green")
+        status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
+    else:
+        status, verdict = Status.OK, ""
+    if html_file is not None:
+        with clear_errors():
+            write_page(html_file, _page(target, options, tally, status, verdict))
+    if status is Status.UNKNOWN:
+        console.print(f"unknown: {verdict}", style="bold yellow")
+    elif status is Status.OK:
+        console.print("ok", style="bold green")
+    sys.exit(EXIT_CODES[status])
+
+
+def _page(target: str, options: ExploreOptions, tally: Tally, status: Status, verdict: str) -> Page:
+    headline = "No interleaving that was tried goes wrong."
+    if verdict:
+        headline = f"{verdict[0].upper()}{verdict[1:]}."
+    return page_of_run(
+        status,
+        headline,
+        title=explored_title(target, options),
+        target=target,
+        finding=tally.finding,
+        counts={"programs": tally.programs, "executions": tally.executions, "programs exhausted": tally.exhausted},
+        paragraphs=(f"No proof: {tally.note}.",) if tally.note else (),
+        strict_errors=options.strict_errors,
+    )
 
 
 def _require_one_search(program: str | None, jobs: int, dask: str | None) -> None:

@@ -41,10 +41,14 @@ def progress(console: Console) -> Iterator[Show]:
         yield show
 
 
+def explored_title(target: str, options: ExploreOptions) -> str:
+    """``kcache explore target (...)``."""
+    return f"kcache explore {target} (strategy {options.strategy.value}, granularity {options.granularity.value})"
+
+
 def explored_text(target: str, options: ExploreOptions, description: Description) -> str:
-    """``kcache explore target (...)``, and what cannot be seen of it."""
-    text = f"kcache explore {target} (strategy {options.strategy.value}, granularity {options.granularity.value})"
-    return text + _opaque(description)
+    """What is explored, and what cannot be seen of it."""
+    return explored_title(target, options) + _opaque(description)
 
 
 def print_certificate(console: Console, certificate: Certificate) -> None:

@@ -18,13 +18,21 @@ from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replay_token import PREFIX, decode_token
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
 from kcache_stress.report.finding_text import print_finding
+from kcache_stress.report.page import write_page
 
 from .console import stdout_console
 from .exits import EXIT_CODES, USAGE, clear_errors
 from .options import duration, patience_option, strict_errors_option
+from .pages import html_option, page_of_run, touch
 from .programs import read_program
 
 _EXIT_CODES = {ReplayAnswer.REPRODUCED: 1, ReplayAnswer.FIXED: 0, ReplayAnswer.CHANGED: USAGE}
+_STATUSES = {
+    ReplayAnswer.REPRODUCED: Status.VIOLATION,
+    ReplayAnswer.FIXED: Status.OK,
+    ReplayAnswer.CHANGED: Status.UNKNOWN,
+}
+_STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 
 @click.command()
@@ -46,8 +54,15 @@ _EXIT_CODES = {ReplayAnswer.REPRODUCED: 1, ReplayAnswer.FIXED: 0, ReplayAnswer.C
 )
 @strict_errors_option
 @patience_option
+@html_option
 def replay(
-    words: tuple[str, ...], budget: float, pdb: bool, test_file: Path | None, strict_errors: bool, patience: float
+    words: tuple[str, ...],
+    budget: float,
+    pdb: bool,
+    test_file: Path | None,
+    strict_errors: bool,
+    patience: float,
+    html_file: Path | None,
 ) -> None:
     """Run a finding again: WORD of the explorer (kx1...), or PROGRAM (kc1... or a JSON file) on TARGET.
 
@@ -55,7 +70,10 @@ def replay(
     much that nothing can be said. A PROGRAM of several threads runs again and again on real ones: exit code 3 if it did
     not fail within the budget, which is no proof.
     """
+    if html_file is not None and (pdb or test_file is not None):
+        raise click.UsageError("--html tells what a run gave; leave out --pdb and --pytest")
     with clear_errors():
+        touch(html_file)
         if len(words) == 1 and words[0].startswith(PREFIX):
             token = decode_token(words[0])
             if test_file is not None:
@@ -65,27 +83,41 @@ def replay(
             if pdb:
                 debug(token)
                 return
-            _follow(words[0], patience)
+            _follow(words[0], patience, html_file)
         if len(words) == 2 and words[1].startswith(PREFIX):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError("give one WORD that begins with kx1., or TARGET and PROGRAM")
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
-        _run(words[0], words[1], budget, strict_errors, patience)
+        _run(words[0], words[1], budget, strict_errors, patience, html_file)
 
 
-def _follow(word: str, patience: float) -> None:
+def _follow(word: str, patience: float, html_file: Path | None) -> None:
     console = stdout_console()
     found = replay_in_child(word, patience_seconds=patience)
     style = {"reproduced": "bold red", "fixed": "bold green", "changed": "bold yellow"}[found.answer.value]
     console.print(f"{found.answer.value.upper()}: {found.note}", style=style, soft_wrap=True)
     if found.finding is not None:
         print_finding(console, found.finding, decode_token(word).target)
+    if html_file is not None:
+        token = decode_token(word)
+        page = page_of_run(
+            _STATUSES[found.answer],
+            f"{found.answer.value.capitalize()}: {found.note}.",
+            title=f"kcache replay {word[:20]}...",
+            target=token.target,
+            finding=found.finding,
+            paragraphs=(f"{found.answer.value.capitalize()}: {found.note}.",) if found.finding is not None else (),
+            strict_errors=token.strict_errors,
+        )
+        write_page(html_file, page)
     sys.exit(_EXIT_CODES[found.answer])
 
 
-def _run(target: str, program: str, budget: float, strict_errors: bool, patience: float) -> None:
+def _run(
+    target: str, program: str, budget: float, strict_errors: bool, patience: float, html_file: Path | None
+) -> None:
     console = stdout_console()
     decoded = read_program(program)
     findings: list[Finding] = []
@@ -113,14 +145,19 @@ def _run(target: str, program: str, budget: float, strict_errors: bool, patience
             findings.append(Finding(FindingKind.HANG, "replay", "a call did not return", decoded, detail=end.message))
         case "crash":
             findings.append(Finding(FindingKind.CRASH, "replay", "the process ended", decoded, detail=end.message))
-    if findings:
-        finding = with_changes(findings[0], phase=findings[0].phase or "replay")
-        console.print("It still fails.", style="bold red")
+    finding = with_changes(findings[0], phase=findings[0].phase or "replay") if findings else None
+    if finding is not None:
+        status, text = Status.VIOLATION, "It still fails."
+    elif decoded.is_sequential:
+        status, text = Status.OK, "It does not fail any more."
+    else:
+        no_proof = "real threads cannot repeat a schedule, so that is no proof"
+        status, text = Status.UNKNOWN, f"It did not fail in {rounds} runs; {no_proof}."
+    console.print(text, style=_STYLES.get(status), soft_wrap=True)
+    if finding is not None:
         print_finding(console, finding, target, strict_errors=strict_errors)
-        sys.exit(EXIT_CODES[Status.VIOLATION])
-    if decoded.is_sequential:
-        console.print("It does not fail any more.", style="bold green")
-        sys.exit(EXIT_CODES[Status.OK])
-    no_proof = "real threads cannot repeat a schedule, so that is no proof"
-    console.print(f"It did not fail in {rounds} runs; {no_proof}.", soft_wrap=True)
-    sys.exit(EXIT_CODES[Status.UNKNOWN])
+    if html_file is not None:
+        title = f"kcache replay {target}"
+        page = page_of_run(status, text, title=title, target=target, finding=finding, strict_errors=strict_errors)
+        write_page(html_file, page)
+    sys.exit(EXIT_CODES[status])

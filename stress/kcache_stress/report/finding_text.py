@@ -19,7 +19,7 @@ from .timeline import timeline
 
 _DETAIL_LINES = 40
 
-_EXPLANATIONS = {
+EXPLANATIONS = {
     FindingKind.NONLINEARIZABLE: "No order of the calls, one after another, gives these results.",
     FindingKind.DIVERGENCE: "A single thread already gets a wrong answer.",
     FindingKind.INVARIANT: "What the lookups show does not fit together.",
@@ -30,6 +30,7 @@ _EXPLANATIONS = {
     FindingKind.LIVELOCK: "The threads go on for ever without getting anywhere.",
     FindingKind.CRASH: "The process of the implementation ended.",
 }
+"""What people read for a kind of finding."""
 
 
 PHASE_TITLES = {
@@ -70,7 +71,7 @@ def replay_command(finding: Finding, target: str, *, strict_errors: bool = False
 def _parts(finding: Finding) -> Iterator[RenderableType]:
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
     yield Text(f"{finding.kind.value.upper()} (found by: {phase})", style="bold red")
-    yield Text(_EXPLANATIONS.get(finding.kind, ""))
+    yield Text(EXPLANATIONS.get(finding.kind, ""))
     yield Text()
     yield _indented(Text(printable(finding.summary)))
     program = finding.program

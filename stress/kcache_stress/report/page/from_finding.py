@@ -1,0 +1,143 @@
+"""A finding as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import PREFIX_THREAD, Call, History
+from kcache_model.indexer_model import IndexerModel, State
+from kcache_model.items import Semantics
+from kcache_model.operations import Operation
+from kcache_model.outcomes import Outcome
+from kcache_model.program import Program
+from kcache_model.render import operation_text, outcome_text
+from kcache_model.verdict import Status
+
+from ..finding_text import EXPLANATIONS, PHASE_TITLES, replay_command
+from .from_history import picture_of_history, sentence, tables_of_calls
+from .picture import Detail, Page, Picture, Table
+from .texts import shown
+
+_STOPS = frozenset({FindingKind.HANG, FindingKind.CRASH, FindingKind.DEADLOCK, FindingKind.LIVELOCK})
+"""After these, the last call of a sequential program never returned."""
+
+_MOST_ROWS = 200
+
+
+def page_of_finding(
+    finding: Finding,
+    target: str,
+    *,
+    title: str,
+    tables: tuple[Table, ...] = (),
+    details: tuple[Detail, ...] = (),
+    strict_errors: bool = False,
+) -> Page:
+    """What is wrong, the calls that show it, and the command that shows it again.
+
+    Args:
+        finding: what is wrong.
+        target: the name of the implementation, for the command.
+        title: what was run; a command line.
+        tables: shown below those of the finding.
+        details: shown below those of the finding.
+        strict_errors: how the target was tested.
+    """
+    picture = picture_of_finding(finding, strict_errors=strict_errors)
+    phase = PHASE_TITLES.get(finding.phase, finding.phase)
+    paragraphs = [sentence(finding.summary)]
+    if finding.observed is not None and finding.expected is not None and finding.observed != finding.expected:
+        paragraphs.append(
+            f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
+        )
+    paragraphs.append(f"Kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
+    texts = (("The interleaving", finding.interleaving), ("Details", finding.detail))
+    return Page(
+        title,
+        Status.VIOLATION,
+        EXPLANATIONS.get(finding.kind, "Something is wrong."),
+        tuple(paragraphs),
+        picture,
+        (*(() if picture is None else tables_of_calls(picture)), *_program_tables(finding, picture), *tables),
+        (*(Detail(heading, text) for heading, text in texts if text), *details),
+        replay_command(finding, target, strict_errors=strict_errors) or "",
+    )
+
+
+def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Picture | None:
+    """The calls of a finding; ``None`` if it is not about calls."""
+    program = finding.program
+    if program is not None and program.is_sequential and not finding.calls:
+        return _sequential(finding, program) if len(program) else None
+    if not finding.calls:
+        return None
+    history = _history(finding, program)
+    added = len(history.calls) - len(finding.calls)
+    if finding.core:
+        core = tuple(added + position for position in finding.core)
+        note = "Of the other calls, only those that may matter are drawn."
+        return picture_of_history(history, Status.VIOLATION, core=core, note=note, strict_errors=strict_errors)
+    return picture_of_history(history, Status.OK, strict_errors=strict_errors)
+
+
+def _sequential(finding: Finding, program: Program) -> Picture:
+    """One lane: what the model gives up to the wrong step, and what was observed there."""
+    operations = list(program.operations())
+    stopped = finding.step is None and finding.kind in _STOPS
+    step = len(operations) - 1 if stopped else finding.step
+    calls = []
+    expected: Outcome | None = None
+    for number, (operation, outcome) in enumerate(_followed(program, operations)):
+        if step is not None and number > step:
+            break
+        observed: Outcome | None = outcome
+        if number == step:
+            expected = finding.expected or outcome
+            observed = None if stopped else finding.observed or outcome
+        calls.append(Call(0, operation, 2 * number, None if observed is None else 2 * number + 1, observed))
+    left_out = len(operations) - len(calls)
+    note = f"{left_out} later steps are not drawn." if left_out else ""
+    is_wrong_itself = step is not None and (stopped or calls[step].outcome != expected)
+    order = tuple(range(step if is_wrong_itself and step is not None else len(calls)))
+    return Picture(History(program.indexes, tuple(calls), program.semantics), order, (), step, note, expected)
+
+
+def _history(finding: Finding, program: Program | None) -> History:
+    """The calls; those before the threads, which a finding without a core leaves out, with what the model gives."""
+    calls = finding.calls
+    if program is None:
+        return History(tuple(sorted(_indexes(calls))), calls, Semantics.CLASSIC)
+    if not any(call.thread == PREFIX_THREAD for call in calls):
+        begin = min(call.invoked for call in calls) - 2 * len(program.prefix)
+        before = [
+            Call(PREFIX_THREAD, operation, begin + 2 * number, begin + 2 * number + 1, outcome)
+            for number, (operation, outcome) in enumerate(_followed(program, list(program.prefix)))
+        ]
+        calls = (*before, *calls)
+    return History(program.indexes, calls, program.semantics)
+
+
+def _followed(program: Program, operations: list[Operation]) -> Iterator[tuple[Operation, Outcome]]:
+    """Each operation with what the model gives, one after another."""
+    model = IndexerModel(program.semantics)
+    state: State = model.initial(program.indexes)
+    for operation in operations:
+        state, outcome = model.apply(state, operation)
+        yield operation, outcome
+
+
+def _indexes(calls: tuple[Call, ...]) -> set[str]:
+    operations = [call.operation for call in calls]
+    found = {operation.index for operation in operations if operation.index is not None}
+    return found.union(*(item.values for operation in operations for item in operation.given))
+
+
+def _program_tables(finding: Finding, picture: Picture | None) -> tuple[Table, ...]:
+    """What the threads were to do, where there are no calls to be seen."""
+    program = finding.program
+    if program is None or picture is not None or not len(program):
+        return ()
+    parts = [("before", program.prefix), *((f"thread {n}", thread) for n, thread in enumerate(program.threads, 1))]
+    rows = tuple((name, shown(operation_text(operation))) for name, part in parts for operation in part)
+    return (Table("The program", ("thread", "call"), rows[:_MOST_ROWS]),)

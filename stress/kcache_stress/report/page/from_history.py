@@ -1,0 +1,137 @@
+"""A history, or a part of it, as a picture and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kcache_model.history import Call, History
+from kcache_model.render import call_text, outcome_text
+from kcache_model.verdict import Status, Verdict
+
+from .ordering import explaining_order, furthest_order
+from .picture import Detail, Page, Picture, Table
+from .texts import lane_name, shown, tick_text
+
+_MOST_ROWS = 200
+_NO_ORDER = "No order is drawn, because none was found within a second. The verdict does not depend on it."
+_HEADLINES = {
+    Status.OK: "Some order of the calls, one after another, explains all results.",
+    Status.VIOLATION: "No order of the calls, one after another, gives these results.",
+    Status.UNKNOWN: "It is not known whether some order of the calls explains all results.",
+}
+
+
+def picture_of_history(
+    history: History,
+    status: Status,
+    *,
+    core: Sequence[int] = (),
+    order: Sequence[int] = (),
+    note: str = "",
+    strict_errors: bool = False,
+) -> Picture:
+    """The calls with the order that explains them, or with the one that gets furthest.
+
+    Args:
+        history: the calls.
+        status: what was found; for a violation with a core, the first error is marked.
+        core: positions of the calls that cannot all be right.
+        order: positions of the calls in an order that explains them, if the checker told one; else one is searched for.
+        note: what the reader must know of the calls.
+        strict_errors: how the history was judged.
+    """
+    if status is Status.VIOLATION and core:
+        drawn = furthest_order(history, core, strict_errors=strict_errors)
+        missing = "" if drawn.order or drawn.expected is not None else _NO_ORDER
+        return Picture(history, drawn.order, tuple(core), drawn.stuck, _joined(note, missing), drawn.expected)
+    if status is Status.UNKNOWN:
+        return Picture(history, note=_joined(note, "No order is drawn, because the checker found none."))
+    found = order or explaining_order(history, strict_errors=strict_errors)
+    if found is None:
+        return Picture(history, note=_joined(note, _NO_ORDER))
+    return Picture(history, tuple(found), note=note)
+
+
+def page_of_history(
+    history: History,
+    verdict: Verdict,
+    *,
+    title: str,
+    tables: tuple[Table, ...] = (),
+    details: tuple[Detail, ...] = (),
+    command: str = "",
+    note: str = "",
+    strict_errors: bool = False,
+) -> Page:
+    """What ``check_linearizable`` says of a history, with its calls.
+
+    Args:
+        history: what was judged.
+        verdict: the answer.
+        title: what was run; a command line, or the name of a file.
+        tables: shown below the calls of the core.
+        details: shown at the end.
+        command: runs it again.
+        note: what the reader must know of the calls.
+        strict_errors: how it was judged.
+    """
+    core, order = positions_of(history, verdict.core), positions_of(history, verdict.order)
+    picture = picture_of_history(
+        history, verdict.status, core=core, order=order, note=note, strict_errors=strict_errors
+    )
+    return Page(
+        title,
+        verdict.status,
+        _HEADLINES[verdict.status],
+        (sentence(verdict.reason),) if verdict.reason else (),
+        picture,
+        (*tables_of_calls(picture), *tables),
+        details,
+        command,
+    )
+
+
+def tables_of_calls(picture: Picture) -> tuple[Table, ...]:
+    """The calls of the core, for those who do not see the picture; all of them if there are few."""
+    calls = picture.history.calls
+    tables = []
+    if picture.core:
+        rows = [(position, calls[position]) for position in picture.core]
+        tables.append(_table("Calls that cannot all be right", picture, rows))
+    if len(calls) <= _MOST_ROWS and len(calls) > len(picture.core):
+        tables.append(_table("All calls", picture, enumerate(calls)))
+    return tuple(tables)
+
+
+def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
+    """Where these very calls stand in the history."""
+    positions = {id(call): position for position, call in enumerate(history.calls)}
+    return tuple(positions[id(call)] for call in calls)
+
+
+def sentence(text: str) -> str:
+    """As the beginning of a paragraph."""
+    return text if not text or text[-1] in ".!?" else f"{text}."
+
+
+def _table(heading: str, picture: Picture, calls: Iterable[tuple[int, Call]]) -> Table:
+    places = {position: str(place) for place, position in enumerate(picture.order, 1)}
+    rows = [
+        (
+            lane_name(call.thread),
+            shown(call_text(call)) + (" \u2717" if position == picture.first_error else ""),
+            "never returned" if call.returned is None else shown(outcome_text(call.outcome)),
+            tick_text(call.invoked),
+            "" if call.returned is None else tick_text(call.returned),
+            places.get(position, ""),
+        )
+        for position, call in calls
+    ]
+    columns = ("thread", "call", "result", "from", "to", "in the order")
+    if not picture.order:
+        return Table(heading, columns[:-1], tuple(row[:-1] for row in rows))
+    return Table(heading, columns, tuple(rows))
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(filter(None, texts))

@@ -1,0 +1,78 @@
+"""What the model holds before and after each call of an order, as differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kcache_model.history import History
+from kcache_model.indexer_model import IndexerModel, State, Stored
+from kcache_model.render import item_text
+
+from .texts import shown
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one call, or several, changed.
+
+    Attributes:
+        items: (key, the item stored there now); ``None`` where there is none any more.
+        facts: (name, text) of what else is different now; an empty text where it is gone.
+    """
+
+    items: tuple[tuple[str, str | None], ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+
+    def then(self, later: Difference) -> Difference:
+        """Both, one after the other."""
+        return Difference(
+            tuple((dict(self.items) | dict(later.items)).items()), tuple((dict(self.facts) | dict(later.facts)).items())
+        )
+
+
+def initial_facts(history: History) -> tuple[tuple[str, str], ...]:
+    """What is to be said of the Indexer before the first call."""
+    return tuple(_facts(IndexerModel(history.semantics).initial(history.indexes)).items())
+
+
+def differences(history: History, order: Sequence[int]) -> Iterator[Difference]:
+    """What each call of ``order`` changes."""
+    model = IndexerModel(history.semantics)
+    state = model.initial(history.indexes)
+    for position in order:
+        after, _ = model.apply(state, history.calls[position].operation)
+        yield _difference(state, after)
+        state = after
+
+
+def _difference(before: State, after: State) -> Difference:
+    if before is after:
+        return Difference()
+    items: list[tuple[str, str | None]] = []
+    if before.stored is not after.stored or before.mutated is not after.mutated:
+        for key in sorted({*before.stored, *after.stored}):
+            old, new = before.stored.get(key), after.stored.get(key)
+            was_changed = new is not None and _mutated(before, new) is not _mutated(after, new)
+            if old is not new or was_changed:
+                items.append((shown(key), None if new is None else _stored_text(after, new)))
+    old_facts, new_facts = _facts(before), _facts(after)
+    names = [*old_facts, *(name for name in new_facts if name not in old_facts)]
+    facts = [(name, new_facts.get(name, "")) for name in names if old_facts.get(name) != new_facts.get(name)]
+    return Difference(tuple(items), tuple(facts))
+
+
+def _mutated(state: State, stored: Stored) -> object:
+    return state.mutated.get(stored.item.stamp)
+
+
+def _stored_text(state: State, stored: Stored) -> str:
+    text = item_text(stored.item)
+    return shown(text if _mutated(state, stored) is None else f"{text}, changed in place since")
+
+
+def _facts(state: State) -> dict[str, str]:
+    facts = {"indexes": ", ".join(sorted(state.indexes))} if state.indexes else {}
+    if state.resource_version:
+        facts["resource version"] = state.resource_version
+    return {name: shown(text) for name, text in facts.items()}

@@ -1,0 +1,85 @@
+"""Texts of a target, made fit to be shown; and the short names of things on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD
+from kcache_model.items import Item
+from kcache_model.operations import Operation
+from kcache_model.render import item_text, printable
+
+LONGEST_TEXT = 2_000
+_LONGEST_IN_RENDER = 40
+"""Longer names are cut by ``item_text`` and its like; a page has room for them."""
+
+_MOST_ARGUMENTS = 100
+
+
+def shown(text: str) -> str:
+    """``text`` without control characters and lone surrogates, and not longer than anybody reads."""
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[:LONGEST_TEXT]}... ({len(text) - LONGEST_TEXT} more characters)"
+    return printable(text)
+
+
+def lane_name(thread: int) -> str:
+    """What the lane of a thread is called."""
+    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")
+
+
+def lane_order(thread: int) -> tuple[int, int]:
+    """Sorts lanes: what was before the threads first, what came afterwards last."""
+    return {PREFIX_THREAD: 0, FINAL_THREAD: 2}.get(thread, 1), thread
+
+
+def tick_text(tick: int) -> str:
+    """A moment, or how long something took, in ticks of the clock of the history."""
+    try:
+        return f"{tick:,}"
+    except ValueError:  # Python refuses to write out integers of several thousand digits
+        return "a very large number"
+
+
+def argument_texts(operation: Operation) -> tuple[tuple[str, str], ...]:
+    """(name, text) of each argument, in full."""
+    found = list(_arguments(operation))
+    cut = found[:_MOST_ARGUMENTS]
+    if len(found) > len(cut):
+        cut.append(("and", f"{len(found) - len(cut)} more"))
+    return tuple((name, shown(text)) for name, text in cut)
+
+
+def _arguments(operation: Operation) -> Iterator[tuple[str, str]]:
+    for name, text in (("key", operation.key), ("index", operation.index), ("value", operation.value)):
+        if text is not None:
+            yield name, _quoted(text)
+    if operation.item is not None:
+        yield from _item("object", operation.item)
+    for number, item in enumerate(operation.items, 1):
+        yield from _item(f"object {number}", item)
+    for number, (kind, item) in enumerate(operation.entries, 1):
+        yield from _item(f"{number}. {kind.value}", item)
+    for name in operation.names:
+        yield "index", _quoted(name)
+    for index, values in (operation.values or {}).items():
+        yield (
+            f"values of {index}",
+            "the function fails" if values is None else ", ".join(map(_quoted, values)) or "none",
+        )
+    if operation.resource_version:
+        yield "resource version", _quoted(operation.resource_version)
+
+
+def _item(name: str, item: Item) -> Iterator[tuple[str, str]]:
+    yield name, item_text(item)
+    if item.key is not None and len(item.key) > _LONGEST_IN_RENDER:
+        yield f"key of {name}", _quoted(item.key)
+    for index, values in item.values.items():
+        for value in values or ():
+            if len(value) > _LONGEST_IN_RENDER:
+                yield f"value of {name} under {index}", _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    return text if text.isprintable() and text.strip() == text and text else repr(text)
