@@ -92,7 +92,8 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
         (ADD, SLOW_REPLACE),
         (call(1, op.list_keys(), 5, 6, ()), call(1, op.list_keys(), 5, 6, ("a",))),
         "torn replace: list_keys() of thread 2 did not return the key a, but add(a@v1) of thread 1 had put it there "
-        "and had returned before list_keys() began; nothing removed it; so no order explains it",
+        "and had returned before list_keys() began; nothing removed it; replace([a@v5, b@v6]) of thread 1 was under "
+        "way; so no order explains it",
     ),
     "half-applied transaction": (
         Anomaly.HALF_APPLIED_WRITE,

@@ -8,8 +8,8 @@ from ...render import name_text
 from ..frontier.contents import ABSENT
 from ..frontier.reads import ObjectsRead
 from ..frontier.writes import Write
-from .clauses import Clause, Edge, Event, Option, last_shown
-from .facts import FactKind
+from .clauses import Clause, Edge, Event, Option, last_shown, under_way
+from .facts import Fact, FactKind
 from .naming import Naming, said
 from .precedence import Precedence
 from .refutation import Refutation
@@ -69,7 +69,7 @@ class _Teller:
             claim = f"{claim}, but {self._name(write)} had put it there{self._by_then(order, write, fact.read)}"
             removers = [why for option in clause.options[1:] if (why := self._not_between(order, option, write))]
             rest = f" in between: {'; '.join(removers[:_MOST_REASONS])}" if removers else ""
-            return f"{claim}; nothing removed it{rest}"
+            return f"{claim}; nothing removed it{rest}{self._meanwhile(fact)}"
         ((first, second),) = clause.options[0].edges
         if len(clause.options) == 1:
             return f"{claim}, but came before {self._name(first)}: {self._why(order, second, first)}"
@@ -77,6 +77,13 @@ class _Teller:
             f"{claim}, but {self._name(write)} had {_what_it_did(clause)} it{self._by_then(order, write, fact.read)}"
         )
         return f"{claim}; it came after {self._name(second)}{self._as(order, second, write)}; nothing wrote it again"
+
+    def _meanwhile(self, fact: Fact) -> str:
+        writes = under_way(fact, self._writes)
+        if not writes:
+            return ""
+        was = "was" if len(writes) == 1 else "were"
+        return f"; {' and '.join(map(self._name, writes[:_MOST_REASONS]))} {was} under way"
 
     def _by_then(self, order: Precedence, write: Event, read: Event) -> str:
         if order.is_real_time(write, read):

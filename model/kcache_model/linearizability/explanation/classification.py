@@ -8,7 +8,7 @@ from ...anomaly import Anomaly
 from ..frontier.contents import ABSENT, Term, Version
 from ..frontier.reads import Read
 from ..frontier.writes import Replace, WideWrite, Write
-from .clauses import Clause
+from .clauses import Clause, under_way
 from .facts import Fact, FactKind
 from .refutation import Refutation
 from .writes import Writes, put_by
@@ -69,18 +69,14 @@ def _overwritten(clause: Clause, seen: Collection[Version], terms: tuple[Term, .
 
 
 def _lacking(clause: Clause, writes: Writes, seen: Collection[Version]) -> Anomaly:
-    read, key, write = clause.fact.read, clause.fact.key, clause.write
-    assert write is not None
-    meanwhile = [
-        other
-        for other in writes.of_key(key)
-        if not other.returned < read.invoked and not read.returned < other.invoked and other.at(key) is not ABSENT
-    ]
-    if any(isinstance(other, Replace) for other in meanwhile):
+    assert clause.write is not None
+    meanwhile = under_way(clause.fact, writes)
+    if any(isinstance(write, Replace) for write in meanwhile):
         return Anomaly.TORN_REPLACE
     if meanwhile:
         return Anomaly.HALF_APPLIED_WRITE
-    return Anomaly.VANISHED_OBJECT if put_by(write, key) in seen else Anomaly.LOST_UPDATE
+    version = put_by(clause.write, clause.fact.key)
+    return Anomaly.VANISHED_OBJECT if version in seen else Anomaly.LOST_UPDATE
 
 
 def _nothing_there(fact: Fact, writes: Writes, terms: tuple[Term, ...]) -> Anomaly:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..frontier.contents import NEVER, Version
+from ..frontier.contents import ABSENT, NEVER, Version
 from ..frontier.reads import Read
 from ..frontier.writes import Write
 from .facts import Fact, FactKind
@@ -117,6 +117,16 @@ def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
         if remover is not None:
             gone += [(write, remover) for write in shown if _precedes(write, remover)]
     return max(gone, key=lambda pair: pair[0].invoked, default=None)
+
+
+def under_way(fact: Fact, writes: Writes) -> list[Write]:
+    """The writes that were open while the read was, and that put an object under its key."""
+    read = fact.read
+    return [
+        write
+        for write in writes.of_key(fact.key)
+        if put_by(write, fact.key) is not ABSENT and not _precedes(write, read) and not _precedes(read, write)
+    ]
 
 
 def _split(key: str, writes: Sequence[Write], allows: Callable[[Version], bool]) -> tuple[list[Write], list[Write]]:
