@@ -15,7 +15,7 @@ from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
 from ..finding_text import EXPLANATIONS, PHASE_TITLES, replay_command
-from .from_history import picture_of_history, sentence, tables_of_calls
+from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table
 from .texts import shown
 
@@ -46,7 +46,7 @@ def page_of_finding(
     """
     picture = picture_of_finding(finding, strict_errors=strict_errors)
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
-    paragraphs = [sentence(finding.summary)]
+    paragraphs = [argument(finding.summary, finding.anomaly)]
     if finding.observed is not None and finding.expected is not None and finding.observed != finding.expected:
         paragraphs.append(
             f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
@@ -62,6 +62,7 @@ def page_of_finding(
         (*(() if picture is None else tables_of_calls(picture)), *_program_tables(finding, picture), *tables),
         (*(Detail(heading, text) for heading, text in texts if text), *details),
         replay_command(finding, target, strict_errors=strict_errors) or "",
+        "" if finding.anomaly is None else finding.anomaly.value,
     )
 
 

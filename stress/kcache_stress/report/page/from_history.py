@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kcache_model.anomaly import Anomaly
 from kcache_model.history import Call, History
 from kcache_model.render import call_text, outcome_text
 from kcache_model.verdict import Status, Verdict
@@ -83,11 +84,12 @@ def page_of_history(
         title,
         verdict.status,
         _HEADLINES[verdict.status],
-        (sentence(verdict.reason),) if verdict.reason else (),
+        (argument(verdict.reason, verdict.anomaly),) if verdict.reason else (),
         picture,
         (*tables_of_calls(picture), *tables),
         details,
         command,
+        label="" if verdict.anomaly is None else verdict.anomaly.value,
     )
 
 
@@ -109,8 +111,10 @@ def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
     return tuple(positions[id(call)] for call in calls)
 
 
-def sentence(text: str) -> str:
-    """As the beginning of a paragraph."""
+def argument(text: str, anomaly: Anomaly | None) -> str:
+    """As a paragraph; without the class of the anomaly, which stands above it."""
+    if anomaly is not None:
+        text = text.removeprefix(f"{anomaly.value}: ")
     return text if not text or text[-1] in ".!?" else f"{text}."
 
 

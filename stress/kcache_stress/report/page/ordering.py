@@ -51,7 +51,7 @@ def furthest_order(history: History, core: Sequence[int], *, strict_errors: bool
     """Where the calls of ``core`` cannot all be right: the order that gets furthest, and where it gets stuck."""
     searcher = _Searcher(history, strict_errors)
     if len(history.calls) > _LONGEST_WITH_OPTIONAL_WRITES:
-        return searcher.before(max(core, key=lambda position: _end(history.calls[position])))
+        return searcher.first_of(core)
     return searcher.furthest(core)
 
 
@@ -80,13 +80,32 @@ class _Searcher:
             return told
         in_time = [*chosen, *(replace(self._calls[position], outcome=None) for position in others)]
         better = [self.before(told.stuck), self._longest(positions, in_time)]
-        better = [drawn for drawn in better if drawn.stuck == told.stuck and drawn.expected is not None]
+        better = [drawn for drawn in better if drawn.stuck == told.stuck and self._is_stuck(drawn)]
         same = [drawn for drawn in better if drawn.expected == told.expected]
         return next(iter([*same, *better]), told)
 
+    def first_of(self, core: Sequence[int]) -> Drawn:
+        """The call of ``core`` up to which all can be explained: the last one before whose response an order is found.
+
+        An order that explains all before some response explains all before any earlier one.
+        """
+        answered = sorted(
+            (position for position in core if self._calls[position].returned is not None),
+            key=lambda position: _end(self._calls[position]),
+        )
+        best = Drawn((), answered[-1] if answered else None)
+        for position in answered:
+            drawn = self.before(position)
+            if drawn.expected is None:
+                break
+            best = drawn
+        return best
+
     def before(self, error: int) -> Drawn:
         """An order of what was observed before the response of ``error``; what was then open may be part of it."""
-        response = self._calls[error].returned or self._calls[error].invoked
+        self._deadline = time.monotonic() + _SECONDS
+        response = self._calls[error].returned
+        assert response is not None, "a call that never returned explains nothing, and needs no explanation"
         observed = [
             (position, call if _end(call) < response else replace(call, returned=None, outcome=None))
             for position, call in enumerate(self._calls)
@@ -131,6 +150,10 @@ class _Searcher:
         first = min(stuck, key=lambda index: calls[index].returned or 0)
         _, expected = self._model.apply(self._follow(self._initial, order), calls[first].operation)
         return Drawn(order, positions[first], expected)
+
+    def _is_stuck(self, drawn: Drawn) -> bool:
+        observed = None if drawn.stuck is None else self._calls[drawn.stuck].outcome
+        return observed is not None and drawn.expected is not None and not self._agrees(observed, drawn.expected)
 
     def _follow(self, state: State, order: Sequence[int]) -> State:
         for position in order:

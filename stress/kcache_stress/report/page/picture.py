@@ -56,6 +56,7 @@ class Page:
         status: the verdict.
         headline: one sentence: what came out.
         paragraphs: why.
+        label: the class of what is wrong, if it has a name.
         picture: the calls, if there is a history.
         tables: what is to be read in rows.
         details: what is to be read line by line.
@@ -70,3 +71,4 @@ class Page:
     tables: tuple[Table, ...] = ()
     details: tuple[Detail, ...] = ()
     command: str = ""
+    label: str = ""

@@ -77,4 +77,5 @@ def _printable(page: Page) -> Page:
         ),
         details=tuple(Detail(printable(detail.heading), printable(detail.text)) for detail in page.details),
         command=printable(page.command),
+        label=printable(page.label),
     )

@@ -82,6 +82,7 @@ function pictured(data) {
   }
 
   function select(number, {focus = false, centre = false, show = true} = {}) {
+    if (!data.calls.length) number = null;
     selected = number;
     hint.hidden = true;
     fillPanel(panel, data, number, layout, states, to => select(to));
