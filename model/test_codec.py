@@ -121,7 +121,7 @@ HEADER = '{"schema": "kcache/history/1", "indexes": ["node"]}'
         ([HEADER, "", '{"op": "list"}'], 'line 3: a call needs integers as "thread" and "invoked"'),
         ([HEADER, '{"thread": 0, "op": "jump", "invoked": 1}'], 'line 2: unknown operation "jump"; known are: add,'),
         ([HEADER, '{"thread": 0, "op": "get_by_key", "invoked": 1}'], "line 2: the operation get_by_key lacks key"),
-        ([HEADER, '{"thread": 0, "op": "list", "key": "a", "invoked": 1}'], "the operation list has no field key"),
+        ([HEADER, '{"thread": 0, "op": "list", "key": "a", "invoked": 1}'], 'the operation list has no field "key"'),
         ([HEADER, '{"thread": 0, "op": "list", "invoked": 5, "returned": 4, "outcome": {"result": []}}'], "not less"),
         ([HEADER, '{"thread": 0, "op": "list", "invoked": 5, "returned": 6}'], 'needs both "returned" and "outcome"'),
         ([HEADER, '{"thread": 0, "op": "list", "invoked": true}'], 'needs integers as "thread"'),
@@ -136,7 +136,7 @@ HEADER = '{"schema": "kcache/history/1", "indexes": ["node"]}'
         ),
         (
             [HEADER, '{"thread": 0, "op": "list", "invoked": 1, "returned": 2, "outcome": {"result": 3}}'],
-            "a text or null",
+            "a text, a list of texts or null",
         ),
     ],
 )

@@ -8,7 +8,8 @@ import json
 import zlib
 from typing import Any
 
-from .codec import Json, decode_program, encode_program
+from .codec import decode_program, encode_program
+from .decoding import Json
 from .errors import FormatError
 from .program import Program
 

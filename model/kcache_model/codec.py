@@ -11,18 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .anomaly import Anomaly
+from .decoding import Json, fields_of, is_integer, list_of, member_of, shown, text_of, texts_of
 from .errors import FormatError
 from .finding import Finding, FindingKind
 from .history import Call, History
 from .items import Item, Semantics, Style, Values
 from .operations import Operation, OperationName, WriteKind
-from .outcomes import ErrorKind, Outcome, Value
+from .outcomes import ErrorKind, Outcome
 from .program import Program
 
 PROGRAM_SCHEMA = "kcache/program/1"
 HISTORY_SCHEMA = "kcache/history/1"
-
-Json = dict[str, Any]
 
 
 def encode_item(item: Item) -> Json:
@@ -43,15 +42,15 @@ def decode_item(data: Json) -> Item:
     Raises:
         FormatError: ``data`` is no item.
     """
-    fields = _fields(data, "an item", {"key", "stamp"}, {"values", "resource_version", "style"})
+    fields = fields_of(data, "an item", {"key", "stamp"}, {"values", "resource_version", "style"})
     if not isinstance(fields["stamp"], str) or not isinstance(fields["key"], str | None):
-        raise FormatError(f"an item needs a text as stamp and a text or null as key, not {json.dumps(data)}")
+        raise FormatError(f"an item needs a text as stamp and a text or null as key, not {shown(data)}")
     return Item(
         key=fields["key"],
         stamp=fields["stamp"],
         values=_decode_values(fields.get("values", {})),
-        resource_version=fields.get("resource_version"),
-        style=_member(Style, fields.get("style", Style.PLAIN), "style"),
+        resource_version=text_of(fields["resource_version"]) if "resource_version" in fields else None,
+        style=member_of(Style, fields.get("style", Style.PLAIN), "style"),
     )
 
 
@@ -100,10 +99,10 @@ def decode_operation(data: Json) -> Operation:
         FormatError: ``data`` is no operation.
     """
     if not isinstance(data, dict) or "op" not in data:
-        raise FormatError(f'an operation needs a field "op": {json.dumps(data)}')
-    name = _member(OperationName, data["op"], "operation")
+        raise FormatError(f'an operation needs a field "op": {shown(data)}')
+    name = member_of(OperationName, data["op"], "operation")
     takes_version = name in (OperationName.REPLACE, OperationName.BOOKMARK)
-    fields = _fields(
+    fields = fields_of(
         data,
         f"the operation {name.value}",
         {"op", *_ARGUMENTS.get(name, ())},
@@ -112,13 +111,13 @@ def decode_operation(data: Json) -> Operation:
     return Operation(
         name=name,
         item=decode_item(fields["item"]) if "item" in fields else None,
-        items=tuple(decode_item(item) for item in _list(fields.get("items", []))),
-        entries=tuple(_decode_entry(entry) for entry in _list(fields.get("entries", []))),
-        key=_text(fields.get("key")),
-        index=_text(fields.get("index")),
-        value=_text(fields.get("value")),
-        names=_texts(fields.get("names", [])),
-        resource_version=_text(fields.get("resource_version", "")) or "",
+        items=tuple(decode_item(item) for item in list_of(fields.get("items", []))),
+        entries=tuple(_decode_entry(entry) for entry in list_of(fields.get("entries", []))),
+        key=text_of(fields["key"]) if "key" in fields else None,
+        index=text_of(fields["index"]) if "index" in fields else None,
+        value=text_of(fields["value"]) if "value" in fields else None,
+        names=texts_of(fields.get("names", [])),
+        resource_version=text_of(fields.get("resource_version", "")),
         values=_decode_values(fields["values"]) if "values" in fields else None,
     )
 
@@ -140,11 +139,14 @@ def decode_outcome(data: Json) -> Outcome:
         FormatError: ``data`` is no outcome.
     """
     if "error" in data:
-        fields = _fields(data, "an error", {"error"}, {"message"})
-        return Outcome(error=_member(ErrorKind, fields["error"], "error"), message=fields.get("message", ""))
-    result = _fields(data, "a result", {"result"}, set())["result"]
-    value: Value = _texts(result) if isinstance(result, list) else _text(result)
-    return Outcome(value=value)
+        fields = fields_of(data, "an error", {"error"}, {"message"})
+        return Outcome(error=member_of(ErrorKind, fields["error"], "error"), message=text_of(fields.get("message", "")))
+    result = fields_of(data, "a result", {"result"}, set())["result"]
+    if isinstance(result, list):
+        return Outcome(value=texts_of(result))
+    if not isinstance(result, str | None):
+        raise FormatError(f"a result must be a text, a list of texts or null, not {shown(result)}")
+    return Outcome(value=result)
 
 
 def encode_program(program: Program) -> Json:
@@ -165,14 +167,14 @@ def decode_program(data: Json) -> Program:
         FormatError: ``data`` is no program.
     """
     _require_schema(data, PROGRAM_SCHEMA)
-    fields = _fields(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics"})
+    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics"})
     return Program(
-        indexes=_texts(fields["indexes"]),
-        prefix=tuple(decode_operation(operation) for operation in _list(fields["prefix"])),
+        indexes=texts_of(fields["indexes"]),
+        prefix=tuple(decode_operation(operation) for operation in list_of(fields["prefix"])),
         threads=tuple(
-            tuple(decode_operation(operation) for operation in _list(thread)) for thread in _list(fields["threads"])
+            tuple(decode_operation(operation) for operation in list_of(thread)) for thread in list_of(fields["threads"])
         ),
-        semantics=_member(Semantics, fields.get("semantics", "classic"), "semantics"),
+        semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
     )
 
 
@@ -184,27 +186,25 @@ def encode_call(call: Call) -> Json:
     return data
 
 
-def decode_call(data: Json) -> Call:
+def decode_call(data: object) -> Call:
     """The inverse of :func:`encode_call`.
 
     Raises:
         FormatError: ``data`` is no call.
     """
     if not isinstance(data, dict):
-        raise FormatError(f"a call must be a JSON object, not {json.dumps(data)}")
+        raise FormatError(f"a call must be a JSON object, not {shown(data)}")
     own = ("thread", "invoked", "returned", "outcome")
     operation = decode_operation({name: value for name, value in data.items() if name not in own})
     thread: Any = data.get("thread")
     invoked: Any = data.get("invoked")
     returned: Any = data.get("returned")
-    if not _is_integer(thread) or not _is_integer(invoked):
-        raise FormatError(f'a call needs integers as "thread" and "invoked": {json.dumps(data)}')
+    if not is_integer(thread) or not is_integer(invoked):
+        raise FormatError(f'a call needs integers as "thread" and "invoked": {shown(data)}')
     if ("outcome" in data) != (returned is not None):
-        raise FormatError(
-            f'a call needs both "returned" and "outcome", or neither if it is pending: {json.dumps(data)}'
-        )
-    if returned is not None and (not _is_integer(returned) or returned < invoked):
-        raise FormatError(f'"returned" must be an integer not less than "invoked": {json.dumps(data)}')
+        raise FormatError(f'a call needs both "returned" and "outcome", or neither if it is pending: {shown(data)}')
+    if returned is not None and (not is_integer(returned) or returned < invoked):
+        raise FormatError(f'"returned" must be an integer not less than "invoked": {shown(data)}')
     return Call(thread, operation, invoked, returned, decode_outcome(data["outcome"]) if "outcome" in data else None)
 
 
@@ -231,7 +231,7 @@ def load_history(lines: Iterable[str]) -> History:
             data = json.loads(line)
             if header is None:
                 _require_schema(data, HISTORY_SCHEMA)
-                header = _fields(data, "a history's first line", {"schema", "indexes"}, {"semantics"})
+                header = fields_of(data, "a history's first line", {"schema", "indexes"}, {"semantics"})
             else:
                 calls.append(decode_call(data))
         except (FormatError, ValueError) as error:
@@ -239,9 +239,9 @@ def load_history(lines: Iterable[str]) -> History:
     if header is None:
         raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')
     return History(
-        indexes=_texts(header["indexes"]),
+        indexes=texts_of(header["indexes"]),
         calls=tuple(sorted(calls, key=lambda call: call.invoked)),
-        semantics=_member(Semantics, header.get("semantics", "classic"), "semantics"),
+        semantics=member_of(Semantics, header.get("semantics", "classic"), "semantics"),
     )
 
 
@@ -277,7 +277,7 @@ def decode_finding(data: Json) -> Finding:
         FormatError: ``data`` is no finding.
     """
     return Finding(
-        kind=_member(FindingKind, data["kind"], "kind of finding"),
+        kind=member_of(FindingKind, data["kind"], "kind of finding"),
         phase=data["phase"],
         summary=data["summary"],
         program=decode_program(data["program"]) if "program" in data else None,
@@ -290,7 +290,7 @@ def decode_finding(data: Json) -> Finding:
         scenario=data.get("scenario"),
         schedule=data.get("schedule", ""),
         interleaving=data.get("interleaving", ""),
-        anomaly=_member(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
+        anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
     )
 
 
@@ -300,58 +300,16 @@ def _encode_values(values: Values) -> Json:
 
 def _decode_values(data: object) -> Values:
     if not isinstance(data, dict):
-        raise FormatError(f'"values" must be an object: index name -> list of texts, or null; not {json.dumps(data)}')
-    return {index: None if found is None else _texts(found) for index, found in data.items()}
+        raise FormatError(f'"values" must be an object: index name -> list of texts, or null; not {shown(data)}')
+    return {index: None if found is None else texts_of(found) for index, found in data.items()}
 
 
 def _decode_entry(data: object) -> tuple[WriteKind, Item]:
-    fields = _fields(data, "an entry of a transaction", {"kind", "item"}, set())
-    return _member(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
-
-
-def _fields(data: object, what: str, required: set[str], optional: set[str]) -> Json:
-    if not isinstance(data, dict):
-        raise FormatError(f"{what} must be a JSON object, not {json.dumps(data)}")
-    missing, unknown = required - data.keys(), data.keys() - required - optional
-    if missing:
-        raise FormatError(f"{what} lacks {', '.join(sorted(missing))}: {json.dumps(data)}")
-    if unknown:
-        raise FormatError(f"{what} has no field {', '.join(sorted(unknown))}: {json.dumps(data)}")
-    return data
-
-
-def _member(enumeration: Any, value: object, what: str) -> Any:
-    try:
-        return enumeration(value)
-    except ValueError:
-        known = ", ".join(member.value for member in enumeration)
-        raise FormatError(f"unknown {what} {json.dumps(value)}; known are: {known}") from None
+    fields = fields_of(data, "an entry of a transaction", {"kind", "item"}, set())
+    return member_of(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
 
 
 def _require_schema(data: object, schema: str) -> None:
     found = data.get("schema") if isinstance(data, dict) else None
     if found != schema:
-        raise FormatError(f'expected "schema": "{schema}", found {json.dumps(found)}')
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _list(data: object) -> list[Any]:
-    if not isinstance(data, list):
-        raise FormatError(f"expected a list, not {json.dumps(data)}")
-    return data
-
-
-def _text(data: object) -> str | None:
-    if data is not None and not isinstance(data, str):
-        raise FormatError(f"expected a text or null, not {json.dumps(data)}")
-    return data
-
-
-def _texts(data: object) -> tuple[str, ...]:
-    texts = _list(data)
-    if not all(isinstance(text, str) for text in texts):
-        raise FormatError(f"expected a list of texts, not {json.dumps(data)}")
-    return tuple(texts)
+        raise FormatError(f'expected "schema": "{schema}", found {shown(found)}')

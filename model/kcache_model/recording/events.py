@@ -1,0 +1,114 @@
+"""Invocations and responses as lines of JSON, in the order of time: what a recorder writes while it records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..codec import decode_operation, decode_outcome, encode_operation, encode_outcome
+from ..decoding import Json, fields_of, is_integer, shown
+from ..errors import FormatError
+from ..history import History
+from ..items import Semantics
+from ..operations import Operation
+from ..outcomes import Outcome
+
+EVENTS_SCHEMA = "kcache/events/1"
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line of a recording.
+
+    Attributes:
+        indexes: the names of the indices that the cache was created with.
+        semantics: which generation of client-go decides.
+    """
+
+    indexes: tuple[str, ...]
+    semantics: Semantics = Semantics.CLASSIC
+
+
+@dataclass(frozen=True)
+class Begin:
+    """A call is invoked.
+
+    Attributes:
+        at: when, on an integer clock that all threads share.
+        thread: which thread makes it; a thread makes one call at a time.
+        operation: what is called.
+        line: where that stands in the recording, counted from 1.
+    """
+
+    at: int
+    thread: int
+    operation: Operation
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class End:
+    """The open call of a thread responds.
+
+    Attributes:
+        at: when.
+        thread: which thread made it.
+        outcome: what it gave.
+        line: where that stands in the recording.
+    """
+
+    at: int
+    thread: int
+    outcome: Outcome
+    line: int = 0
+
+
+Event = Begin | End
+
+
+def decode_event(data: object, line: int = 0) -> Event:
+    """An event from its JSON document.
+
+    Raises:
+        FormatError: ``data`` is no event.
+    """
+    fields = fields_of(data, "an event", {"at", "thread"}, {"invoke", "return"})
+    at, thread = fields["at"], fields["thread"]
+    if not is_integer(at) or not is_integer(thread):
+        raise FormatError(f'an event needs integers as "at" and "thread": {shown(data)}')
+    if ("invoke" in fields) == ("return" in fields):
+        raise FormatError(f'an event needs either "invoke" or "return": {shown(data)}')
+    if "invoke" in fields:
+        return Begin(at, thread, decode_operation(fields["invoke"]), line)
+    if not isinstance(fields["return"], dict):
+        raise FormatError(f'"return" must be {{"result": ...}} or {{"error": ...}}, not {shown(fields["return"])}')
+    return End(at, thread, decode_outcome(fields["return"]), line)
+
+
+def encode_event(event: Event) -> Json:
+    """The inverse of :func:`decode_event`."""
+    data: Json = {"at": event.at, "thread": event.thread}
+    if isinstance(event, Begin):
+        return {**data, "invoke": encode_operation(event.operation)}
+    return {**data, "return": encode_outcome(event.outcome)}
+
+
+def dump_events(history: History) -> Iterator[str]:
+    """The lines of a history as events, without line ends. At the same tick, invocations come first.
+
+    Raises:
+        ValueError: a thread makes two calls at once, which events cannot express.
+    """
+    yield json.dumps({"schema": EVENTS_SCHEMA, "semantics": history.semantics.value, "indexes": list(history.indexes)})
+    ends: dict[int, float] = {}
+    events: list[tuple[int, int, int, Event]] = []
+    for position, call in enumerate(sorted(history.calls, key=lambda call: call.invoked)):
+        if ends.get(call.thread, float("-inf")) >= call.invoked:
+            raise ValueError(f"thread {call.thread} makes two calls at once at {call.invoked}")
+        events.append((call.invoked, 0, position, Begin(call.invoked, call.thread, call.operation)))
+        ends[call.thread] = float("inf") if call.returned is None else call.returned
+        if call.returned is not None and call.outcome is not None:
+            events.append((call.returned, 1, position, End(call.returned, call.thread, call.outcome)))
+    for _, _, _, event in sorted(events, key=lambda event: event[:3]):
+        yield json.dumps(encode_event(event))

@@ -1,0 +1,154 @@
+"""Judges a recording while it is read, and looks at it once more to explain what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ..history import History
+from ..linearizability import SearchBudget, check_linearizable
+from ..linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor, Unsuitable
+from ..render import brief_text, outcome_text
+from ..verdict import Status, Verdict
+from .assembling import LocatedCall, assembled
+from .events import Begin, Event, Header
+from .reading import Recording, read_recording
+
+MOST_EXPLAINED: Final = 300_000
+"""Up to so many calls are kept in memory to explain a violation; of a longer recording, only the call is told."""
+
+_BETWEEN_REPORTS: Final = 5_000
+"""Calls."""
+
+Lines = Callable[[], Iterable[str]]
+"""Opens the recording from its beginning."""
+
+
+@dataclass(frozen=True)
+class RecordingVerdict:
+    """What is to be said of a recording.
+
+    Attributes:
+        verdict: the answer.
+        calls: how many calls had begun when it was given.
+        pending: how many of them had not returned.
+        threads: how many threads made them.
+        history: the calls as far as they were kept; for an answer found while reading, those up to the violation.
+        lines: for each call of ``history``, where it begins in the recording.
+    """
+
+    verdict: Verdict
+    calls: int
+    pending: int
+    threads: int
+    history: History
+    lines: tuple[int, ...] = ()
+
+
+def judge_recording(
+    lines: Lines,
+    *,
+    strict_errors: bool = False,
+    seconds: float = 60.0,
+    on_calls: Callable[[int], None] = lambda _: None,
+) -> RecordingVerdict:
+    """Judge a recording; in memory that does not grow with its length, if it consists of events.
+
+    Args:
+        lines: opens the recording; called a second time to explain a violation.
+        strict_errors: ask for kcache's error types.
+        seconds: how long to judge; reading included.
+        on_calls: told now and then how many calls have been read.
+
+    Raises:
+        FormatError: a line is malformed, or cannot be where it is.
+        OSError: it cannot be read.
+    """
+    recording = read_recording(lines())
+    if recording.events is None:
+        return _judged_as_a_whole(recording, strict_errors=strict_errors, seconds=seconds)
+    stream = _Stream(recording.header, strict_errors=strict_errors, seconds=seconds)
+    try:
+        result = stream.judge(recording.events, on_calls)
+    except Unsuitable:
+        return _judged_as_a_whole(read_recording(lines()), strict_errors=strict_errors, seconds=seconds)
+    if result.status is Status.VIOLATION:
+        return _explained(lines, stream, result, strict_errors=strict_errors)
+    reason = ""
+    if result.status is Status.UNKNOWN:
+        reason = (
+            f"the checker gave up after {result.tried} configurations; it had judged {result.judged} of "
+            f"{stream.calls} calls. Give it a larger budget, or record with fewer threads"
+        )
+    return stream.verdict(Verdict(result.status, reason=reason, steps=result.tried))
+
+
+class _Stream:
+    """Hands events to the monitor, and counts."""
+
+    def __init__(self, header: Header, *, strict_errors: bool, seconds: float) -> None:
+        self._header = header
+        self._monitor = HistoryMonitor(
+            header.indexes, header.semantics, strict_errors=strict_errors, budget=FrontierBudget(seconds)
+        )
+        self._open: dict[int, int] = {}
+        self._threads: set[int] = set()
+        self.calls = 0
+
+    def judge(self, events: Iterable[Event], on_calls: Callable[[int], None]) -> FrontierResult:
+        monitor = self._monitor
+        for event in events:
+            if isinstance(event, Begin):
+                self._open[event.thread] = monitor.begin(event.operation, event.at, thread=event.thread)
+                self._threads.add(event.thread)
+                self.calls += 1
+                if self.calls % _BETWEEN_REPORTS == 0:
+                    on_calls(self.calls)
+            else:
+                monitor.end(self._open.pop(event.thread), event.outcome, event.at)
+            if monitor.result is not None:
+                return monitor.result
+        return monitor.finish()
+
+    def verdict(
+        self, verdict: Verdict, history: History | None = None, lines: tuple[int, ...] = ()
+    ) -> RecordingVerdict:
+        kept = history or History(self._header.indexes, (), self._header.semantics)
+        return RecordingVerdict(verdict, self.calls, len(self._open), len(self._threads), kept, lines)
+
+
+def _explained(lines: Lines, stream: _Stream, result: FrontierResult, *, strict_errors: bool) -> RecordingVerdict:
+    """Read as far as the first call that nothing explains, and say why."""
+    position = result.position
+    assert position is not None
+    recording = read_recording(lines())
+    assert recording.events is not None
+    if position < MOST_EXPLAINED:
+        history, where = _history(recording.header, assembled(recording.events, until=position))
+        verdict = check_linearizable(history, strict_errors=strict_errors)
+        return stream.verdict(verdict, history, where)
+    found = assembled(recording.events, until=position, keep=lambda at: at == position)
+    history, where = _history(recording.header, found)
+    (call,) = history.calls
+    reason = (
+        f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows: it is "
+        f"the first such response among {result.judged} calls; more than {MOST_EXPLAINED} are too many to say why"
+    )
+    verdict = Verdict(Status.VIOLATION, core=(call,), reason=reason, steps=result.tried)
+    return stream.verdict(verdict, history, where)
+
+
+def _judged_as_a_whole(recording: Recording, *, strict_errors: bool, seconds: float) -> RecordingVerdict:
+    calls = list(recording.calls) if recording.calls is not None else assembled(recording.events or ())
+    history, where = _history(recording.header, calls)
+    verdict = check_linearizable(history, strict_errors=strict_errors, budget=SearchBudget(seconds))
+    pending = sum(call.returned is None for call in history.calls)
+    threads = len({call.thread for call in history.calls})
+    return RecordingVerdict(verdict, len(history.calls), pending, threads, history, where)
+
+
+def _history(header: Header, located: Iterable[LocatedCall]) -> tuple[History, tuple[int, ...]]:
+    found = sorted(located, key=lambda line_and_call: line_and_call[1].invoked)
+    calls = tuple([call for _, call in found])
+    return History(header.indexes, calls, header.semantics), tuple([line for line, _ in found])

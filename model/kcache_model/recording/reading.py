@@ -1,0 +1,135 @@
+"""Reads a recording line by line, and refuses what no recorder can have seen; each error names its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..codec import HISTORY_SCHEMA, decode_call
+from ..decoding import fields_of, member_of, shown, texts_of
+from ..errors import FormatError
+from ..history import Call
+from ..items import Semantics
+from ..operations import Operation
+from .events import EVENTS_SCHEMA, Begin, Event, Header, decode_event
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording, as far as its first line tells.
+
+    Attributes:
+        header: the first line.
+        events: the events, read one by one, if it consists of events.
+        calls: the calls with the lines where they stand, read one by one, if it consists of calls.
+    """
+
+    header: Header
+    events: Iterator[Event] | None = None
+    calls: Iterator[tuple[int, Call]] | None = None
+
+
+def read_recording(lines: Iterable[str]) -> Recording:
+    """Read the first line, and prepare to read the others. Empty lines are skipped.
+
+    Raises:
+        FormatError: now, or while the others are read: a line is malformed, or cannot be where it is.
+    """
+    numbered = _documents(lines)
+    first = next(numbered, None)
+    if first is None:
+        raise FormatError(f'the recording is empty; its first line must be {{"schema": "{EVENTS_SCHEMA}", ...}}')
+    number, data = first
+    with _at(number):
+        schema = data.get("schema") if isinstance(data, dict) else None
+        if schema not in (EVENTS_SCHEMA, HISTORY_SCHEMA):
+            raise FormatError(
+                f'the first line must have "schema": "{EVENTS_SCHEMA}" or "{HISTORY_SCHEMA}", found {shown(schema)}'
+            )
+        fields = fields_of(data, "the first line", {"schema", "indexes"}, {"semantics"})
+        semantics = member_of(Semantics, fields.get("semantics", "classic"), "semantics")
+        header = Header(texts_of(fields["indexes"]), semantics)
+    if schema == EVENTS_SCHEMA:
+        return Recording(header, events=_events(numbered))
+    return Recording(header, calls=_calls(numbered))
+
+
+def _documents(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
+    """The documents, each with the number of its line."""
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            document = json.loads(line)
+        except ValueError as error:
+            if line.endswith("\n"):
+                raise FormatError(f"line {number}: no JSON: {error}") from None
+            raise FormatError(
+                f"line {number}, the last one, is cut off: {error}; leave it out to judge what was recorded before it"
+            ) from None
+        except RecursionError:
+            raise FormatError(f"line {number}: nested too deeply") from None
+        yield number, document
+
+
+def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
+    open_since: dict[int, int] = {}
+    written = _Stamps()
+    now: int | None = None
+    for number, data in documents:
+        with _at(number):
+            event = decode_event(data, number)
+            if now is not None and event.at < now:
+                raise FormatError(
+                    f"the clock goes backwards, from {now} to {event.at}; events must be in the order of one clock"
+                )
+            now = event.at
+            since = open_since.pop(event.thread, None)
+            if isinstance(event, Begin):
+                if since is not None:
+                    raise FormatError(
+                        f"thread {event.thread} begins a call before that of line {since} has returned; "
+                        "give each thread that calls a number of its own"
+                    )
+                open_since[event.thread] = number
+                written.add(event.operation)
+            elif since is None:
+                raise FormatError(f"thread {event.thread} returns from a call that it has not begun")
+        yield event
+
+
+def _calls(documents: Iterator[tuple[int, object]]) -> Iterator[tuple[int, Call]]:
+    written = _Stamps()
+    for number, data in documents:
+        with _at(number):
+            call = decode_call(data)
+            written.add(call.operation)
+        yield number, call
+
+
+class _Stamps:
+    """Sees to it that no two writes share a stamp. Keeps a hash of each: stamps are many, and may be long."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def add(self, operation: Operation) -> None:
+        for item in operation.written:
+            number = hash(item.stamp)
+            if number in self._hashes:
+                raise FormatError(
+                    f"the stamp {shown(item.stamp)} was written before; each version of each object that is written "
+                    "needs a stamp of its own, so that a result tells which write it saw"
+                )
+            self._hashes.add(number)
+
+
+@contextmanager
+def _at(number: int) -> Iterator[None]:
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"line {number}: {error}") from None

@@ -1,0 +1,202 @@
+"""Recordings: read line by line, judged as the same history in memory, refused with the line that is wrong."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import resources
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kcache_model.codec import dump_history
+from kcache_model.errors import FormatError
+from kcache_model.history import Call, History
+from kcache_model.linearizability import check_linearizable
+from kcache_model.linearizability.simulation import Simulator
+from kcache_model.recording import RecordingVerdict, dump_events, judge_recording, judging, read_recording
+from kcache_model.verdict import Status
+
+HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "100000")) // 100
+
+HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'
+ADD = '{"at": 1, "thread": 0, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'
+ADDED = '{"at": 2, "thread": 0, "return": {"result": null}}'
+LIST = '{"at": 3, "thread": 1, "invoke": {"op": "list"}}'
+FULL = '{"at": 4, "thread": 1, "return": {"result": ["v1"]}}'
+EMPTY = '{"at": 4, "thread": 1, "return": {"result": []}}'
+
+
+def judged(*lines: str, **options: Any) -> RecordingVerdict:
+    return judge_recording(lambda: [f"{line}\n" for line in lines], **options)
+
+
+def one_at_a_time(history: History) -> History:
+    """The same, with threads that make one call at a time, at ticks of their own."""
+    free: dict[int, int] = {}
+    calls = []
+    for call in sorted(history.calls, key=lambda call: call.invoked):
+        number = next(number for number in range(100) if free.get(number, -1) < 4 * call.invoked)
+        free[number] = 10**9 if call.returned is None else 4 * call.returned + 1
+        returned = None if call.returned is None else 4 * call.returned + 1
+        calls.append(replace(call, thread=number, invoked=4 * call.invoked, returned=returned))
+    return replace(history, calls=tuple(calls))
+
+
+@functools.cache
+def validator(name: str) -> Any:
+    text = resources.files("kcache_model").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
+    schema = json.loads(text)
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
+def histories() -> Iterator[History]:
+    simulator = Simulator(77)
+    for number in range(HISTORIES):
+        yield one_at_a_time(simulator.history() if number % 3 else simulator.stretches(4))
+
+
+def test_recorded_and_in_memory_the_verdict_is_the_same() -> None:
+    answers = set()
+    for number, history in enumerate(histories()):
+        in_memory = check_linearizable(history)
+        for lines in (list(dump_events(history)), list(dump_history(history))):
+            if number < 50 and lines[0].startswith('{"schema": "kcache/events'):
+                for line in lines:
+                    validator("events").validate(json.loads(line))
+            found = judged(*lines)
+            assert found.verdict.status is in_memory.status, history
+            if in_memory.status is Status.VIOLATION:
+                assert found.verdict.anomaly is not None
+                assert len(found.lines) == len(found.history.calls)
+        answers.add(in_memory.status)
+    assert answers == {Status.OK, Status.VIOLATION}
+
+
+def test_what_is_read_is_what_was_recorded() -> None:
+    for history in list(histories())[:200]:
+        recording = read_recording(dump_events(history))
+        assert recording.header.indexes == history.indexes
+        assert recording.header.semantics is history.semantics
+        again = judging.assembled(recording.events or ())
+        calls = sorted(history.calls, key=lambda call: call.invoked)
+        assert sorted((call for _, call in again), key=lambda call: (call.invoked, call.thread)) == sorted(
+            calls, key=lambda call: (call.invoked, call.thread)
+        )
+
+
+def test_right_and_wrong() -> None:
+    right = judged(HEADER, ADD, ADDED, LIST, FULL)
+    assert (right.verdict.status, right.calls, right.pending, right.threads) == (Status.OK, 2, 0, 2)
+    wrong = judged(HEADER, ADD, "", ADDED, LIST, EMPTY)
+    assert wrong.verdict.status is Status.VIOLATION
+    assert wrong.verdict.reason.startswith("lost update: list() of thread 2 did not return the object of key a")
+    assert wrong.lines == (2, 5)
+
+
+def test_call_that_never_returns_may_have_taken_effect_or_not() -> None:
+    assert judged(HEADER, ADD, LIST, FULL).verdict.status is Status.OK
+    assert judged(HEADER, ADD, LIST, EMPTY).verdict.status is Status.OK
+    assert judged(HEADER, ADD, LIST).pending == 2
+
+
+def test_at_the_same_tick_calls_are_concurrent() -> None:
+    late = '{"at": 2, "thread": 1, "invoke": {"op": "list"}}'
+    assert judged(HEADER, ADD, ADDED, late, EMPTY).verdict.status is Status.OK
+
+
+def test_what_the_stamps_do_not_tell_is_judged_as_a_whole() -> None:
+    mutate = '{"at": 3, "thread": 0, "invoke": {"op": "mutate", "key": "a", "values": {"node": ["n2"]}}}'
+    mutated = '{"at": 4, "thread": 0, "return": {"result": null}}'
+    look = '{"at": 5, "thread": 0, "invoke": {"op": "by_index", "index": "node", "value": "n1"}}'
+    found = '{"at": 6, "thread": 0, "return": {"result": ["v1"]}}'
+    missed = '{"at": 6, "thread": 0, "return": {"result": []}}'
+    assert judged(HEADER, ADD, ADDED, mutate, mutated, look, found).verdict.status is Status.OK
+    assert judged(HEADER, ADD, ADDED, mutate, mutated, look, missed).verdict.status is Status.VIOLATION
+
+
+def test_budget_that_runs_out_says_unknown() -> None:
+    found = judged(HEADER, ADD, ADDED, LIST, FULL, seconds=0.0)
+    assert found.verdict.status is Status.OK or "gave up" in found.verdict.reason
+    busy = list(dump_events(one_at_a_time(Simulator(5).correct(8, 3_000))))
+    found = judged(*busy, seconds=1e-9)
+    assert found.verdict.status is Status.UNKNOWN
+    assert "the checker gave up" in found.verdict.reason
+
+
+def test_too_long_to_be_explained_the_call_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MOST_EXPLAINED", 1)
+    wrong = judged(HEADER, ADD, ADDED, LIST, EMPTY)
+    assert wrong.verdict.status is Status.VIOLATION
+    assert wrong.verdict.reason.startswith("list() gave [], which no order of the calls allows: it is the first such")
+    assert [call.operation.name.value for call in wrong.verdict.core] == ["list"]
+    assert wrong.lines == (4,)
+
+
+def test_progress_is_told() -> None:
+    told: list[int] = []
+    lines = list(dump_events(one_at_a_time(Simulator(5).correct(3, 12_000))))
+    judge_recording(lambda: lines, on_calls=told.append)
+    assert told == [5_000, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "the recording is empty; its first line must be"),
+        (["[]"], 'line 1: the first line must have "schema": "kcache/events/1" or "kcache/history/1", found null'),
+        (['{"schema": "kcache/events/2", "indexes": []}'], 'found "kcache/events/2"'),
+        (['{"schema": "kcache/events/1"}'], "line 1: the first line lacks indexes"),
+        (['{"schema": "kcache/events/1", "indexes": [1]}'], "line 1: expected a list of texts, not [1]"),
+        (
+            ['{"schema": "kcache/events/1", "indexes": [], "semantics": "x"}'],
+            'line 1: unknown semantics "x"; known are',
+        ),
+        ([HEADER, "", "{]"], "line 3: no JSON: "),
+        ([HEADER, "[" * 100_000], "line 2: "),
+        ([HEADER, "17"], "line 2: an event must be a JSON object, not 17"),
+        ([HEADER, '{"at": 1.5, "thread": 0, "invoke": {"op": "list"}}'], 'line 2: an event needs integers as "at" and'),
+        ([HEADER, '{"at": 1, "thread": 0}'], 'line 2: an event needs either "invoke" or "return"'),
+        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "list"}, "return": {"result": []}}'], 'either "invoke" or'),
+        (
+            [HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "lst"}}'],
+            'line 2: unknown operation "lst"; known are: add,',
+        ),
+        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "by_index", "index": "n"}}'], "by_index lacks value"),
+        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "get_by_key", "key": null}}'], "expected a text, not null"),
+        ([HEADER, '{"at": 1, "thread": 0, "invoke": null}'], 'an operation needs a field "op": null'),
+        ([HEADER, ADD, '{"at": 2, "thread": 0, "return": null}'], 'line 3: "return" must be {"result": ...} or'),
+        (
+            [HEADER, ADD, '{"at": 2, "thread": 0, "return": {"error": "oops"}}'],
+            'line 3: unknown error "oops"; known are',
+        ),
+        ([HEADER, ADDED], "line 2: thread 0 returns from a call that it has not begun"),
+        ([HEADER, ADD, ADDED, '{"at": 2, "thread": 0, "return": {"result": null}}'], "line 4: thread 0 returns from a"),
+        ([HEADER, ADD, ADD], "line 3: thread 0 begins a call before that of line 2 has returned"),
+        ([HEADER, LIST, ADD], "line 3: the clock goes backwards, from 3 to 1"),
+        ([HEADER, ADD, ADDED, ADD.replace('"at": 1', '"at": 5')], 'line 4: the stamp "v1" was written before'),
+        (['{"schema": "kcache/history/1", "indexes": []}', "{}"], "line 2: "),
+    ],
+)
+def test_bad_input_is_refused_with_its_line(lines: list[str], message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        judged(*lines)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 1_000
+
+
+def test_recording_that_is_cut_off_says_so() -> None:
+    with pytest.raises(FormatError, match="line 3, the last one, is cut off"):
+        judge_recording(lambda: [f"{HEADER}\n", f"{ADD}\n", ADDED[:20]])
+
+
+def test_events_cannot_express_two_calls_of_a_thread_at_once() -> None:
+    first, second = (Call(0, call.operation, 1, 2, call.outcome) for call in Simulator(1).correct(1, 2).calls)
+    with pytest.raises(ValueError, match="thread 0 makes two calls at once at 1"):
+        list(dump_events(History((), (first, second))))
