@@ -8,7 +8,9 @@ import kcache
 
 from .check import check
 from .explore import explore
+from .judge import judge
 from .replay import replay
+from .stress import stress
 from .targets import targets
 from .verify import verify
 
@@ -36,5 +38,7 @@ def main() -> None:
 main.add_command(check)
 main.add_command(explore)
 main.add_command(verify)
+main.add_command(stress)
+main.add_command(judge)
 main.add_command(replay)
 main.add_command(targets)

@@ -72,6 +72,7 @@ def _phase(phase: PhaseFinished) -> dict[str, object]:
         "phase": phase.phase,
         "counts": dict(phase.counts),
         "coverage": {operation: dict(outcomes) for operation, outcomes in phase.coverage.items()},
+        "overlapped": {operation: dict(outcomes) for operation, outcomes in phase.overlapped.items()},
         "skipped": list(phase.skipped),
         "inconclusive": phase.inconclusive,
         "refused": phase.refused,

@@ -47,7 +47,7 @@ def replay_line(output: str) -> list[str]:
     return shlex.split(line)
 
 
-@pytest.mark.parametrize("command", [[], ["check"], ["explore"], ["verify"], ["replay"], ["targets"]])
+@pytest.mark.parametrize("command", [[], ["check"], ["explore"], ["verify"], ["stress"], ["replay"], ["targets"]])
 def test_help(command: list[str], golden: Callable[[str, str], None]) -> None:
     done = in_this_process(*command, "--help")
     assert done.exit_code == 0

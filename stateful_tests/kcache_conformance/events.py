@@ -49,6 +49,7 @@ class PhaseFinished:
         phase: its name.
         counts: what it counted.
         coverage: operation -> outcome -> how often.
+        overlapped: the same for calls that really overlapped a call of another thread; only under stress.
         skipped: operations left out because the implementation does not support them.
         inconclusive: why its silence is not the whole answer; empty if it is.
         finding: what it found.
@@ -62,6 +63,7 @@ class PhaseFinished:
     inconclusive: str = ""
     finding: Finding | None = None
     refused: str = ""
+    overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from .sequential import run_program
 from .turns import Turn, turns
 
 Arguments = Mapping[str, Any]
-"""``semantics``, ``strict_errors``, ``seed``, ``budget_seconds``, ``patience_seconds``, ``phases``."""
+"""``semantics``, ``strict_errors``, ``seed``, ``budget_seconds``, ``patience_seconds``, ``phases``, ``threads``."""
 
 _STARTUP_SECONDS = 30.0
 
@@ -177,6 +177,7 @@ def _context(
         strict_errors=arguments["strict_errors"],
         seed=2 * arguments["seed"] + turn.is_last,
         seconds=turn.seconds,
+        threads=arguments.get("threads"),
         patience_seconds=arguments["patience_seconds"],
         watch=watch,
         on_progress=lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),
@@ -185,18 +186,23 @@ def _context(
 
 
 def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
-    coverage: dict[str, dict[str, int]] = {}
-    for (operation, result), count in sorted(outcome.coverage.items()):
-        coverage.setdefault(operation, {})[result] = count
     return PhaseFinished(
         phase,
         dict(outcome.counts),
-        coverage,
+        _by_operation(outcome.coverage),
         outcome.skipped,
         outcome.inconclusive,
         outcome.finding,
         outcome.refused,
+        _by_operation(outcome.overlapped),
     )
+
+
+def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    nested: dict[str, dict[str, int]] = {}
+    for (operation, result), count in sorted(counts.items()):
+        nested.setdefault(operation, {})[result] = count
+    return nested
 
 
 _EVENTS: Mapping[str, type[Event]] = {

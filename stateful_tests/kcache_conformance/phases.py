@@ -50,6 +50,7 @@ class PhaseContext:
         strict_errors: ask for kcache's error types.
         seed: of everything random.
         seconds: how long the phase may search.
+        threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
         patience_seconds: how long one call may take.
         watch: told of everything that the implementation is asked.
         on_progress: told how far the phase is, 0 to 1, and of its counts.
@@ -62,6 +63,7 @@ class PhaseContext:
     strict_errors: bool = False
     seed: int = 0
     seconds: float = 10.0
+    threads: int | None = None
     patience_seconds: float = 3.0
     watch: Watch = field(default_factory=Unwatched)
     on_progress: Callable[[float, Mapping[str, int]], None] = lambda _fraction, _counts: None
@@ -76,6 +78,7 @@ class PhaseOutcome:
         counts: what was counted: ``programs``, ``operations``, ``rounds``, ``undecided`` ...
         finding: what is wrong, if anything.
         coverage: (operation, outcome) -> how often.
+        overlapped: the same for calls that really overlapped a call of another thread.
         skipped: operations left out because the implementation does not support them.
         refused: why the phase cannot be run on the implementation at all; empty if it can.
     """
@@ -83,6 +86,7 @@ class PhaseOutcome:
     counts: Mapping[str, int]
     finding: Finding | None = None
     coverage: Coverage = field(default_factory=Counter)
+    overlapped: Coverage = field(default_factory=Counter)
     skipped: tuple[str, ...] = ()
     refused: str = ""
 
@@ -92,6 +96,7 @@ class PhaseOutcome:
             dict(Counter(self.counts) + Counter(later.counts)),
             self.finding or later.finding,
             self.coverage + later.coverage,
+            self.overlapped + later.overlapped,
             tuple(sorted({*self.skipped, *later.skipped})),
             self.refused or later.refused,
         )
@@ -138,7 +143,7 @@ def _vectors(context: PhaseContext) -> PhaseOutcome:
         if report.finding is not None:
             finding = _smallest(context, "vectors", report.finding)
             break
-    return PhaseOutcome(counts, finding, coverage, tuple(sorted(skipped)))
+    return PhaseOutcome(counts, finding, coverage, skipped=tuple(sorted(skipped)))
 
 
 def _machine(context: PhaseContext) -> PhaseOutcome:
@@ -195,19 +200,21 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
         strict_errors=context.strict_errors,
         patience_seconds=context.patience_seconds,
     )
+    if context.threads is not None:
+        options = options.with_threads(context.threads)
 
     def on_round(report: StressReport) -> None:
         if report.rounds % 20 == 0:
             context.on_progress(min(1.0, (time.monotonic() - began) / context.seconds), _stress_counts(report))
 
-    report = stress(context.target, context.semantics, options, context.watch, on_round)
-    return PhaseOutcome(_stress_counts(report), report.finding, report.coverage)
+    report = stress(context.target, context.semantics, options, context.watch, on_round, context.on_finding)
+    return PhaseOutcome(_stress_counts(report), report.finding, report.coverage.counts, report.coverage.overlapped)
 
 
 def _stress_counts(report: StressReport) -> Mapping[str, int]:
     return {
         "programs": report.rounds,
-        "operations": report.coverage.total(),
+        "operations": report.coverage.counts.total(),
         "overlapping": report.overlapping,
         "undecided": report.undecided,
     }

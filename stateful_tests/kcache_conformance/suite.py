@@ -30,6 +30,7 @@ class SuiteOptions:
         budget_seconds: for all phases together. A finding ends the run early.
         patience_seconds: how long one call of the implementation may take.
         phases: which phases to run, of :data:`~.phases.PHASES`.
+        threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -38,6 +39,7 @@ class SuiteOptions:
     budget_seconds: float = 30.0
     patience_seconds: float = 3.0
     phases: tuple[str, ...] = PHASES
+    threads: int | None = None
 
 
 class HarnessError(Exception):

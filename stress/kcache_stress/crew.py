@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +13,9 @@ from .stacks import stacks
 Task = Callable[[], None]
 
 _BEAT_SECONDS = 0.05
+
+_ONE_AT_A_TIME = getattr(sys, "_is_gil_enabled", lambda: True)()
+"""Whether a thread that waits awake keeps the others from coming."""
 
 
 class Crew:
@@ -86,13 +90,14 @@ class Crew:
                 self._finished[number].release()
 
     def _start_together(self) -> None:
-        # Spinning, because threads that are woken from a wait start one by one. Bounded: a late comer is no reason to
-        # wait for ever.
+        # Threads that are woken from a wait start one by one, so they wait for each other awake. Bounded: a late comer
+        # is no reason to wait for ever.
         with self._lock:
             self._ready += 1
         until = time.monotonic() + 0.01
         while self._ready < self._go and time.monotonic() < until:
-            pass
+            if _ONE_AT_A_TIME:
+                time.sleep(0.0)
 
 
 def _closed_gate() -> threading.Lock:

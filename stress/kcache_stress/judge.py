@@ -9,9 +9,13 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.outcomes import ErrorKind
 from kcache_model.program import Program
-from kcache_model.verdict import Status
+from kcache_model.verdict import Status, Verdict
 
+from .evidence import calls_to_show, cut_down, latest_calls
 from .recorder import Recording
+from .session import Played
+
+_PHASE = "stress"
 
 _BUDGET = SearchBudget(seconds=2.0, steps=200_000)
 
@@ -35,42 +39,61 @@ class Judgement:
 def judge(program: Program, recording: Recording, *, strict_errors: bool = False) -> Judgement:
     """Whether the model explains what was recorded."""
     if recording.hung:
-        return _wrong(
-            FindingKind.HANG,
-            f"the threads stopped answering; {_pending(recording)} never returned",
-            program,
-            recording,
-            detail=recording.hung,
-        )
+        return _found(hang(program, recording))
     verdict = check_linearizable(recording.history, strict_errors=strict_errors, budget=_BUDGET)
     if verdict.status is Status.VIOLATION:
-        strange = [call for call in verdict.core if call.outcome and call.outcome.error is ErrorKind.OTHER]
-        kind = FindingKind.EXCEPTION if strange else FindingKind.NONLINEARIZABLE
-        in_core = {id(call) for call in verdict.core}
-        last = max(call.returned or call.invoked for call in verdict.core)
-        calls = [
-            call
-            for call in recording.history.calls
-            if id(call) in in_core or (call.operation.is_write and call.invoked <= last)
-        ]
-        core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
-        return Judgement(Answer.WRONG, Finding(kind, "stress", verdict.reason, program, calls=tuple(calls), core=core))
+        return _found(_unexplained(program, recording, verdict))
     if recording.broken:
-        return _wrong(
-            FindingKind.INVARIANT,
-            f"after the threads had ended: {recording.broken[0]}",
-            program,
-            recording,
-            detail="\n".join(recording.broken[1:]),
-        )
+        return _found(broken_rule(program, recording))
     return Judgement(Answer.FINE if verdict.status is Status.OK else Answer.UNDECIDED)
 
 
-def _wrong(kind: FindingKind, summary: str, program: Program, recording: Recording, detail: str) -> Judgement:
-    calls = tuple(call for call in recording.history.calls if call.thread >= 0)
-    return Judgement(Answer.WRONG, Finding(kind, "stress", summary, program, calls=calls, detail=detail))
+def judge_stretch(played: Played, *, strict_errors: bool = False) -> Judgement:
+    """Whether the model explains a stretch. The monitor has decided that; what is left is to say what is wrong."""
+    program, recording = played.program, played.recording
+    if recording.hung:
+        return _found(hang(program, recording))
+    if played.status is Status.VIOLATION:
+        verdict = check_linearizable(recording.history, strict_errors=strict_errors, budget=_BUDGET)
+        if verdict.status is Status.VIOLATION:
+            return _found(_unexplained(program, recording, verdict))
+        summary = "no order of these calls explains their results, given what the store held before"
+        return _found(_finding(FindingKind.NONLINEARIZABLE, summary, program, recording))
+    if recording.broken:
+        return _found(broken_rule(program, recording))
+    return Judgement(Answer.FINE if played.status is Status.OK else Answer.UNDECIDED)
 
 
-def _pending(recording: Recording) -> str:
+def hang(program: Program, recording: Recording) -> Finding:
+    """The finding for threads that stopped."""
     pending = [call.operation.name.value for call in recording.history.calls if call.returned is None]
-    return " and ".join(sorted(pending)) if pending else "their work"
+    names = " and ".join(sorted(pending)) if pending else "their work"
+    summary = f"the threads stopped answering; {names} never returned"
+    return _finding(FindingKind.HANG, summary, program, recording, recording.hung)
+
+
+def broken_rule(program: Program, recording: Recording) -> Finding:
+    """The finding for an Indexer whose parts do not fit together afterwards."""
+    summary = f"after the threads had ended: {recording.broken[0]}"
+    return _finding(FindingKind.INVARIANT, summary, program, recording, "\n".join(recording.broken[1:]))
+
+
+def _unexplained(program: Program, recording: Recording, verdict: Verdict) -> Finding:
+    history = recording.history
+    strange = [call for call in verdict.core if call.outcome and call.outcome.error is ErrorKind.OTHER]
+    kind = FindingKind.EXCEPTION if strange else FindingKind.NONLINEARIZABLE
+    in_core = {id(call) for call in verdict.core}
+    calls = calls_to_show(history, verdict.core)
+    core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
+    program = cut_down(program, history, calls)
+    return Finding(kind, _PHASE, verdict.reason, program, calls=tuple(calls), core=core, anomaly=verdict.anomaly)
+
+
+def _finding(kind: FindingKind, summary: str, program: Program, recording: Recording, detail: str = "") -> Finding:
+    calls = latest_calls(recording.history)
+    program = cut_down(program, recording.history, calls)
+    return Finding(kind, _PHASE, summary, program, calls=tuple(calls), detail=detail)
+
+
+def _found(finding: Finding) -> Judgement:
+    return Judgement(Answer.WRONG, finding)

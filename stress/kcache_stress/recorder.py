@@ -1,4 +1,4 @@
-"""Runs a program once with real threads and records its history.
+"""Runs operations with real threads and records the calls.
 
 Each call is timed with the operating system's monotonic clock, which all threads share; no lock and no counter is
 involved that would order the threads by itself. Calls at the same tick count as concurrent, so that a coarse clock can
@@ -7,9 +7,9 @@ hide a violation but never make one up.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 from kcache_model.driver import Driver, Prepared
@@ -21,11 +21,14 @@ from kcache_model.target import Target
 
 from .aftermath import broken_afterwards
 from .crew import Crew
-from .noise import Noise
+from .noise import Level, Noise
 from .workload import final_reads
 
 _Record = tuple[int, int, object, BaseException | None]
 """Invoked, returned, result, exception."""
+
+clock = time.perf_counter_ns
+"""Ticks: nanoseconds since some moment."""
 
 
 @dataclass(frozen=True)
@@ -43,85 +46,148 @@ class Recording:
     hung: str = ""
 
 
-def record(target: Target, program: Program, crew: Crew, noise: Noise | None, patience_seconds: float) -> Recording:
+def record(
+    target: Target,
+    program: Program,
+    crew: Crew,
+    noise: Noise,
+    level: Level | None,
+    patience_seconds: float,
+) -> Recording:
     """Run ``program`` on a new Indexer of ``target``.
 
     Args:
         target: the implementation. What its factory raises passes through.
         program: what to do.
         crew: has at least as many threads as the program.
-        noise: disturbs the threads; ``None`` leaves them alone.
+        noise: disturbs the threads.
+        level: how much; ``None`` leaves them alone.
         patience_seconds: how long nothing may move before the run is given up.
     """
-    with noise.in_new_threads() if noise else nullcontext():
+    with noise.reach_new_threads():
         driver = Driver(target, program.indexes, program.semantics)
-    run = _Run(driver, noise)
-    run.alone(PREFIX_THREAD, program.prefix)
-    if not run.together(crew, program.threads, patience_seconds):
-        return Recording(run.history(program), hung=crew.stacks())
-    run.alone(FINAL_THREAD, final_reads(program, target))
+    take = Take(driver)
+    take.alone(PREFIX_THREAD, program.prefix)
+    if not take.together(crew, program.threads, noise, level, patience_seconds):
+        return Recording(_history(program, take), hung=crew.stacks())
+    take.alone(FINAL_THREAD, final_reads(program, target))
     broken = broken_afterwards(driver, target)
     driver.close()
-    return Recording(run.history(program), tuple(broken))
+    return Recording(_history(program, take), tuple(broken))
 
 
-class _Run:
-    def __init__(self, driver: Driver, noise: Noise | None) -> None:
+def _history(program: Program, take: Take) -> History:
+    return History(program.indexes, tuple(take.calls()), program.semantics)
+
+
+class Take:
+    """Calls of one Indexer, made by one thread or by several, and what they gave.
+
+    Args:
+        driver: makes the calls.
+    """
+
+    def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._noise = noise
-        self._prepared: dict[int, list[Prepared]] = {}
-        self._records: dict[int, list[_Record]] = {}
-        self._begun: dict[int, int] = {}
+        self._tracks: list[_Track] = []
 
     def alone(self, thread: int, operations: Sequence[Operation]) -> None:
-        """Run operations in the calling thread; whoever runs us watches over it."""
-        self._task(thread, operations, None)()
+        """Make calls in the calling thread; whoever runs us watches over it."""
+        self._track(thread, operations, sys.maxsize).play()
 
-    def together(self, crew: Crew, threads: Sequence[Sequence[Operation]], patience_seconds: float) -> bool:
-        """Run one list of operations in each thread; whether all ended."""
-        tasks = [self._task(number, operations, self._noise) for number, operations in enumerate(threads)]
-        return crew.run(tasks, self._progress, patience_seconds)
+    def together(
+        self,
+        crew: Crew,
+        threads: Sequence[Sequence[Operation]],
+        noise: Noise,
+        level: Level | None,
+        patience_seconds: float,
+        *,
+        most_seconds: float = float("inf"),
+        alive: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Make one list of calls in each thread of the crew; whether all ended.
 
-    def history(self, program: Program) -> History:
-        calls = []
-        for thread, prepared in self._prepared.items():
-            records = self._records[thread]
-            for call, (invoked, returned, result, error) in zip(prepared, records, strict=False):
-                calls.append(Call(thread, call.operation, invoked, returned, self._outcome(call, result, error)))
-            if len(records) < len(prepared) and thread in self._begun:
-                calls.append(Call(thread, prepared[len(records)].operation, self._begun[thread], None, None))
-        return History(program.indexes, tuple(sorted(calls, key=lambda call: call.invoked)), program.semantics)
+        Args:
+            crew: has at least as many threads as there are lists.
+            threads: the lists.
+            noise: disturbs the threads.
+            level: how much.
+            patience_seconds: how long nothing may move before they are given up.
+            most_seconds: no call is begun later than that, however many are left.
+            alive: told when something has moved.
+        """
+        until = sys.maxsize if most_seconds == float("inf") else clock() + int(most_seconds * 1e9)
+        tracks = [self._track(number, operations, until) for number, operations in enumerate(threads)]
+        before = 0
 
-    def _task(self, thread: int, operations: Sequence[Operation], noise: Noise | None) -> Callable[[], None]:
-        prepared = self._prepared[thread] = [self._driver.prepare(operation) for operation in operations]
-        records = self._records[thread] = []
-        begun = self._begun
-        clock = time.perf_counter_ns
+        def progress() -> int:
+            nonlocal before
+            made = sum(len(track.records) for track in tracks)
+            if made > before:
+                before = made
+                alive()
+            return made
 
-        def work() -> None:
-            for call in prepared:
-                function, arguments = call.function, call.arguments
-                invoked = begun[thread] = clock()
-                try:
-                    result = function(*arguments)
-                except BaseException as error:
-                    records.append((invoked, clock(), None, error))
-                else:
-                    records.append((invoked, clock(), result, None))
+        def task(track: _Track) -> Callable[[], None]:
+            def noisy() -> None:
+                with noise.here():
+                    track.play()
 
-        if noise is None:
-            return work
+            return noisy
 
-        def noisy() -> None:
-            with noise.here():
-                work()
+        with noise.at(level):
+            return crew.run([task(track) for track in tracks], progress, patience_seconds)
 
-        return noisy
+    def calls(self) -> list[Call]:
+        """The calls made so far in the order of their invocations. Lists that they returned are cleared."""
+        calls = [call for track in self._tracks for call in track.calls(self._driver)]
+        calls.sort(key=lambda call: call.invoked)
+        return calls
 
-    def _progress(self) -> int:
-        return sum(len(records) for records in self._records.values())
+    def _track(self, thread: int, operations: Sequence[Operation], until: int) -> _Track:
+        track = _Track(thread, [self._driver.prepare(operation) for operation in operations], until)
+        self._tracks.append(track)
+        return track
 
-    def _outcome(self, call: Prepared, result: object, error: BaseException | None) -> Outcome:
-        if error is not None:
-            return self._driver.outcome_of_error(error)
-        return self._driver.outcome(call, result)
+
+class _Track:
+    """The calls of one thread."""
+
+    def __init__(self, thread: int, prepared: Sequence[Prepared], until: int) -> None:
+        self.records: list[_Record] = []
+        self._thread = thread
+        self._prepared = prepared
+        self._until = until
+        self._begun = 0
+        self._is_open = False
+
+    def play(self) -> None:
+        records, until = self.records, self._until
+        for call in self._prepared:
+            function, arguments = call.function, call.arguments
+            self._is_open = True
+            invoked = self._begun = clock()
+            if invoked > until:
+                break
+            try:
+                result = function(*arguments)
+            except BaseException as error:
+                records.append((invoked, clock(), None, error))
+            else:
+                records.append((invoked, clock(), result, None))
+        self._is_open = False
+
+    def calls(self, driver: Driver) -> list[Call]:
+        records = list(self.records)
+        calls = [
+            Call(self._thread, call.operation, invoked, returned, _outcome(driver, call, result, error))
+            for call, (invoked, returned, result, error) in zip(self._prepared, records, strict=False)
+        ]
+        if self._is_open and len(records) < len(self._prepared):
+            calls.append(Call(self._thread, self._prepared[len(records)].operation, self._begun, None, None))
+        return calls
+
+
+def _outcome(driver: Driver, call: Prepared, result: object, error: BaseException | None) -> Outcome:
+    return driver.outcome(call, result) if error is None else driver.outcome_of_error(error)

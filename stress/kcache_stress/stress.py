@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Semantics
 from kcache_model.program import Program
-from kcache_model.target import Target
+from kcache_model.target import INDEXES, Target
+from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched, Watch
 
+from .coverage import Coverage
 from .crew import Crew
-from .judge import Answer, judge
-from .noise import Noise
+from .judge import Answer, Judgement, judge, judge_stretch
+from .noise import Level, Noise
 from .recorder import Recording, record
-from .workload import Shape, random_program
+from .session import Session
+from .shrinking import smaller
+from .workload import Length, Shape, random_program, stretches
 
 _SWITCH_INTERVAL_SECONDS = 1e-6
 
-_NOISE_RATES = (0.003, 0.01, 0.03)
-"""Naps per bytecode, one rate a round: rare ones let whole calls pass, frequent ones cut into every step."""
+_LEVELS = (Level(0.001), Level(0.003), Level(0.01))
+"""Rare naps let whole calls pass, frequent ones cut into every step."""
 
 _QUIET_SHARE = 0.5 if not getattr(sys, "_is_gil_enabled", lambda: True)() else 0.05
 """Share of the rounds without noise: where threads run in parallel they meet without help."""
 
-Coverage = Counter[tuple[str, str]]
-"""(operation, ``"ok"`` or the kind of error) -> how often it happened."""
+_ROUNDS_AT_ONCE = 20
+_SHARE_OF_SHORT = 0.5
+"""Of the turns; one of short programs takes about as long as one of stretches."""
+
+_SHRINK_SECONDS = 2.0
+"""The most that is spent on making a finding smaller."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,8 @@ class StressOptions:
         seed: decides the programs. It cannot decide the schedule: real threads run as they please.
         strict_errors: ask for kcache's error types.
         patience_seconds: how long no call may return before a round counts as hung.
-        shape: how large programs are.
+        shape: how large programs on new Indexers are.
+        length: how long stretches of calls on one Indexer are.
     """
 
     seconds: float = 10.0
@@ -54,6 +61,12 @@ class StressOptions:
     strict_errors: bool = False
     patience_seconds: float = 3.0
     shape: Shape = field(default_factory=Shape)
+    length: Length = field(default_factory=Length)
+
+    def with_threads(self, threads: int) -> StressOptions:
+        """The same with exactly so many threads."""
+        number = (threads, threads)
+        return replace(self, shape=replace(self.shape, threads=number), length=replace(self.length, threads=number))
 
 
 @dataclass
@@ -72,7 +85,7 @@ class StressReport:
     rounds: int = 0
     undecided: int = 0
     overlapping: int = 0
-    coverage: Coverage = field(default_factory=Counter)
+    coverage: Coverage = field(default_factory=Coverage)
 
 
 def stress(
@@ -81,6 +94,7 @@ def stress(
     options: StressOptions,
     watch: Watch | None = None,
     on_round: Callable[[StressReport], None] = lambda _: None,
+    on_finding: Callable[[Finding], None] = lambda _: None,
 ) -> StressReport:
     """Run random programs until the time is up or something is found.
 
@@ -90,10 +104,20 @@ def stress(
         options: how long and how hard.
         watch: told of each program before it runs, so that a crash can be laid at its door.
         on_round: told after each round.
+        on_finding: told of a finding before it is made smaller.
     """
-    seeds = random.Random(options.seed)
-    programs = iter(lambda: random_program(seeds.getrandbits(48), target, semantics, options.shape), None)
-    return _run(target, programs, options, seeds, watch or Unwatched(), on_round)
+    run = _Run(target, semantics, options, watch or Unwatched(), on_round)
+    with run.underway():
+        while run.goes_on():
+            if run.seeds.random() < _SHARE_OF_SHORT:
+                run.short_programs()
+            else:
+                run.session()
+        finding = run.report.finding
+        if finding is not None:
+            on_finding(finding)
+            run.report.finding = smaller(finding, run.again, min(_SHRINK_SECONDS, run.left))
+    return run.report
 
 
 def repeat(
@@ -104,50 +128,116 @@ def repeat(
     on_round: Callable[[StressReport], None] = lambda _: None,
 ) -> StressReport:
     """Run one program again and again until the time is up or something is found."""
-    seeds = random.Random(options.seed)
-    return _run(target, itertools.repeat(program), options, seeds, watch or Unwatched(), on_round)
+    options = options.with_threads(max(1, len(program.threads)))
+    run = _Run(target, program.semantics, options, watch or Unwatched(), on_round)
+    with run.underway():
+        while run.goes_on():
+            run.round(program)
+    return run.report
 
 
-def _run(
-    target: Target,
-    programs: Iterator[Program],
-    options: StressOptions,
-    seeds: random.Random,
-    watch: Watch,
-    on_round: Callable[[StressReport], None],
-) -> StressReport:
-    report = StressReport()
-    deadline = time.monotonic() + options.seconds
-    crew = Crew(max(options.shape.threads[1], 8))
-    with _tiny_switch_interval():
-        while time.monotonic() < deadline and (options.rounds is None or report.rounds < options.rounds):
-            program = next(programs)
-            quiet = seeds.random() < _QUIET_SHARE
-            noise = None if quiet else Noise(seeds.getrandbits(32), seeds.choice(_NOISE_RATES))
-            watch.begin(program)
-            recording = record(target, program, crew, noise, options.patience_seconds)
-            watch.rest()
-            judgement = judge(program, recording, strict_errors=options.strict_errors)
-            _count(report, recording, judgement.answer)
-            on_round(report)
-            if judgement.finding is not None:
-                report.finding = judgement.finding
+class _Run:
+    def __init__(
+        self,
+        target: Target,
+        semantics: Semantics,
+        options: StressOptions,
+        watch: Watch,
+        on_round: Callable[[StressReport], None],
+        crew: Crew | None = None,
+        noise: Noise | None = None,
+    ) -> None:
+        self.report = StressReport()
+        self.seeds = random.Random(options.seed)
+        self._target = target
+        self._semantics = semantics
+        self._options = options
+        self._watch = watch
+        self._on_round = on_round
+        self._deadline = time.monotonic() + options.seconds
+        self._crew = crew or self._new_crew()
+        self._noise = noise or Noise(self.seeds.getrandbits(32))
+
+    @contextmanager
+    def underway(self) -> Iterator[None]:
+        """While calls are made."""
+        try:
+            with _tiny_switch_interval():
+                yield
+        finally:
+            self._noise.close()
+            self._crew.close()
+
+    def goes_on(self) -> bool:
+        """Whether there is time for another round, and reason."""
+        report, most = self.report, self._options.rounds
+        return report.finding is None and time.monotonic() < self._deadline and (most is None or report.rounds < most)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return max(0.0, self._deadline - time.monotonic())
+
+    def short_programs(self) -> None:
+        """A few programs, each on a new Indexer."""
+        for _ in range(_ROUNDS_AT_ONCE):
+            if self.goes_on():
+                seed = self.seeds.getrandbits(48)
+                self.round(random_program(seed, self._target, self._semantics, self._options.shape))
+
+    def again(self, program: Program, seconds: float) -> Finding | None:
+        """Repeat a program; what it shows. It counts for nothing."""
+        options = replace(self._options, seconds=seconds, rounds=None, seed=self.seeds.getrandbits(32))
+        again = _Run(self._target, program.semantics, options, self._watch, lambda _: None, self._crew, self._noise)
+        while again.goes_on():
+            again.round(program)
+        finding = again.report.finding
+        if finding is not None and finding.kind is FindingKind.HANG:
+            self._crew = self._new_crew()  # some of the old one will not come back
+        return finding
+
+    def round(self, program: Program) -> None:
+        """One program on a new Indexer."""
+        self._watch.begin(program)
+        recording = record(
+            self._target, program, self._crew, self._noise, self._level(), self._options.patience_seconds
+        )
+        self._watch.rest()
+        self._count(recording, judge(program, recording, strict_errors=self._options.strict_errors))
+
+    def session(self) -> None:
+        """Stretch after stretch on one Indexer."""
+        options = self._options
+        strict = options.strict_errors
+        plan = stretches(
+            self.seeds.getrandbits(48), self._target, self._semantics, options.length, strict_errors=strict
+        )
+        indexes = () if INDEXES in self._target.unsupported else ("node", "tags")
+        self._watch.begin(Program(indexes, semantics=self._semantics))
+        session = Session(self._target, indexes, self._semantics, self._noise, strict_errors=strict)
+        for stretch in plan:
+            if not self.goes_on():
                 break
-    crew.close()
-    return report
+            played = session.play(stretch, self._crew, self._level(), options.patience_seconds, self._watch)
+            self._count(played.recording, judge_stretch(played, strict_errors=strict))
+            if played.status is not Status.OK or not session.can_go_on:
+                break
+        if self.report.finding is None:
+            session.close()
 
+    def _new_crew(self) -> Crew:
+        return Crew(max(self._options.shape.threads[1], self._options.length.threads[1]))
 
-def _count(report: StressReport, recording: Recording, answer: Answer) -> None:
-    report.rounds += 1
-    report.undecided += answer is Answer.UNDECIDED
-    calls = [call for call in recording.history.calls if call.thread >= 0]
-    report.overlapping += any(
-        before.thread != after.thread and not before.precedes(after) for before, after in itertools.pairwise(calls)
-    )
-    for call in calls:
-        if call.outcome is not None:
-            error = call.outcome.error
-            report.coverage[call.operation.name.value, "ok" if error is None else error.value] += 1
+    def _level(self) -> Level | None:
+        return None if self.seeds.random() < _QUIET_SHARE else self.seeds.choice(_LEVELS)
+
+    def _count(self, recording: Recording, judgement: Judgement) -> None:
+        report = self.report
+        report.rounds += 1
+        report.undecided += judgement.answer is Answer.UNDECIDED
+        report.overlapping += report.coverage.add(recording.history.calls)
+        report.finding = judgement.finding
+        self._on_round(report)
 
 
 @contextmanager

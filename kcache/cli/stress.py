@@ -1,0 +1,90 @@
+"""``kcache stress``: the stress phase alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kcache import Semantics
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_stress.report.coverage_table import coverage_table
+
+from .console import ProgressListener, print_result, stdout_console
+from .exits import EXIT_CODES, clear_errors
+from .options import duration, patience_option, semantics_option, strict_errors_option, target_argument
+from .reports import write_json
+
+_MOST_THREADS = 64
+
+
+@click.command()
+@target_argument
+@click.option(
+    "--duration",
+    "seconds",
+    callback=duration,
+    metavar="DURATION",
+    default="30s",
+    show_default=True,
+    help="How long to search; a finding ends it early.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, _MOST_THREADS),
+    help="How many threads run at the same time. By default two to four.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides what the threads do.")
+@semantics_option
+@strict_errors_option
+@patience_option
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON to a file."
+)
+def stress(
+    target: str,
+    seconds: float,
+    threads: int | None,
+    seed: int,
+    semantics: str,
+    strict_errors: bool,
+    patience: float,
+    json_file: Path | None,
+) -> None:
+    """Run TARGET under real threads, in a child process, and judge what they see while they run.
+
+    Ends with a table of what was called, how it ended, and how often it really overlapped a call of another thread.
+    """
+    options = SuiteOptions(
+        semantics=Semantics(semantics),
+        strict_errors=strict_errors,
+        seed=seed,
+        budget_seconds=seconds,
+        patience_seconds=patience,
+        phases=("stress",),
+        threads=threads,
+    )
+    with clear_errors():
+        if json_file is not None:
+            json_file.touch()
+        result = _run(target, options)
+        if json_file is not None:
+            write_json(json_file, target, options, result)
+    sys.exit(EXIT_CODES[result.status])
+
+
+def _run(target: str, options: SuiteOptions) -> SuiteResult:
+    """Run it and show what it gave."""
+    console = stdout_console()
+    number = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
+    settings = f"{number}, semantics {options.semantics.value}, seed {options.seed}, {options.budget_seconds:g} s"
+    console.print(f"kcache stress {target} ({settings})", soft_wrap=True)
+    with ProgressListener(console) as listener:
+        result = run_suite(target, options, listener)
+    for phase in result.phases:
+        console.print()
+        console.print(coverage_table(phase.coverage, phase.overlapped))
+    print_result(console, result, target, strict_errors=options.strict_errors)
+    return result

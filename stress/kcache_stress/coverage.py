@@ -1,0 +1,53 @@
+"""Which calls really overlapped a call of another thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kcache_model.history import Call
+
+Counts = Counter[tuple[str, str]]
+"""(operation, ``"ok"`` or the kind of error) -> how often."""
+
+
+@dataclass
+class Coverage:
+    """What was called, how it ended, and how often it met another call.
+
+    Attributes:
+        counts: calls of the threads.
+        overlapped: those of them that overlapped a call of another thread.
+    """
+
+    counts: Counts = field(default_factory=Counter)
+    overlapped: Counts = field(default_factory=Counter)
+
+    def add(self, calls: Sequence[Call]) -> bool:
+        """Count calls, given in the order of their invocations; whether any two of them overlapped."""
+        calls = [call for call in calls if call.thread >= 0]
+        met = overlapping(calls)
+        for call, has_met in zip(calls, met, strict=True):
+            if call.outcome is not None:
+                error = call.outcome.error
+                entry = call.operation.name.value, "ok" if error is None else error.value
+                self.counts[entry] += 1
+                self.overlapped[entry] += has_met
+        return any(met)
+
+
+def overlapping(calls: Sequence[Call]) -> list[bool]:
+    """For each call whether it overlapped a call of another thread. O(calls x threads).
+
+    Args:
+        calls: in the order of their invocations; those of one thread do not overlap.
+    """
+    met = [False] * len(calls)
+    latest: dict[int, int] = {}
+    for position, call in enumerate(calls):
+        for thread, before in latest.items():
+            if thread != call.thread and not calls[before].precedes(call):
+                met[before] = met[position] = True
+        latest[call.thread] = position
+    return met

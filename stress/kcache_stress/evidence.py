@@ -1,0 +1,83 @@
+"""Cuts a long recording down to what a person has to see, and to a program that may show the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcache_model import operations as op
+from kcache_model.history import Call, History
+from kcache_model.indexer_model import IndexerModel
+from kcache_model.operations import Operation
+from kcache_model.program import Program
+
+_MOST_CALLS = 14
+"""Shown beside the core of a violation."""
+
+_LARGEST_PROGRAM = 24
+"""Programs with more calls are cut down to those that are shown."""
+
+
+def calls_to_show(history: History, core: Sequence[Call]) -> list[Call]:
+    """The core; who wrote what it saw; and the calls around it, nearest to the call that came out wrong first."""
+    in_core = {id(call) for call in core}
+    wrong = max(core, key=lambda call: call.returned or call.invoked)
+    end = wrong.returned or wrong.invoked
+    seen = {stamp for call in core for stamp in _stamps(call)}
+    chosen = dict.fromkeys(in_core)
+    chosen |= dict.fromkeys(
+        id(call) for call in history.calls if any(item.stamp in seen for item in call.operation.written)
+    )
+    around = [
+        call
+        for call in history.calls
+        if call.invoked <= end and id(call) not in chosen and (call.operation.is_write or not call.precedes(wrong))
+    ]
+    around.sort(key=lambda call: (call.precedes(wrong), -(call.returned or end)))
+    near = [call for call in around if _matters(call, core)]
+    chosen |= dict.fromkeys(id(call) for call in near[: max(0, _MOST_CALLS - len(chosen))])
+    return [call for call in history.calls if id(call) in chosen]
+
+
+def latest_calls(history: History) -> list[Call]:
+    """The last calls of the threads, those that never returned included."""
+    return [call for call in history.calls if call.thread >= 0][-_MOST_CALLS:]
+
+
+def cut_down(program: Program, history: History, shown: Sequence[Call]) -> Program:
+    """The program; a large one only as far as its calls are shown, on a store that holds what it held by then."""
+    made = [call for call in shown if call.thread >= 0]
+    if len(program) <= _LARGEST_PROGRAM or not made:
+        return program
+    begin = min(call.invoked for call in made)
+    threads = sorted({call.thread for call in made})
+    return Program(
+        program.indexes,
+        _contents_at(history, begin),
+        tuple(tuple(call.operation for call in made if call.thread == thread) for thread in threads),
+        program.semantics,
+    )
+
+
+def _matters(call: Call, core: Sequence[Call]) -> bool:
+    """Writes, and what else was open at the same time as a call of the core that a thread made."""
+    if call.operation.is_write:
+        return True
+    return call.thread >= 0 and any(
+        other.thread >= 0 and not call.precedes(other) and not other.precedes(call) for other in core
+    )
+
+
+def _stamps(call: Call) -> tuple[str, ...]:
+    value = None if call.outcome is None else call.outcome.value
+    return value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def _contents_at(history: History, tick: int) -> tuple[Operation, ...]:
+    """Writes that give the store what it held then, if concurrent writes took effect in the order of their ends."""
+    model = IndexerModel(history.semantics)
+    state = model.initial(history.indexes)
+    ended = [call for call in history.calls if call.returned is not None and call.returned < tick]
+    for call in sorted(ended, key=lambda call: call.returned or 0):
+        if call.operation.is_write:
+            state, _ = model.apply(state, call.operation)
+    return tuple(op.add(stored.item) for stored in state.stored.values())

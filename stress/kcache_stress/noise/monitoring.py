@@ -1,0 +1,96 @@
+"""Bytecodes through ``sys.monitoring``: a third of the price of a trace function, and all threads are reached.
+
+The first start of each function is looked at, in any file; those of the implementation have their bytecodes counted
+from then on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import CodeType
+from typing import Any
+
+from .bytecodes import noticed_offsets
+from .source import is_implementation
+
+if sys.version_info >= (3, 12):
+    _monitoring = sys.monitoring
+
+    _TOOLS = (3, 4, 5, 1, 0, 2)
+    """Numbers of tools, those first that the interpreter sets aside for nobody."""
+
+    def free_tool() -> int | None:
+        """The number of a tool that nobody uses; ``None`` if all are taken."""
+        return next((tool for tool in _TOOLS if _monitoring.get_tool(tool) is None), None)
+
+    class MonitoringSource:
+        """Tells of the bytecodes of all threads.
+
+        Args:
+            tool: number of a free tool.
+            bytecode: called before each bytecode of the implementation.
+        """
+
+        def __init__(self, tool: int, bytecode: Callable[[], None]) -> None:
+            self._tool = tool
+            self._codes: list[CodeType] = []
+            self._noticed: dict[int, frozenset[int]] = {}
+            self._is_on = False
+
+            noticed = self._noticed
+
+            def instruction(code: CodeType, offset: int) -> Any:
+                if offset not in noticed[id(code)]:
+                    return _monitoring.DISABLE
+                bytecode()
+                return None
+
+            _monitoring.use_tool_id(tool, "kcache noise")
+            _monitoring.register_callback(tool, _monitoring.events.INSTRUCTION, instruction)
+            _monitoring.register_callback(tool, _monitoring.events.PY_START, self._start)
+            _monitoring.restart_events()  # an earlier source has seen these functions, this one has not
+            _monitoring.set_events(tool, _monitoring.events.PY_START)
+
+        def reach_new_threads(self) -> AbstractContextManager[None]:
+            """They are reached anyway."""
+            return nullcontext()
+
+        def everywhere(self) -> AbstractContextManager[None]:
+            """All threads, those that run already included; and on, until :meth:`nowhere`."""
+            self._turn(on=True)
+            return nullcontext()
+
+        def nowhere(self) -> None:
+            """No thread."""
+            self._turn(on=False)
+
+        def here(self) -> AbstractContextManager[None]:
+            """The calling thread is one of all."""
+            return nullcontext()
+
+        def close(self) -> None:
+            """Give the tool back."""
+            _monitoring.set_events(self._tool, 0)
+            self._turn(on=False)
+            _monitoring.free_tool_id(self._tool)
+            self._codes.clear()
+
+        def _turn(self, *, on: bool) -> None:
+            # Function by function: to switch an event for all code makes the interpreter look at all code again.
+            if on == self._is_on:
+                return
+            self._is_on = on
+            for code in self._codes:
+                self._count(code)
+
+        def _start(self, code: CodeType, _offset: int) -> Any:
+            if is_implementation(code.co_filename):
+                self._noticed[id(code)] = noticed_offsets(code)
+                self._codes.append(code)
+                self._count(code)
+            return _monitoring.DISABLE
+
+        def _count(self, code: CodeType) -> None:
+            _monitoring.set_local_events(self._tool, code, _monitoring.events.INSTRUCTION if self._is_on else 0)

@@ -1,0 +1,38 @@
+"""Where noise comes from: whatever the interpreter offers to be told of bytecodes."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from ..stacks import is_harness
+
+_LIBRARY = (str(Path(threading.__file__).resolve().parent), "<frozen", "<string>")
+
+
+class Source(Protocol):
+    """Tells of the bytecodes of the implementation."""
+
+    def reach_new_threads(self) -> AbstractContextManager[None]:
+        """Threads that start meanwhile will be among those that :meth:`everywhere` reaches later."""
+
+    def everywhere(self) -> AbstractContextManager[None]:
+        """Bytecodes of the threads that the implementation has started, and starts meanwhile, count."""
+
+    def nowhere(self) -> None:
+        """Bytecodes should not cost anything, as far as possible."""
+
+    def here(self) -> AbstractContextManager[None]:
+        """Bytecodes of the calling thread count meanwhile."""
+
+    def close(self) -> None:
+        """Nothing counts any more."""
+
+
+def is_implementation(filename: str) -> bool:
+    """Whether code of the file belongs to the implementation: not to the harness, not to the standard library."""
+    if filename.startswith(_LIBRARY) and "site-packages" not in filename:
+        return False
+    return not is_harness(filename)

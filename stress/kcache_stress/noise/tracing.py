@@ -1,0 +1,74 @@
+"""Bytecodes through a trace function, where ``sys.monitoring`` is missing or taken."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from .bytecodes import noticed_offsets
+from .source import is_implementation
+
+
+class TracingSource:
+    """Tells of the bytecodes of threads that ask for it, and of those that start meanwhile.
+
+    Args:
+        bytecode: called before each bytecode of the implementation.
+    """
+
+    def __init__(self, bytecode: Callable[[], None]) -> None:
+        self._bytecode = bytecode
+        self._traced: dict[str, bool] = {}
+        self._noticed: dict[CodeType, frozenset[int]] = {}
+
+    def everywhere(self) -> AbstractContextManager[None]:
+        """Threads started meanwhile; they are traced for good."""
+        return self.reach_new_threads()
+
+    @contextmanager
+    def reach_new_threads(self) -> Iterator[None]:
+        """Threads started meanwhile; they are traced for good."""
+        before = threading.gettrace()
+        threading.settrace(self._trace)
+        try:
+            yield
+        finally:
+            threading.settrace(before)
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """The calling thread."""
+        before = sys.gettrace()
+        sys.settrace(self._trace)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def nowhere(self) -> None:
+        """Threads of the implementation go on to be traced."""
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def _trace(self, frame: FrameType, _event: str, _arg: Any) -> Callable[..., Any] | None:
+        filename = frame.f_code.co_filename
+        traced = self._traced.get(filename)
+        if traced is None:
+            traced = self._traced[filename] = is_implementation(filename)
+        if not traced:
+            return None
+        if frame.f_code not in self._noticed:
+            self._noticed[frame.f_code] = noticed_offsets(frame.f_code)
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        return self._step
+
+    def _step(self, frame: FrameType, event: str, _arg: Any) -> Callable[..., Any]:
+        if event == "opcode" and frame.f_lasti in self._noticed[frame.f_code]:
+            self._bytecode()
+        return self._step

@@ -1,0 +1,52 @@
+"""Makes the finding of a concurrent program smaller: smaller programs are repeated until one shows the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.program import Program
+
+Repeat = Callable[[Program, float], Finding | None]
+"""Repeats a program for so many seconds, or until it shows something."""
+
+_KINDS = (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION, FindingKind.INVARIANT)
+"""Each attempt at a hang would cost the patience that it takes to call it one, and leave its threads behind."""
+
+_SMALL = 5
+_FIRST_SHARE = 0.4
+_TIMES_AS_LONG = 4.0
+_LEAST_SECONDS = 0.1
+
+
+def smaller(finding: Finding, repeat: Repeat, seconds: float) -> Finding:
+    """The finding of a smaller program, if one shows it soon; else the same finding.
+
+    Args:
+        finding: what was found.
+        repeat: runs candidates.
+        seconds: the most that may be spent.
+    """
+    program = finding.program
+    if program is None or program.is_sequential or finding.kind not in _KINDS or len(program) <= _SMALL:
+        return finding
+    began = time.monotonic()
+    best = repeat(program, seconds * _FIRST_SHARE)
+    needed = time.monotonic() - began
+    if best is None or best.kind is not finding.kind:
+        return finding
+
+    def fails(candidate: Program) -> bool:
+        nonlocal best
+        left = began + seconds - time.monotonic()
+        found = repeat(candidate, min(left, max(_LEAST_SECONDS, needed * _TIMES_AS_LONG))) if left > 0 else None
+        if found is None or found.kind is not finding.kind or candidate.is_sequential:
+            return False
+        best = found
+        return True
+
+    minimise(program, fails, MinimiseBudget(seconds=seconds - needed))
+    return replace(best, phase=finding.phase)

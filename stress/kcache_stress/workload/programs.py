@@ -1,0 +1,53 @@
+"""Short random programs on a new Indexer: few keys and values, so that calls meet."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from kcache_model.items import Semantics
+from kcache_model.program import Program
+from kcache_model.target import Target
+
+from .choices import LATE_INDEXES, READS, WRITES, pick, supported, swarm
+from .writer import Writer
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large programs are.
+
+    Attributes:
+        threads: fewest and most threads.
+        operations: fewest and most operations of one thread.
+        keys: the most keys there are.
+        values: the most values an index has.
+    """
+
+    threads: tuple[int, int] = (2, 4)
+    operations: tuple[int, int] = (1, 4)
+    keys: int = 3
+    values: int = 2
+
+
+def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape | None = None) -> Program:
+    """The program of a seed: a prefix that fills the store, then writers, readers and threads that do both."""
+    shape = shape or Shape()
+    rng = random.Random(seed)
+    make = Writer(rng, target, rng.randint(1, shape.keys), rng.randint(1, shape.values))
+    every_write = supported(WRITES, make, target)
+    writes = swarm(rng, every_write)
+    reads = swarm(rng, supported(READS, make, target))
+    empty_start = rng.random() < 0.1
+    if rng.random() < 0.2:
+        make.late_indexes = True
+        late = supported(LATE_INDEXES, make, target)
+        writes, reads = writes + late, reads + late
+        empty_start = semantics is Semantics.CLASSIC or rng.random() < 0.5
+    prefix = () if empty_start else tuple(pick(make, every_write) for _ in range(rng.randint(1, 3)))
+    threads = []
+    count = rng.randint(*shape.threads)
+    for number in range(count):
+        role = writes if number == 0 else rng.choice((writes, reads, reads, writes + reads))
+        threads.append(tuple(pick(make, role) for _ in range(rng.randint(*shape.operations))))
+    return Program(make.indexes, prefix, tuple(threads), semantics)

@@ -1,0 +1,97 @@
+"""Stretches: what several threads do on an Indexer that goes on to be used."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kcache_model.items import Semantics
+from kcache_model.operations import Operation, OperationName
+from kcache_model.target import Target
+
+from .choices import Choices, pick, supported, swarm
+from .themes import THEMES, Theme
+from .writer import Writer
+
+_MOST_WRITERS = 4
+"""More concurrent writes than that find nothing more, and are hard to judge."""
+
+_SHARE_OF_SWARMS = 0.7
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long stretches are, and how many follow each other on one Indexer.
+
+    Attributes:
+        threads: fewest and most threads.
+        calls: fewest and most calls of one thread in one stretch.
+        stretches: the most stretches on one Indexer.
+    """
+
+    threads: tuple[int, int] = (2, 4)
+    calls: tuple[int, int] = (10, 60)
+    stretches: int = 30
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What the threads do between two moments at which nobody does anything.
+
+    Attributes:
+        theme: its name.
+        threads: the operations of each.
+    """
+
+    theme: str
+    threads: tuple[tuple[Operation, ...], ...]
+
+
+def stretches(
+    seed: int, target: Target, semantics: Semantics, length: Length, *, strict_errors: bool = False
+) -> Iterator[Stretch]:
+    """The stretches of one Indexer. Stamps are unique throughout.
+
+    Args:
+        seed: decides everything.
+        target: what it does not support is not asked of it.
+        semantics: which generation of client-go decides.
+        length: how long and how many.
+        strict_errors: leave out calls whose error nobody can foretell.
+    """
+    rng = random.Random(seed)
+    make = Writer(rng, target, 1, 1)
+    theme = rng.choice(THEMES)
+    for number in range(rng.randint(1, length.stretches)):
+        if number and rng.random() < 0.5:
+            theme = rng.choice(THEMES)
+        make.limit(rng.randint(*theme.keys), rng.randint(*theme.values))
+        foretold = not strict_errors or semantics is Semantics.CURRENT
+        yield Stretch(theme.name, tuple(_threads(rng, make, theme, target, length, foretold=foretold)))
+
+
+def _threads(
+    rng: random.Random, make: Writer, theme: Theme, target: Target, length: Length, *, foretold: bool
+) -> Iterator[tuple[Operation, ...]]:
+    writes = _some(rng, _offered(theme.writes, make, target, foretold=foretold))
+    reads = _some(rng, _offered(theme.reads, make, target, foretold=foretold))
+    calls = _between(rng, *length.calls)
+    for number in range(_between(rng, *length.threads)):
+        roles = [reads] if number >= _MOST_WRITERS else [writes] if number == 0 else [writes, reads, writes + reads]
+        role = rng.choice([role for role in roles if role] or [writes or reads])
+        yield tuple(pick(make, role) for _ in range(calls)) if role else ()
+
+
+def _offered(choices: Choices, make: Writer, target: Target, *, foretold: bool) -> Choices:
+    offered = supported(choices, make, target)
+    return tuple(choice for choice in offered if foretold or choice[1] is not OperationName.ADD_INDEXERS)
+
+
+def _some(rng: random.Random, choices: Choices) -> Choices:
+    return swarm(rng, choices) if choices and rng.random() < _SHARE_OF_SWARMS else choices
+
+
+def _between(rng: random.Random, fewest: int, most: int) -> int:
+    """A number between the two, small ones as likely as large ones."""
+    return min(most, int(fewest * (most / fewest + 0.999) ** rng.random())) if fewest < most else fewest

@@ -1,0 +1,80 @@
+"""Makes operations: which object, which key, which value."""
+
+from __future__ import annotations
+
+import random
+
+from kcache_model.items import Item, Style
+from kcache_model.operations import WriteKind
+from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
+
+LATE_NAMES = ("zone", "tier")
+"""Names of indices that an Indexer may be given late."""
+
+_STYLES = (Style.PLAIN, Style.PLAIN, Style.EQUAL, Style.FALSY, Style.TUPLES)
+
+
+class Writer:
+    """Makes the arguments of calls, and numbers the stamps.
+
+    Args:
+        rng: decides.
+        target: what it does not support is not made.
+        keys: number of keys.
+        values: number of values of an index.
+    """
+
+    def __init__(self, rng: random.Random, target: Target, keys: int, values: int) -> None:
+        self.rng = rng
+        self.indexes = () if INDEXES in target.unsupported else ("node", "tags")
+        self.may_fail = FAILING_FUNCTIONS not in target.unsupported
+        self.late_indexes = False
+        self._stamps = 0
+        self.limit(keys, values)
+
+    def limit(self, keys: int, values: int) -> None:
+        """From now on, make do with so many keys and values."""
+        self.keys = [f"k{number}" for number in range(keys)]
+        self.values = [f"n{number}" for number in range(values)]
+
+    def item(self, key: str | None = None) -> Item:
+        """A new version of an object."""
+        rng = self.rng
+        self._stamps += 1
+        values: dict[str, tuple[str, ...] | None] = {
+            "node": (rng.choice(self.values),),
+            "tags": tuple(rng.sample(self.values, rng.randint(0, len(self.values)))),
+        }
+        if self.late_indexes:
+            values["zone"] = (rng.choice(self.values),)
+        if self.may_fail and rng.random() < 0.02:
+            values["tags"] = None
+        return Item(key or rng.choice(self.keys), f"v{self._stamps}", values, style=rng.choice(_STYLES))
+
+    def items(self) -> tuple[Item, ...]:
+        """The argument of a ``replace``; keys may come twice."""
+        return tuple(self.item() for _ in range(self.rng.randint(0, 3)))
+
+    def entries(self) -> tuple[tuple[WriteKind, Item], ...]:
+        """The arguments of a ``transaction``."""
+        return tuple((self.rng.choice(list(WriteKind)), self.item()) for _ in range(self.rng.randint(1, 3)))
+
+    def key(self) -> str:
+        """A key."""
+        return self.rng.choice(self.keys)
+
+    def late_names(self) -> list[str]:
+        """Names of indices to add."""
+        return self.rng.sample(LATE_NAMES, self.rng.randint(1, len(LATE_NAMES)))
+
+    def late_index(self) -> str:
+        """The name of an index that may be there by now."""
+        return self.rng.choice(LATE_NAMES)
+
+    def index(self) -> str:
+        """The name of an index."""
+        return self.rng.choice(self.indexes)
+
+    def value(self) -> str:
+        """A value of an index."""
+        return self.rng.choice(self.values)
