@@ -107,7 +107,11 @@ def _phases(result: SuiteResult) -> Table:
         )
         for phase in result.phases
     )
-    return Table("Phases", ("phase", "verdict", "counts", "remarks"), rows)
+    has_remarks = any(row[-1] for row in rows)
+    columns = ("phase", "verdict", "what was done", "remarks")
+    return Table(
+        "Phases", columns if has_remarks else columns[:-1], tuple(row if has_remarks else row[:-1] for row in rows)
+    )
 
 
 def _verdict(phase: PhaseFinished) -> str:

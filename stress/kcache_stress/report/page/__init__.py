@@ -1,11 +1,13 @@
 """A run as one self-contained HTML page: the calls in time, the order found, and the first call it cannot explain."""
 
+from .cutting import MOST_CALLS
 from .from_finding import page_of_finding, picture_of_finding
 from .from_history import page_of_history, picture_of_history
 from .picture import Detail, Page, Picture, Table
 from .write import page_text, write_page
 
 __all__ = [
+    "MOST_CALLS",
     "Detail",
     "Page",
     "Picture",

@@ -99,16 +99,25 @@ def tables_of_calls(picture: Picture) -> tuple[Table, ...]:
     tables = []
     if picture.core:
         rows = [(position, calls[position]) for position in picture.core]
-        tables.append(_table("Calls that cannot all be right", picture, rows))
+        heading = "Calls that cannot all be right" if len(rows) > 1 else "The call that cannot be right"
+        tables.append(_table(heading, picture, rows))
     if len(calls) <= _MOST_ROWS and len(calls) > len(picture.core):
         tables.append(_table("All calls", picture, enumerate(calls)))
     return tuple(tables)
 
 
 def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
-    """Where these very calls stand in the history."""
-    positions = {id(call): position for position, call in enumerate(history.calls)}
-    return tuple(positions[id(call)] for call in calls)
+    """Where these very calls stand in the history, or else calls that are equal; others are left out."""
+    wanted = list(calls)
+    positions = {id(call): position for position, call in enumerate(history.calls)} if wanted else {}
+    found = []
+    for call in wanted:
+        position = positions.get(id(call))
+        if position is None and call in history.calls:
+            position = history.calls.index(call)
+        if position is not None:
+            found.append(position)
+    return tuple(found)
 
 
 def argument(text: str, anomaly: Anomaly | None) -> str:

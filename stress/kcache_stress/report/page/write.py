@@ -17,7 +17,7 @@ from kcache_model.verdict import Status
 from .encode import encode_picture, json_for_html
 from .picture import Detail, Page, Table
 
-_SCRIPTS = ("layout.js", "states.js", "drawing.js", "panel.js", "page.js")
+_SCRIPTS = ("layout.js", "states.js", "drawing.js", "panel.js", "furniture.js", "page.js")
 _PILLS = {Status.OK: ("\u2713", "ok"), Status.VIOLATION: ("\u2717", "violation"), Status.UNKNOWN: ("?", "unknown")}
 
 

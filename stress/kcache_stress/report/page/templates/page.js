@@ -1,12 +1,12 @@
 // Brings the page to life. Without it, the texts and the tables stand there all the same.
 
-const byId = id => document.getElementById(id);
-
 function pictured(data) {
   const scroller = byId('scroller'), svg = byId('drawing'), extent = byId('extent'), panel = byId('panel');
   const hint = byId('hint'), overview = byId('overview'), states = new States(data), drawing = new Drawing(data, states);
   const logical = logicalLayout(data), real = realLayout(data, logical.total);
   let layout = logical, scale = 1, selected = null, scheduled = false, ticks = [], touched = false;
+
+  const names = Math.min(Math.max(...data.lanes.map(lane => lane.name.length * 8.2 + 22), 94), 190);
 
   const width = () => Math.max(scroller.clientWidth, 50);
   const fitScale = () => Math.min(width() / layout.total, 4);
@@ -200,10 +200,11 @@ function pictured(data) {
     strips.replaceChildren();
     const marks = labels(layout, 1, 90);
     for (let strip = first; strip < Math.min(first + most, count); strip++) {
-      const part = shape('svg', {viewBox: `-96 0 ${paper + 96} ${drawing.height}`}, strips);
+      const part = shape('svg', {viewBox: `${-names} 0 ${paper + names} ${drawing.height}`}, strips);
       drawing.cross = null;
-      drawing.draw(part, {layout, scale: 1, from: strip * paper, width: paper, ticks: marks, selected: null, ids: false});
-      nameLanes(shape('g', {transform: 'translate(-96 0)'}, part));
+      const picture = shape('svg', {width: paper, height: drawing.height}, part);
+      drawing.draw(picture, {layout, scale: 1, from: strip * paper, width: paper, ticks: marks, selected: null, ids: false});
+      nameLanes(shape('g', {transform: `translate(${-names} 0)`}, part));
     }
     if (count > most) strips.append(node('p', {class: 'note'}, `Parts ${first + 1} to ${first + most} of ${count}.`));
     document.documentElement.classList.add('printing');
@@ -211,8 +212,8 @@ function pictured(data) {
 
   function nameLanes(parent) {
     for (const lane of drawing.lanes) {
-      shape('line', {class: 'lane-ground', x1: 0, x2: 96, y1: lane.top, y2: lane.top}, parent);
-      text(lane.name, {class: 'lane-name', x: 10, y: lane.top + lane.height / 2 + 4}, parent);
+      shape('line', {class: 'lane-ground', x1: 0, x2: names, y1: lane.top, y2: lane.top}, parent);
+      text(fitted(lane.name, names - 8), {class: 'lane-name', x: 10, y: lane.top + lane.height / 2 + 4}, parent);
     }
   }
 
@@ -258,72 +259,17 @@ function pictured(data) {
   addEventListener('beforeprint', printStrips);
   addEventListener('afterprint', () => { byId('strips').replaceChildren(); document.documentElement.classList.remove('printing'); });
 
-  const names = byId('lanes');
-  names.setAttribute('height', drawing.height);
-  nameLanes(names);
-  fades(names);
+  const lanes = byId('lanes');
+  lanes.setAttribute('height', drawing.height);
+  lanes.style.width = `${names}px`;
+  nameLanes(lanes);
+  fades(lanes);
   byId('note').textContent = data.note;
   byId('jump').hidden = data.firstError === null;
   fillLegend({...data, stuck: data.firstError !== null && layout.pointOf[data.firstError] < 0});
   new ResizeObserver(resized).observe(scroller);
   resized();
   select(data.firstError, {centre: true});
-}
-
-function fillLegend(data) {
-  const entry = (label, draw) => {
-    const svg = shape('svg', {viewBox: '0 0 24 18', 'aria-hidden': 'true'});
-    draw(svg);
-    byId('legend').append(node('li', null, svg, label));
-  };
-  const box = kind => svg => shape('rect', {class: `bulk ${kind}`, x: 1, y: 2, width: 22, height: 14, rx: 4}, svg);
-  const kinds = new Set(data.calls.map((_, at) => kindOf(data, at)));
-  if (kinds.has('read')) entry('read', box('read'));
-  if (kinds.has('write')) entry('write', box('write'));
-  if (data.calls.some(call => call.core)) {
-    entry('cannot all be right', svg => { box('core')(svg); shape('path', {class: 'core-sign', d: 'M12 4l4 5l-4 5l-4-5z'}, svg); });
-  }
-  if (data.firstError !== null) {
-    entry('first error', svg => {
-      shape('circle', {class: 'cross', cx: 12, cy: 9, r: 8}, svg);
-      shape('path', {class: 'cross-sign', d: 'M9 6l6 6m0 -6l-6 6'}, svg);
-    });
-  }
-  if (data.steps.length) {
-    entry(data.stuck ? 'the order that gets furthest' : 'the order', svg => {
-      shape('path', {class: 'path', d: 'M0 9h24'}, svg);
-      shape('circle', {class: 'point', cx: 12, cy: 9, r: 7}, svg);
-      text('1', {class: 'place', x: 12, y: 13}, svg);
-    });
-  }
-}
-
-function themes() {
-  const root = document.documentElement, button = byId('theme'), preferred = matchMedia('(prefers-color-scheme: dark)');
-  const isDark = () => root.dataset.theme ? root.dataset.theme === 'dark' : preferred.matches;
-  const show = () => { button.textContent = isDark() ? 'Light' : 'Dark'; };
-  const toggle = () => { root.dataset.theme = isDark() ? 'light' : 'dark'; show(); };
-  button.addEventListener('click', toggle);
-  preferred.addEventListener('change', show);
-  document.addEventListener('keydown', event => {
-    if (event.key === 'd' && !event.ctrlKey && !event.metaKey && !event.altKey) toggle();
-  });
-  show();
-}
-
-function copying() {
-  const button = byId('copy');
-  if (!button) return;
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(byId('command').textContent);
-      button.textContent = 'Copied';
-    } catch {
-      getSelection().selectAllChildren(byId('command'));
-      button.textContent = 'Selected';
-    }
-    setTimeout(() => { button.textContent = 'Copy'; }, 2000);
-  });
 }
 
 document.documentElement.classList.add('script');

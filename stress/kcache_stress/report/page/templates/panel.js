@@ -7,6 +7,10 @@ function node(name, attributes, ...children) {
   return element;
 }
 
+function accusation(data) {
+  return data.calls.filter(call => call.core).length === 1 ? 'cannot be right' : 'cannot all be right';
+}
+
 function resultText(call) {
   return call.pending ? 'never returned' : call.result;
 }
@@ -15,7 +19,7 @@ function describe(data, number, layout) {
   const call = data.calls[number], step = layout.pointOf[number];
   const parts = [`${data.lanes[call.lane].name}: ${call.text}`, call.pending ? 'never returned' : `gave ${call.result}`];
   if (number === data.firstError) parts.push('first error');
-  if (call.core) parts.push('one of those that cannot all be right');
+  if (call.core) parts.push(accusation(data));
   if (step >= 0) parts.push(`number ${data.steps[step].place} in the order`);
   return parts.join(', ');
 }
@@ -52,7 +56,7 @@ function fillPanel(panel, data, number, layout, states, select) {
   const call = data.calls[number], step = layout.pointOf[number];
   const head = node('div', {class: 'head'}, node('h2', null, call.text));
   if (number === data.firstError) head.append(node('span', {class: 'badge error'}, '\u2717 first error'));
-  if (call.core) head.append(node('span', {class: 'badge core'}, '\u25c6 cannot all be right'));
+  if (call.core) head.append(node('span', {class: 'badge core'}, `\u25c6 ${accusation(data)}`));
   if (call.pending) head.append(node('span', {class: 'badge'}, 'never returned'));
   if (step >= 0) head.append(node('span', {class: 'badge place-badge'}, `${data.steps[step].place} in the order`));
   const facts = node('dl', {class: 'facts'});
