@@ -90,18 +90,21 @@ def test_a_hang_is_recorded_with_the_call_that_is_pending() -> None:
 def test_noise_reaches_the_implementation_and_its_threads_only(
     by_tracing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if by_tracing:
+    if sys.version_info < (3, 12) and not by_tracing:
+        pytest.skip("there is no sys.monitoring")
+    if sys.version_info >= (3, 12) and by_tracing:
         monkeypatch.setattr("kcache_stress.noise.monitoring.free_tool", lambda: None)
     seen: set[str] = set()
     threads: set[str] = set()
 
     class Spying(Noise):
-        def bytecode(self) -> None:
+        def due(self, places: list[int], offset: int) -> None:
             frame = sys._getframe(1)
             while "kcache_stress" in frame.f_code.co_filename and frame.f_back is not None:
                 frame = frame.f_back
             seen.add(frame.f_code.co_filename)
             threads.add(threading.current_thread().name)
+            assert places[offset] == 1
 
     class Own(kcache.Cache[Any]):
         def list_keys(self) -> Any:
@@ -113,15 +116,31 @@ def test_noise_reaches_the_implementation_and_its_threads_only(
     program = Program((), (), ((op.list_keys(),), (op.list_keys(),)))
     before = sys.gettrace(), threading.gettrace()
     noise = Spying(1)
-    for _ in range(2):
-        record(target_of(Own), program, Crew(2), noise, Level(0.5), 5.0)
+    crew = Crew(2)
+    for _ in range(20):
+        record(target_of(Own), program, crew, noise, Level(0.5), 5.0)
     noise.close()
+    crew.close()
     assert (sys.gettrace(), threading.gettrace()) == before
     assert __file__ in seen
     assert any(name.endswith("thread_safe_store.py") for name in seen)
     assert not any("kcache_stress" in name or "kcache_model" in name for name in seen)
     assert threading.__file__ not in seen
     assert {"own", "thread 1", "thread 2"} <= threads
+
+
+def test_noise_is_rarer_at_a_place_the_more_often_it_was_passed() -> None:
+    noise = Noise(1)
+    places = noise.places(Noise.at.__code__)
+    assert 0 in places
+    offset = places.index(1)
+    gaps = []
+    for _ in range(2000):
+        noise.due(places, offset)
+        gaps.append(places[offset])
+    noise.close()
+    assert all(gap >= 1 for gap in gaps)
+    assert sum(gaps[:100]) * 5 < sum(gaps[-100:])
 
 
 def test_programs_follow_from_the_seed_and_meet_every_operation() -> None:

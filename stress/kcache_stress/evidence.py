@@ -39,8 +39,10 @@ def calls_to_show(history: History, core: Sequence[Call]) -> list[Call]:
 
 
 def latest_calls(history: History) -> list[Call]:
-    """The last calls of the threads, those that never returned included."""
-    return [call for call in history.calls if call.thread >= 0][-_MOST_CALLS:]
+    """The last calls of the threads, and those that never returned."""
+    calls = [call for call in history.calls if call.thread >= 0]
+    latest = {id(call) for call in calls[-_MOST_CALLS:]}
+    return [call for call in calls if call.returned is None or id(call) in latest]
 
 
 def cut_down(program: Program, history: History, shown: Sequence[Call]) -> Program:

@@ -27,7 +27,7 @@ from .workload import Length, Shape, random_program, stretches
 
 _SWITCH_INTERVAL_SECONDS = 1e-6
 
-_LEVELS = (Level(0.001), Level(0.003), Level(0.01))
+_LEVELS = (Level(0.1), Level(0.3), Level(1.0))
 """Rare naps let whole calls pass, frequent ones cut into every step."""
 
 _QUIET_SHARE = 0.5 if not getattr(sys, "_is_gil_enabled", lambda: True)() else 0.05

@@ -7,13 +7,11 @@ from then on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType
 from typing import Any
 
-from .bytecodes import noticed_offsets
-from .source import is_implementation
+from .source import Listener, Places, is_implementation
 
 if sys.version_info >= (3, 12):
     _monitoring = sys.monitoring
@@ -30,21 +28,26 @@ if sys.version_info >= (3, 12):
 
         Args:
             tool: number of a free tool.
-            bytecode: called before each bytecode of the implementation.
+            listener: told of places.
         """
 
-        def __init__(self, tool: int, bytecode: Callable[[], None]) -> None:
+        def __init__(self, tool: int, listener: Listener) -> None:
             self._tool = tool
+            self._listener = listener
             self._codes: list[CodeType] = []
-            self._noticed: dict[int, frozenset[int]] = {}
+            self._places: dict[int, Places] = {}
             self._is_on = False
-
-            noticed = self._noticed
+            all_places, due = self._places, listener.due
 
             def instruction(code: CodeType, offset: int) -> Any:
-                if offset not in noticed[id(code)]:
+                places = all_places[id(code)]
+                left = places[offset]
+                if left > 1:
+                    places[offset] = left - 1
+                    return None
+                if left == 0:
                     return _monitoring.DISABLE
-                bytecode()
+                due(places, offset)
                 return None
 
             _monitoring.use_tool_id(tool, "kcache noise")
@@ -87,7 +90,7 @@ if sys.version_info >= (3, 12):
 
         def _start(self, code: CodeType, _offset: int) -> Any:
             if is_implementation(code.co_filename):
-                self._noticed[id(code)] = noticed_offsets(code)
+                self._places[id(code)] = self._listener.places(code)
                 self._codes.append(code)
                 self._count(code)
             return _monitoring.DISABLE

@@ -1,10 +1,8 @@
-"""Preemption noise: makes threads give way in the middle of the implementation's code.
+"""Decides where threads nap.
 
-Left alone, threads rarely meet: the interpreter switches after some tens of microseconds, a call takes a few. So in
-noisy rounds a thread sleeps for a moment before a bytecode of the implementation, at random. Nothing of the
-implementation is changed, and what it does under noise it may do without.
-
-Edelstein et al.: Framework for testing multi-threaded Java programs (ConTest, 2003).
+Places of the implementation's code are passed very unevenly often: a loop over values thousands of times, the making of
+something that is made once a few times. So each place has its own share: the more often it was passed, the rarer naps
+become there.
 """
 
 from __future__ import annotations
@@ -15,10 +13,16 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from types import CodeType
 
-from .source import Source
+from .bytecodes import noticed_offsets
+from .source import Places, Source
 
-_NEVER = sys.maxsize
+_DENSITY = 1.0
+"""A place that was passed n times has seen some 2 x density x sqrt(n) naps at the highest level."""
+
+_LEAST_GAP = 3.0
+"""Between two naps at the same place, on average: a place that is always slow hides what comes next."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +30,17 @@ class Level:
     """How much noise.
 
     Attributes:
-        rate: probability of a nap before one bytecode that others can notice; a call has some 30 to 100 of these.
+        share: of the naps that are possible, which are taken; at most 1.
         naps: how long naps last, in seconds; each is as likely. The shortest gives up the processor, which the
             operating system makes some 50 to 100 microseconds of: others get through a few calls.
     """
 
-    rate: float
+    share: float
     naps: tuple[float, ...] = (1e-6,)
 
 
 class Noise:
-    """Decides when threads nap.
+    """Lets threads nap now and then before a bytecode that others can notice.
 
     Args:
         seed: of the random decisions. Threads draw from one generator, so a seed does not fix a schedule.
@@ -45,7 +49,7 @@ class Noise:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._level: Level | None = None
-        self._left = _NEVER
+        self._passed: dict[tuple[int, int], int] = {}
         self._source: Source = _source(self)
 
     @contextmanager
@@ -56,12 +60,11 @@ class Noise:
             self._source.nowhere()
             yield
             return
-        self._left = self._gap(level)
         try:
             with self._source.everywhere():
                 yield
         finally:
-            self._level, self._left = None, _NEVER
+            self._level = None
 
     def reach_new_threads(self) -> AbstractContextManager[None]:
         """Threads that start meanwhile nap later on whenever others do."""
@@ -71,26 +74,25 @@ class Noise:
         """The calling thread takes part meanwhile."""
         return nullcontext() if self._level is None else self._source.here()
 
-    def bytecode(self) -> None:
-        """A bytecode of the implementation is about to be run by the calling thread."""
-        self._left -= 1
-        if self._left < 0:
-            self._nap()
+    def places(self, code: CodeType) -> Places:
+        """The places of a function."""
+        noticed = noticed_offsets(code)
+        return [1 if offset in noticed else 0 for offset in range(len(code.co_code))]
+
+    def due(self, places: Places, offset: int) -> None:
+        """The calling thread has come to a place where a nap is due."""
+        entry = id(places), offset
+        passed = self._passed.get(entry, 1)
+        gap = 1 + int(self._random.expovariate(1.0 / max(_LEAST_GAP, passed**0.5 / _DENSITY)))
+        self._passed[entry] = passed + gap
+        places[offset] = gap
+        level = self._level
+        if level is not None and self._random.random() < level.share:
+            time.sleep(self._random.choice(level.naps))
 
     def close(self) -> None:
         """There will be no more noise."""
         self._source.close()
-
-    def _nap(self) -> None:
-        level = self._level
-        if level is None:
-            self._left = _NEVER
-            return
-        self._left = self._gap(level)
-        time.sleep(self._random.choice(level.naps))
-
-    def _gap(self, level: Level) -> int:
-        return int(self._random.expovariate(level.rate))
 
 
 def _source(noise: Noise) -> Source:
@@ -99,7 +101,7 @@ def _source(noise: Noise) -> Source:
 
         tool = free_tool()
         if tool is not None:
-            return MonitoringSource(tool, noise.bytecode)
+            return MonitoringSource(tool, noise)
     from .tracing import TracingSource
 
-    return TracingSource(noise.bytecode)
+    return TracingSource(noise)

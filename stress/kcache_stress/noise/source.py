@@ -5,11 +5,27 @@ from __future__ import annotations
 import threading
 from contextlib import AbstractContextManager
 from pathlib import Path
+from types import CodeType
 from typing import Protocol
 
 from ..stacks import is_harness
 
 _LIBRARY = (str(Path(threading.__file__).resolve().parent), "<frozen", "<string>")
+
+
+Places = list[int]
+"""For each offset into the code of a function: how often it will be passed until a nap is due; 0 if never, because
+nobody can notice the bytecode there."""
+
+
+class Listener(Protocol):
+    """What a source tells."""
+
+    def places(self, code: CodeType) -> Places:
+        """The places of a function that is about to be run for the first time. The source counts them down."""
+
+    def due(self, places: Places, offset: int) -> None:
+        """A thread has come to a place that was counted down to nothing; it is set anew."""
 
 
 class Source(Protocol):

@@ -9,21 +9,20 @@ from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from .bytecodes import noticed_offsets
-from .source import is_implementation
+from .source import Listener, Places, is_implementation
 
 
 class TracingSource:
     """Tells of the bytecodes of threads that ask for it, and of those that start meanwhile.
 
     Args:
-        bytecode: called before each bytecode of the implementation.
+        listener: told of places.
     """
 
-    def __init__(self, bytecode: Callable[[], None]) -> None:
-        self._bytecode = bytecode
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
         self._traced: dict[str, bool] = {}
-        self._noticed: dict[CodeType, frozenset[int]] = {}
+        self._places: dict[CodeType, Places] = {}
 
     def everywhere(self) -> AbstractContextManager[None]:
         """Threads started meanwhile; they are traced for good."""
@@ -62,13 +61,18 @@ class TracingSource:
             traced = self._traced[filename] = is_implementation(filename)
         if not traced:
             return None
-        if frame.f_code not in self._noticed:
-            self._noticed[frame.f_code] = noticed_offsets(frame.f_code)
+        if frame.f_code not in self._places:
+            self._places[frame.f_code] = self._listener.places(frame.f_code)
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
         return self._step
 
     def _step(self, frame: FrameType, event: str, _arg: Any) -> Callable[..., Any]:
-        if event == "opcode" and frame.f_lasti in self._noticed[frame.f_code]:
-            self._bytecode()
+        if event == "opcode":
+            places, offset = self._places[frame.f_code], frame.f_lasti
+            left = places[offset]
+            if left > 1:
+                places[offset] = left - 1
+            elif left == 1:
+                self._listener.due(places, offset)
         return self._step

@@ -6,16 +6,20 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kcache_model import operations as op
 from kcache_model.items import Semantics
 from kcache_model.operations import Operation, OperationName
 from kcache_model.target import Target
 
-from .choices import Choices, pick, supported, swarm
+from .choices import READS, Choices, pick, supported, swarm
 from .themes import THEMES, Theme
 from .writer import Writer
 
 _MOST_WRITERS = 4
 """More concurrent writes than that find nothing more, and are hard to judge."""
+
+_MOST_NAMES = 4
+"""Keys, and values, of themes that make do with few."""
 
 _SHARE_OF_SWARMS = 0.7
 
@@ -61,12 +65,11 @@ def stretches(
         strict_errors: leave out calls whose error nobody can foretell.
     """
     rng = random.Random(seed)
-    make = Writer(rng, target, 1, 1)
+    make = Writer(rng, target, _MOST_NAMES, _MOST_NAMES)
     theme = rng.choice(THEMES)
     for number in range(rng.randint(1, length.stretches)):
         if number and rng.random() < 0.5:
             theme = rng.choice(THEMES)
-        make.limit(rng.randint(*theme.keys), rng.randint(*theme.values))
         foretold = not strict_errors or semantics is Semantics.CURRENT
         yield Stretch(theme.name, tuple(_threads(rng, make, theme, target, length, foretold=foretold)))
 
@@ -77,10 +80,21 @@ def _threads(
     writes = _some(rng, _offered(theme.writes, make, target, foretold=foretold))
     reads = _some(rng, _offered(theme.reads, make, target, foretold=foretold))
     calls = _between(rng, *length.calls)
+    keys, values = rng.randint(*theme.keys), rng.randint(*theme.values)
     for number in range(_between(rng, *length.threads)):
-        roles = [reads] if number >= _MOST_WRITERS else [writes] if number == 0 else [writes, reads, writes + reads]
+        roles = [writes] if number == 0 else [writes, reads, writes + reads]
+        if number >= _MOST_WRITERS:
+            roles = [reads or supported(READS, make, target)]
         role = rng.choice([role for role in roles if role] or [writes or reads])
-        yield tuple(pick(make, role) for _ in range(calls)) if role else ()
+        made = []
+        for position in range(calls if role else 0):
+            make.limit(keys, values, make.fresh + position // theme.moves_on if theme.moves_on else 0)
+            made.append(pick(make, role))
+        if theme.moves_on and number == 0 and target.supports(OperationName.REPLACE):
+            made[:1] = [op.replace(())]
+        yield tuple(made)
+    if theme.moves_on:
+        make.fresh += calls // theme.moves_on + keys + values
 
 
 def _offered(choices: Choices, make: Writer, target: Target, *, foretold: bool) -> Choices:

@@ -28,6 +28,8 @@ class Theme:
         values: fewest and most values of an index.
         writes: what writers choose from.
         reads: what readers choose from.
+        moves_on: after so many calls, all threads go over to keys and values that the Indexer has never seen; 0 for
+            never.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Theme:
     values: tuple[int, int]
     writes: Choices
     reads: Choices
+    moves_on: int = 0
 
 
 _LOOKUPS = of({N.BY_INDEX, N.INDEX, N.INDEX_KEYS, N.LIST_INDEX_FUNC_VALUES}, READS)
@@ -49,5 +52,6 @@ THEMES = (
     Theme("transactions", (2, 3), (1, 2), of({N.TRANSACTION, N.REPLACE, N.UPDATE}, WRITES), (*_SCANS, *_GETS)),
     Theme("indexers", (1, 2), (1, 2), (*of({N.ADD, N.DELETE}, WRITES), *_INDEXERS), (*_INDEXERS[1:], *_LOOKUPS)),
     Theme("mixture", (1, 4), (1, 3), WRITES, READS),
+    Theme("new names", (1, 2), (1, 2), of({N.ADD, N.UPDATE, N.DELETE}, WRITES), (*_LOOKUPS, *_GETS), moves_on=2),
     Theme("only writes", (1, 3), (1, 2), WRITES, ()),
 )

@@ -22,6 +22,9 @@ class Writer:
         target: what it does not support is not made.
         keys: number of keys.
         values: number of values of an index.
+
+    Attributes:
+        fresh: neither a key nor a value has had this number or a larger one.
     """
 
     def __init__(self, rng: random.Random, target: Target, keys: int, values: int) -> None:
@@ -29,13 +32,14 @@ class Writer:
         self.indexes = () if INDEXES in target.unsupported else ("node", "tags")
         self.may_fail = FAILING_FUNCTIONS not in target.unsupported
         self.late_indexes = False
+        self.fresh = max(keys, values)
         self._stamps = 0
         self.limit(keys, values)
 
-    def limit(self, keys: int, values: int) -> None:
-        """From now on, make do with so many keys and values."""
-        self.keys = [f"k{number}" for number in range(keys)]
-        self.values = [f"n{number}" for number in range(values)]
+    def limit(self, keys: int, values: int, first: int = 0) -> None:
+        """From now on, make do with so many keys and values, numbered from ``first``."""
+        self.keys = [f"k{number}" for number in range(first, first + keys)]
+        self.values = [f"n{number}" for number in range(first, first + values)]
 
     def item(self, key: str | None = None) -> Item:
         """A new version of an object."""

@@ -1,0 +1,1 @@
+"""Measures stress with real threads."""
