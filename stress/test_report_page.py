@@ -255,6 +255,17 @@ def test_the_order_that_gets_furthest(count: int, seed: int, make_history: MakeH
     assert data["expected"] != ""
 
 
+def test_of_a_very_long_history_only_what_is_drawn_is_ordered(make_history: MakeHistory) -> None:
+    history = make_history(6000, 4)
+    picture = picture_of_history(history, Status.OK)
+    assert 4900 < len(picture.order) <= 5010
+    follow(replace(history, calls=tuple(replace(call, outcome=None) for call in history.calls)), picture.order)
+    assert respects_time(history, picture.order)
+    data = encode_picture(picture)
+    assert len(data["calls"]) == 5000
+    assert "the first." in data["note"]
+
+
 def test_pending_calls_may_have_no_effect(make_history: MakeHistory) -> None:
     history = make_history(30, 3)
     never = Call(7, operations.delete(Item("k1", "never")), 1200, None, None)

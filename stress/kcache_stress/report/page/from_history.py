@@ -14,7 +14,7 @@ from .picture import Detail, Page, Picture, Table
 from .texts import lane_name, shown, tick_text
 
 _MOST_ROWS = 200
-_NO_ORDER = "No order is drawn, because none was found within a second. The verdict does not depend on it."
+_NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
 _HEADLINES = {
     Status.OK: "Some order of the calls, one after another, explains all results.",
     Status.VIOLATION: "No order of the calls, one after another, gives these results.",

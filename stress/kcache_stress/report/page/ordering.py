@@ -6,7 +6,7 @@ The verdict is not decided here. Where no order is found in time none is drawn, 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kcache_model.history import Call, History
@@ -17,8 +17,13 @@ from kcache_model.linearizability.search import SearchResult, search_linearizati
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
+from .cutting import MOST_CALLS
+
 _SECONDS = 1.0
-_STEPS = 200_000
+_SECONDS_FOR_EACH_CALL = 2e-4
+"""To go through a long history, which takes a quarter of it where nothing is hard."""
+
+_STEPS = 100_000
 _LONGEST_SEARCHED = 400
 """The search looks at all pairs of calls: more of them are not given to it at once."""
 
@@ -42,9 +47,15 @@ class Drawn:
 
 
 def explaining_order(history: History, *, strict_errors: bool = False) -> tuple[int, ...] | None:
-    """An order that explains all calls; ``None`` if none was found in time, or if there is none."""
-    calls = [(position, call) for position, call in enumerate(history.calls) if _matters(call)]
-    return _Searcher(history, strict_errors).by_stretches(calls)
+    """An order that explains all calls; ``None`` if none was found in time, or if there is none.
+
+    Of a history that is too long to be drawn, only what responds before the first call that is left out.
+    """
+    searcher = _Searcher(history, strict_errors)
+    if len(history.calls) <= MOST_CALLS:
+        return searcher.by_stretches(list(enumerate(history.calls)))
+    left_out = sorted(call.invoked for call in history.calls)[MOST_CALLS]
+    return searcher.by_stretches(searcher.observed_before(left_out))
 
 
 def furthest_order(history: History, core: Sequence[int], *, strict_errors: bool = False) -> Drawn:
@@ -61,7 +72,7 @@ class _Searcher:
         self._strict_errors = strict_errors
         self._model = IndexerModel(history.semantics)
         self._initial = self._model.initial(history.indexes)
-        self._deadline = time.monotonic() + _SECONDS
+        self._deadline = self._new_deadline()
 
     def furthest(self, core: Sequence[int]) -> Drawn:
         """The call at which the longest order of the core gets stuck, if other writes may happen late or never.
@@ -103,30 +114,32 @@ class _Searcher:
 
     def before(self, error: int) -> Drawn:
         """An order of what was observed before the response of ``error``; what was then open may be part of it."""
-        self._deadline = time.monotonic() + _SECONDS
+        self._deadline = self._new_deadline()
         response = self._calls[error].returned
         assert response is not None, "a call that never returned explains nothing, and needs no explanation"
-        observed = [
-            (position, call if _end(call) < response else replace(call, returned=None, outcome=None))
-            for position, call in enumerate(self._calls)
-            if call.invoked <= response
-        ]
-        found = self.by_stretches(
-            [(position, call) for position, call in observed if _matters(call) and position != error]
-        )
+        observed = self.observed_before(response)
+        found = self.by_stretches([(position, call) for position, call in observed if position != error])
         if found is None:
             return Drawn((), error)
         _, expected = self._model.apply(self._follow(self._initial, found), self._calls[error].operation)
         return Drawn(found, error, expected)
 
-    def by_stretches(self, calls: list[tuple[int, Call]]) -> tuple[int, ...] | None:
+    def observed_before(self, moment: int) -> list[tuple[int, Call]]:
+        """The calls that had begun, with their positions; those without a response by then are pending."""
+        return [
+            (position, call if _end(call) < moment else replace(call, returned=None, outcome=None))
+            for position, call in enumerate(self._calls)
+            if call.invoked <= moment
+        ]
+
+    def by_stretches(self, calls: Iterable[tuple[int, Call]]) -> tuple[int, ...] | None:
         """Search one stretch after another; where one goes wrong, together with the one before it."""
         done: list[tuple[list[tuple[int, Call]], State, tuple[int, ...]]] = []
         state = self._initial
-        for stretch in _stretches(calls):
+        for stretch in _stretches([(position, call) for position, call in calls if _matters(call)]):
             taken, before = stretch, state
             while True:
-                if len(taken) > _LONGEST_SEARCHED:
+                if len(taken) > _LONGEST_SEARCHED or time.monotonic() > self._deadline:
                     return None
                 result = self._search(before, [call for _, call in taken])
                 if result.status is Status.OK:
@@ -139,6 +152,9 @@ class _Searcher:
             done.append((taken, before, order))
             state = self._follow(before, order)
         return tuple(position for _, _, order in done for position in order)
+
+    def _new_deadline(self) -> float:
+        return time.monotonic() + _SECONDS + _SECONDS_FOR_EACH_CALL * len(self._calls)
 
     def _longest(self, positions: Sequence[int], calls: Sequence[Call]) -> Drawn:
         found = self._search(self._initial, calls).order

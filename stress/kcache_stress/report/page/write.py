@@ -18,6 +18,7 @@ from .encode import encode_picture, json_for_html
 from .picture import Detail, Page, Table
 
 _SCRIPTS = ("layout.js", "states.js", "drawing.js", "panel.js", "furniture.js", "page.js")
+_LONGEST_DETAIL = 200_000
 _PILLS = {Status.OK: ("\u2713", "ok"), Status.VIOLATION: ("\u2717", "violation"), Status.UNKNOWN: ("?", "unknown")}
 
 
@@ -60,6 +61,10 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}\n... ({len(text):,} characters in all)"
+
+
 def _printable(page: Page) -> Page:
     """Without control characters, whoever wrote the texts."""
     return replace(
@@ -75,7 +80,7 @@ def _printable(page: Page) -> Page:
             )
             for table in page.tables
         ),
-        details=tuple(Detail(printable(detail.heading), printable(detail.text)) for detail in page.details),
+        details=tuple(Detail(printable(detail.heading), printable(_cut(detail.text))) for detail in page.details),
         command=printable(page.command),
         label=printable(page.label),
     )

@@ -116,6 +116,8 @@ class Drawing {
     if (view.ids) {
       group.id = `call-${number}`;
       group.setAttribute('role', 'option');
+      group.setAttribute('aria-posinset', number + 1);
+      group.setAttribute('aria-setsize', this.data.calls.length);
       group.setAttribute('aria-selected', String(number === view.selected));
       group.setAttribute('aria-label', describe(this.data, number, view.layout));
     }
