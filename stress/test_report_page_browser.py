@@ -54,7 +54,9 @@ def browser() -> Iterator[Any]:
     assert CHROMIUM is not None, "KCACHE_REQUIRE_BROWSER is set, and there is no browser"
     with sync_playwright() as started:
         launched = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+            timeout=120_000,
         )
         yield launched
         launched.close()
