@@ -148,7 +148,7 @@ class Get(Read):
     __slots__ = ("key", "version")
 
     def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        super().__init__(position, invoked, returned)
+        Read.__init__(self, position, invoked, returned)
         self.key = key
         self.version = version
 
@@ -180,7 +180,7 @@ class ObjectsRead(Read):
     __slots__ = ("_found", "selection")
 
     def __init__(self, position: int, invoked: Time, returned: Time, selection: Selection, found: Found) -> None:
-        super().__init__(position, invoked, returned)
+        Read.__init__(self, position, invoked, returned)
         self.selection = selection
         self._found = found
 
@@ -214,7 +214,7 @@ class KeysRead(Read):
     def __init__(
         self, position: int, invoked: Time, returned: Time, selection: Selection, keys: frozenset[str]
     ) -> None:
-        super().__init__(position, invoked, returned)
+        Read.__init__(self, position, invoked, returned)
         self.selection = selection
         self.keys = keys
 

@@ -59,7 +59,7 @@ class Put(Write):
     __slots__ = ("key", "version")
 
     def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        super().__init__(position, invoked, returned)
+        Write.__init__(self, position, invoked, returned)
         self.key = key
         self.version = version
 

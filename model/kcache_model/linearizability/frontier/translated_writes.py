@@ -1,0 +1,141 @@
+"""From calls that may change the store to writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ...history import Call
+from ...items import Item
+from ...operations import WRITES, OperationName, WriteKind
+from ...outcomes import ErrorKind, Outcome, raised
+from .constants import Constants
+from .contents import ABSENT, NEVER, Term
+from .reads import Impossible
+from .versions import KnownVersions
+from .writes import Put, Replace, Transaction, Write
+
+_IndexValues = tuple[tuple[str, ...] | None, ...]
+"""What each index function returns."""
+
+
+class WriteTranslation:
+    """Translates writes and makes their versions known.
+
+    Args:
+        indexes: the names of the indices of the store, each once.
+        versions: where new versions are entered.
+        constants: for calls that have no effect.
+    """
+
+    def __init__(self, indexes: tuple[str, ...], versions: KnownVersions, constants: Constants) -> None:
+        self._indexes = indexes
+        self._versions = versions
+        self._constants = constants
+        self._terms_by_values: dict[_IndexValues, tuple[Term, ...] | None] = {}
+
+    def translate(self, position: int, call: Call) -> Write | Impossible | None:
+        """The write; ``None`` for a call that says nothing."""
+        return _BY_NAME[call.operation.name](self, position, call)
+
+    def forget(self) -> None:
+        """Free the memory of what can be found out again."""
+        self._terms_by_values.clear()
+
+    def _put(self, position: int, call: Call) -> Write | Impossible | None:
+        item = call.operation.item
+        assert item is not None, f"{call.operation.name} needs an item"
+        key, terms = item.key, self._terms(item)
+        if key is None or terms is None:
+            return self._constants.translate(position, call)
+        invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
+        if not _succeeded(call.outcome):
+            return Impossible(position, invoked, returned)
+        return Put(position, invoked, returned, key, self._versions.new(key, item.stamp, terms, invoked, returned))
+
+    def _delete(self, position: int, call: Call) -> Write | Impossible | None:
+        item = call.operation.item
+        assert item is not None, "delete needs an item"
+        if item.key is None:
+            return self._constants.translate(position, call)
+        returned = NEVER if call.returned is None else call.returned
+        if not _succeeded(call.outcome):
+            return Impossible(position, call.invoked, returned)
+        return Put(position, call.invoked, returned, item.key, ABSENT)
+
+    def _replace(self, position: int, call: Call) -> Write | Impossible | None:
+        last_of_key: dict[str, tuple[Item, tuple[Term, ...]]] = {}
+        for key, item in {item.key: item for item in call.operation.items}.items():
+            terms = self._terms(item)
+            if key is None or terms is None:
+                return self._constants.translate(position, call)
+            last_of_key[key] = item, terms
+        invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
+        if not _succeeded(call.outcome):
+            return Impossible(position, invoked, returned)
+        effect = {
+            key: self._versions.new(key, item.stamp, terms, invoked, returned)
+            for key, (item, terms) in last_of_key.items()
+        }
+        return Replace(position, invoked, returned, effect, self._indexes)
+
+    def _transaction(self, position: int, call: Call) -> Write | Impossible | None:
+        last_of_key: dict[str, tuple[Item, tuple[Term, ...]] | None] = {}
+        failed = False
+        for kind, item in call.operation.entries:
+            terms = () if kind is WriteKind.DELETE else self._terms(item)
+            if item.key is None or terms is None:
+                failed = True
+            else:
+                last_of_key[item.key] = None if kind is WriteKind.DELETE else (item, terms)
+        if not last_of_key:
+            return self._constants.translate(position, call)
+        invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
+        expected = raised(ErrorKind.TRANSACTION) if failed else Outcome()
+        strict_errors = self._constants.strict_errors
+        if call.outcome is not None and not call.outcome.agrees_with(expected, strict_errors=strict_errors):
+            return Impossible(position, invoked, returned)
+        effect = {
+            key: ABSENT if put is None else self._versions.new(key, put[0].stamp, put[1], invoked, returned)
+            for key, put in last_of_key.items()
+        }
+        if len(effect) == 1:
+            return Put(position, invoked, returned, *effect.popitem())
+        return Transaction(position, invoked, returned, effect)
+
+    def _constant(self, position: int, call: Call) -> Impossible | None:
+        return self._constants.translate(position, call)
+
+    def _terms(self, item: Item) -> tuple[Term, ...] | None:
+        """The index values of ``item``, each once; ``None`` if an index function fails."""
+        given = item.values
+        values = tuple([given.get(name, ()) for name in self._indexes])
+        if values not in self._terms_by_values:
+            self._terms_by_values[values] = self._distinct_terms(values)
+        return self._terms_by_values[values]
+
+    def _distinct_terms(self, values_of_indexes: _IndexValues) -> tuple[Term, ...] | None:
+        terms: dict[Term, None] = {}
+        for name, values in zip(self._indexes, values_of_indexes, strict=True):
+            if values is None:
+                return None
+            for value in values:
+                terms[name, value] = None
+        return tuple(terms)
+
+
+def _succeeded(outcome: Outcome | None) -> bool:
+    """Whether a write that cannot fail gave what it should; a pending call gave nothing."""
+    return outcome is None or (outcome.value is None and outcome.error is None)
+
+
+_Translate = Callable[[WriteTranslation, int, Call], Write | Impossible | None]
+
+_BY_NAME: Final[dict[OperationName, _Translate]] = {
+    **dict.fromkeys(WRITES, WriteTranslation._constant),
+    OperationName.ADD: WriteTranslation._put,
+    OperationName.UPDATE: WriteTranslation._put,
+    OperationName.DELETE: WriteTranslation._delete,
+    OperationName.REPLACE: WriteTranslation._replace,
+    OperationName.TRANSACTION: WriteTranslation._transaction,
+}
