@@ -15,7 +15,7 @@ from kcache_model.history import Call, History
 from kcache_model.indexer_model import IndexerModel
 from kcache_model.items import Item, Semantics
 from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.linearizability.core import with_optional_writes
+from kcache_model.linearizability.core import impossible_core, with_optional_writes
 from kcache_model.operations import Operation, OperationName, WriteKind
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
@@ -135,7 +135,7 @@ def test_order_of_a_good_verdict_is_a_linearization() -> None:
     assert seen > 100
 
 
-def test_core_of_a_violation_is_impossible_and_minimal() -> None:
+def test_core_of_a_violation_is_impossible_together_with_the_other_writes() -> None:
     rng = random.Random(2)
     seen = 0
     for _ in range(1000):
@@ -145,10 +145,29 @@ def test_core_of_a_violation_is_impossible_and_minimal() -> None:
             continue
         seen += 1
         assert verdict.reason
-        weakened = replace(history, calls=tuple(with_optional_writes(verdict.core, history.calls)))
+        in_core = {id(call) for call in verdict.core}
+        kept = tuple(call for call in history.calls if id(call) in in_core or call.operation.is_write)
+        assert not is_linearizable_by_brute_force(replace(history, calls=kept))
+    assert seen > 100
+
+
+def test_impossible_core_is_impossible_and_minimal() -> None:
+    rng = random.Random(2)
+    seen = 0
+    for _ in range(1000):
+        history = random_history(rng)
+
+        def is_impossible(calls: Sequence[Call], history: History = history) -> bool:
+            return check_linearizable(replace(history, calls=tuple(calls))).status is Status.VIOLATION
+
+        if not is_impossible(history.calls):
+            continue
+        seen += 1
+        core = impossible_core(history.calls, is_impossible)
+        weakened = replace(history, calls=tuple(with_optional_writes(core, history.calls)))
         assert not is_linearizable_by_brute_force(weakened)
-        for position in range(len(verdict.core)):
-            fewer = verdict.core[:position] + verdict.core[position + 1 :]
+        for position in range(len(core)):
+            fewer = core[:position] + core[position + 1 :]
             rest = replace(history, calls=tuple(with_optional_writes(fewer, history.calls)))
             assert is_linearizable_by_brute_force(rest), "a call of the core could be left out"
     assert seen > 100

@@ -25,7 +25,8 @@ class Verdict:
         status: the answer.
         order: for OK, the calls in an order that the model could have followed (pending calls that had no effect are
             missing); empty for long histories.
-        core: for VIOLATION, the calls of the smallest part found that no order explains.
+        core: for VIOLATION, the calls that the argument names: given when all other writes began and ended, no order
+            explains their results. Without an argument, the calls of the smallest part found that no order explains.
         reason: why no order explains the core, or which budget ran out. Empty for OK.
         steps: how many times the search applied the model.
         anomaly: for VIOLATION, its class, if the stamps tell it.

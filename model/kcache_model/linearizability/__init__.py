@@ -3,7 +3,7 @@
 M. Herlihy, J. Wing: Linearizability, a correctness condition for concurrent objects (1990).
 """
 
-from .check import check_linearizable
+from .check import check_linearizable, violation_at
 from .search import SearchBudget
 
-__all__ = ["SearchBudget", "check_linearizable"]
+__all__ = ["SearchBudget", "check_linearizable", "violation_at"]

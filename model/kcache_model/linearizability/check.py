@@ -19,8 +19,8 @@ LONGEST_SEARCHED = 12
 """Up to so many calls, histories are searched, which tells the order; longer ones are judged by the frontier checker if
 they are of the kind for which it is made."""
 
-_LONGEST_MINIMISED = 200
-"""Up to so many calls, the core suffices by itself, whatever all other writes did."""
+_LONGEST_FOLLOWED = 200
+"""Up to so many calls, the order that gets furthest is told where there is no argument."""
 
 _CORE_BUDGET = SearchBudget(seconds=0.5, steps=50_000)
 _CORE_SECONDS = 2.0
@@ -39,10 +39,10 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
         budget: where to give up.
     """
     budget = budget or SearchBudget()
-    judge = _Judge(history, strict_errors)
     has_stamps = not why_not(history, strict_errors=strict_errors)
     if has_stamps and len(history.calls) > LONGEST_SEARCHED:
-        return _judged_by_frontier(history, judge, budget)
+        return _judged_by_frontier(history, budget, strict_errors=strict_errors)
+    judge = _Judge(history, strict_errors)
     result = judge.search(history.calls, budget)
     if result.status is Status.OK:
         return Verdict(Status.OK, order=tuple(history.calls[position] for position in result.order), steps=result.steps)
@@ -64,8 +64,7 @@ def explain_violation(history: History, core: Sequence[Call], *, strict_errors: 
     return Explainer(history, strict_errors=strict_errors).explain(positions)
 
 
-def _judged_by_frontier(history: History, judge: _Judge, budget: SearchBudget) -> Verdict:
-    strict_errors = judge.strict_errors
+def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
     limits = FrontierBudget(budget.seconds, budget.steps)
     result = judge_history(history, strict_errors=strict_errors, budget=limits)
     if result.status is Status.OK:
@@ -77,19 +76,28 @@ def _judged_by_frontier(history: History, judge: _Judge, budget: SearchBudget) -
         )
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.tried)
     assert result.position is not None
-    first = history.calls[result.position]
+    return violation_at(history, result.position, strict_errors=strict_errors, steps=result.tried)
+
+
+def violation_at(history: History, position: int, *, strict_errors: bool = False, steps: int = 0) -> Verdict:
+    """Why no order explains a history with unique stamps, if it is already known that none does.
+
+    Args:
+        history: the calls.
+        position: the first call that nothing explains.
+        strict_errors: ask for kcache's error types.
+        steps: what it took to find that out.
+    """
+    judge = _Judge(history, strict_errors)
     explainer = Explainer(history, strict_errors=strict_errors)
-    is_long = len(history.calls) > _LONGEST_MINIMISED
-    if is_long:
-        explanation = explainer.explain([result.position])
-        if explanation is not None and explanation.argument:
-            return judge.violation(explanation.calls, explanation, result.tried)
-    core = small_core(history, result.position, strict_errors=strict_errors, seconds=_CORE_SECONDS)
+    explanation = explainer.explain([position])
+    if explanation is not None and explanation.argument:
+        return judge.violation((), explanation, steps)
+    core = small_core(history, position, strict_errors=strict_errors, seconds=_CORE_SECONDS)
     in_core = {id(call) for call in core}
     explanation = explainer.explain([at for at, call in enumerate(history.calls) if id(call) in in_core])
-    if is_long and explanation is not None and explanation.argument:
-        core = list(explanation.calls)
-    return judge.violation(core, explanation, result.tried, first if is_long else None)
+    is_long = len(history.calls) > _LONGEST_FOLLOWED
+    return judge.violation(core, explanation, steps, history.calls[position] if is_long else None)
 
 
 class _Judge:
@@ -111,7 +119,7 @@ class _Judge:
         """The verdict, with the argument if there is one, or else with the best that can be said."""
         anomaly = None if explanation is None else explanation.anomaly
         if explanation is not None and explanation.argument:
-            reason = explanation.argument
+            core, reason = explanation.calls, explanation.argument
         elif first is not None:
             reason = (
                 f"{brief_text(first.operation)} gave {outcome_text(first.outcome)}, which no order of the calls "

@@ -1,7 +1,7 @@
 """Histories recorded elsewhere, in any language: read line by line, and judged while they are read."""
 
 from .events import EVENTS_SCHEMA, Begin, End, Event, Header, dump_events
-from .judging import RecordingVerdict, judge_recording
+from .judging import RecordingVerdict, judge_recording, recorded_history
 from .reading import Recording, read_recording
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "dump_events",
     "judge_recording",
     "read_recording",
+    "recorded_history",
 ]

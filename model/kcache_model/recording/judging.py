@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..history import History
-from ..linearizability import SearchBudget, check_linearizable
+from ..linearizability import SearchBudget, check_linearizable, violation_at
 from ..linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor, Unsuitable
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
@@ -84,6 +84,16 @@ def judge_recording(
     return stream.verdict(Verdict(result.status, reason=reason, steps=result.tried))
 
 
+def recorded_history(lines: Lines) -> History:
+    """The whole recording as a history, in memory; its calls in the order of their invocations.
+
+    Raises:
+        FormatError: a line is malformed, or cannot be where it is.
+    """
+    recording = read_recording(lines())
+    return _history(recording.header, _located(recording))[0]
+
+
 class _Stream:
     """Hands events to the monitor, and counts."""
 
@@ -126,7 +136,7 @@ def _explained(lines: Lines, stream: _Stream, result: FrontierResult, *, strict_
     assert recording.events is not None
     if position < MOST_EXPLAINED:
         history, where = _history(recording.header, assembled(recording.events, until=position))
-        verdict = check_linearizable(history, strict_errors=strict_errors)
+        verdict = violation_at(history, position, strict_errors=strict_errors, steps=result.tried)
         return stream.verdict(verdict, history, where)
     found = assembled(recording.events, until=position, keep=lambda at: at == position)
     history, where = _history(recording.header, found)
@@ -140,12 +150,15 @@ def _explained(lines: Lines, stream: _Stream, result: FrontierResult, *, strict_
 
 
 def _judged_as_a_whole(recording: Recording, *, strict_errors: bool, seconds: float) -> RecordingVerdict:
-    calls = list(recording.calls) if recording.calls is not None else assembled(recording.events or ())
-    history, where = _history(recording.header, calls)
+    history, where = _history(recording.header, _located(recording))
     verdict = check_linearizable(history, strict_errors=strict_errors, budget=SearchBudget(seconds))
     pending = sum(call.returned is None for call in history.calls)
     threads = len({call.thread for call in history.calls})
     return RecordingVerdict(verdict, len(history.calls), pending, threads, history, where)
+
+
+def _located(recording: Recording) -> list[LocatedCall]:
+    return list(recording.calls) if recording.calls is not None else assembled(recording.events or ())
 
 
 def _history(header: Header, located: Iterable[LocatedCall]) -> tuple[History, tuple[int, ...]]:

@@ -11,15 +11,19 @@ from rich.text import Text
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.render import call_text, outcome_text
 
+_MOST_COLUMNS = 4
+
 
 def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:
     """Two rows for each call: its invocation, and its response. Calls overlap where their bars stand side by side.
 
-    Calls before and after the threads ran stand in columns of their own. Those whose positions are in ``core`` are
-    marked.
+    Calls before and after the threads ran stand in columns of their own; if there are too many columns, each call has
+    a row instead. Those whose positions are in ``core`` are marked.
     """
     marked = {id(calls[position]) for position in core}
     threads = sorted({call.thread for call in calls}, key=_column_order)
+    if len(threads) > _MOST_COLUMNS:
+        return _one_by_one(calls, marked)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for thread in threads:
         table.add_column(_title(thread), overflow="fold")
@@ -32,6 +36,23 @@ def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:
         if not begins:
             open_calls.discard(call.thread)
         table.add_row(*row)
+    return table
+
+
+def _one_by_one(calls: Sequence[Call], marked: set[int]) -> Table:
+    """A row for each call: so many columns would be too narrow to read."""
+    ticks = sorted({tick for call in calls for tick in (call.invoked, call.returned) if tick is not None})
+    moments = {tick: str(number) for number, tick in enumerate(ticks, start=1)}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in ("from", "to"):
+        table.add_column(title, justify="right")
+    for title in ("thread", "call", "result"):
+        table.add_column(title, overflow="fold")
+    for call in sorted(calls, key=lambda call: call.invoked):
+        end = "never" if call.returned is None else moments[call.returned]
+        result = "" if call.returned is None else outcome_text(call.outcome)
+        mark = " *" if id(call) in marked else ""
+        table.add_row(moments[call.invoked], end, _title(call.thread), call_text(call), f"{result}{mark}")
     return table
 
 

@@ -74,7 +74,9 @@ def _returned(fact: Fact, writes: Writes) -> Iterator[Clause]:
     source, read = writes.of_version(fact.version), fact.read
     yield Clause(fact, fact.key, source, (Option(((source, read),)),))
     others = [write for write in writes.of_key(fact.key) if write is not source]
-    yield from _nothing_between(fact, fact.key, source, others)
+    between = [other for other in others if _precedes(source, other) and _precedes(other, read)]
+    # One that certainly came in between says it all, and then there may be thousands.
+    yield from _nothing_between(fact, fact.key, source, [_last(between)] if between else others)
 
 
 def _nothing_between(fact: Fact, key: str, source: Write, others: Iterable[Write]) -> Iterator[Clause]:
@@ -136,6 +138,10 @@ def _split(key: str, writes: Sequence[Write], allows: Callable[[Version], bool])
     for write in writes:
         (allowed if allows(put_by(write, key)) else others).append(write)
     return allowed, others
+
+
+def _last(writes: Sequence[Write]) -> Write:
+    return max(writes, key=lambda write: write.invoked)
 
 
 def _precedes(first: Event, second: Event) -> bool:

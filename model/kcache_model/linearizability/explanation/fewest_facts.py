@@ -27,11 +27,17 @@ def refuted_by_fewest(facts: Sequence[Fact], writes: Writes, seconds: float) -> 
         seconds: of wall-clock time.
     """
     deadline = time.monotonic() + seconds
-    clauses = {fact: found for fact in facts if (found := clauses_of(fact, writes))}
+    clauses: dict[Fact, list[Clause]] = {}
+    for fact in facts:
+        found = clauses_of(fact, writes)
+        if found:
+            clauses[fact] = found
+        if time.monotonic() > deadline:
+            break
     for chosen in _small_sets(list(clauses)):
         if time.monotonic() > deadline:
             break
-        refutation = _refuted(chosen, clauses)
+        refutation = _refuted(chosen, clauses, deadline)
         if refutation is not None:
             return list(chosen), refutation
     return _after_leaving_out(list(clauses), clauses, deadline)
@@ -46,14 +52,14 @@ def _small_sets(facts: list[Fact]) -> Iterator[tuple[Fact, ...]]:
 def _after_leaving_out(
     facts: list[Fact], clauses: dict[Fact, list[Clause]], deadline: float
 ) -> tuple[list[Fact], Refutation] | None:
-    refutation = _refuted(facts, clauses)
+    refutation = _refuted(facts, clauses, deadline)
     if refutation is None:
         return None
     length = len(facts) // 2
     start = 0
     while length and time.monotonic() < deadline:
         rest = [*facts[:start], *facts[start + length :]]
-        found = _refuted(rest, clauses)
+        found = _refuted(rest, clauses, deadline)
         if found is not None:
             facts, refutation = rest, found
         else:
@@ -63,8 +69,8 @@ def _after_leaving_out(
     return facts, refutation
 
 
-def _refuted(facts: Sequence[Fact], clauses: dict[Fact, list[Clause]]) -> Refutation | None:
+def _refuted(facts: Sequence[Fact], clauses: dict[Fact, list[Clause]], deadline: float) -> Refutation | None:
     try:
-        return refute([clause for fact in facts for clause in clauses[fact]])
+        return refute([clause for fact in facts for clause in clauses[fact]], deadline)
     except GaveUp:
         return None

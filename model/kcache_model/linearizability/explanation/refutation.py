@@ -7,6 +7,7 @@ model checking concurrent programs with maximal causality reduction (2015).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -37,15 +38,19 @@ class Refutation:
 
 
 class GaveUp(Exception):
-    """Too many cases, or too many calls."""
+    """Too many cases, too many calls, or too late."""
 
 
-_MOST_EVENTS = 400
+_MOST_EVENTS = 200
 _MOST_SPLITS = 60
 
 
-def refute(clauses: Sequence[Clause]) -> Refutation | None:
+def refute(clauses: Sequence[Clause], deadline: float = float("inf")) -> Refutation | None:
     """A refutation; ``None`` if some order satisfies all clauses.
+
+    Args:
+        clauses: the constraints.
+        deadline: the time of the monotonic clock at which to give up.
 
     Raises:
         GaveUp: neither was found.
@@ -54,16 +59,19 @@ def refute(clauses: Sequence[Clause]) -> Refutation | None:
     if len(events) > _MOST_EVENTS:
         raise GaveUp
     # What was surely read comes first, so that the contradiction is told of what was not read.
-    return _Solver().refute(Precedence(events), sorted(clauses, key=lambda clause: len(clause.options)))
+    return _Solver(deadline).refute(Precedence(events), sorted(clauses, key=lambda clause: len(clause.options)))
 
 
 class _Solver:
-    def __init__(self) -> None:
+    def __init__(self, deadline: float) -> None:
         self._splits = 0
+        self._deadline = deadline
 
     def refute(self, order: Precedence, clauses: list[Clause]) -> Refutation | None:
         """Refute ``clauses`` under ``order``; both are used up."""
         while True:
+            if time.monotonic() > self._deadline:
+                raise GaveUp
             undecided: list[Clause] = []
             progress = False
             for clause in clauses:

@@ -1,0 +1,145 @@
+"""``kcache judge``: a history that was recorded elsewhere."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from kcache_model.codec import encode_call
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import History
+from kcache_model.recording import RecordingVerdict, judge_recording, recorded_history
+from kcache_model.render import brief_text, outcome_text
+from kcache_model.verdict import Status
+from kcache_stress.report.finding_text import print_finding
+from kcache_stress.report.page import Page, page_of_history, write_page
+from kcache_stress.report.page.cutting import MOST_CALLS
+
+from .console import stdout_console
+from .exits import EXIT_CODES, clear_errors
+from .options import duration, strict_errors_option
+from .pages import html_option, touch
+from .rereading import Rereadable
+
+VERDICT_SCHEMA = "kcache/verdict/1"
+
+_MOST_SHOWN = 12
+
+_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
+_HEADLINES = {
+    Status.OK: "Some order of the calls, one after another, explains all results.",
+    Status.UNKNOWN: "It is not known whether some order of the calls explains all results.",
+}
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--budget",
+    callback=duration,
+    metavar="DURATION",
+    default="60s",
+    show_default=True,
+    help="How long to read and to judge.",
+)
+@strict_errors_option
+@click.option(
+    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the verdict as JSON to a file."
+)
+@html_option
+def judge(file: str, budget: float, strict_errors: bool, json_file: Path | None, html_file: Path | None) -> None:
+    """Judge FILE, a history of an indexed cache that was recorded elsewhere, in any language: is it linearizable?
+
+    FILE has one JSON document on each line, see docs/recordings.md; - reads standard input. Recorded as events, it is
+    judged while it is read, however long it is.
+    """
+    console = stdout_console()
+    with clear_errors():
+        touch(json_file, html_file)
+        with Rereadable.opened(file) as lines, _counting(console) as count:
+            found = judge_recording(lines, strict_errors=strict_errors, seconds=budget, on_calls=count)
+            drawn = found.history
+            if html_file is not None and not drawn.calls and found.calls <= MOST_CALLS:
+                drawn = recorded_history(lines)
+        console.print(f"kcache judge {file}", soft_wrap=True)
+        console.print(f"  {_counts(found)}")
+        if found.verdict.status is Status.VIOLATION:
+            console.print()
+            print_finding(console, _finding(found), file)
+        elif found.verdict.reason:
+            console.print(f"  {found.verdict.reason}", soft_wrap=True)
+        console.print()
+        console.print(Text(found.verdict.status.value, style=_STYLES[found.verdict.status]))
+        if json_file is not None:
+            json_file.write_text(json.dumps(_document(file, found), indent=2) + "\n", encoding="utf-8")
+        if html_file is not None:
+            write_page(html_file, _page(file, found, drawn, strict_errors=strict_errors))
+    sys.exit(EXIT_CODES[found.verdict.status])
+
+
+@contextmanager
+def _counting(console: Console) -> Iterator[Callable[[int], None]]:
+    """Shows on a terminal how many calls have been read."""
+    with console.status("reading") as status:
+        yield lambda calls: status.update(f"judged {calls:,} calls")
+
+
+def _counts(found: RecordingVerdict) -> str:
+    pending = f", {found.pending:,} of them never returned" if found.pending else ""
+    return f"{found.calls:,} calls by {found.threads:,} threads{pending}"
+
+
+def _finding(found: RecordingVerdict) -> Finding:
+    verdict = found.verdict
+    in_core = {id(call) for call in verdict.core}
+    is_small = len(found.history.calls) <= _MOST_SHOWN
+    calls = [call for call in found.history.calls if is_small or id(call) in in_core]
+    core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
+    where = [
+        f"line {line}: {brief_text(call.operation)} -> {outcome_text(call.outcome)}"
+        for line, call in zip(found.lines, found.history.calls, strict=True)
+        if id(call) in in_core
+    ]
+    return Finding(
+        FindingKind.NONLINEARIZABLE,
+        "judge",
+        verdict.reason,
+        calls=tuple(calls),
+        core=core,
+        detail="\n".join(where),
+        anomaly=verdict.anomaly,
+    )
+
+
+def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: bool) -> Page:
+    title = f"kcache judge {file}"
+    if drawn.calls:
+        return page_of_history(drawn, found.verdict, title=title, note=_counts(found), strict_errors=strict_errors)
+    paragraphs = (f"{_counts(found)}: too many to be drawn.", found.verdict.reason)
+    return Page(title, found.verdict.status, _HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
+
+
+def _document(file: str, found: RecordingVerdict) -> dict[str, object]:
+    in_core = {id(call) for call in found.verdict.core}
+    return {
+        "schema": VERDICT_SCHEMA,
+        "file": file,
+        "status": found.verdict.status.value,
+        "reason": found.verdict.reason,
+        "anomaly": None if found.verdict.anomaly is None else found.verdict.anomaly.value,
+        "calls": found.calls,
+        "pending": found.pending,
+        "threads": found.threads,
+        "core": [
+            {"line": line, **encode_call(call)}
+            for line, call in zip(found.lines, found.history.calls, strict=True)
+            if id(call) in in_core
+        ],
+    }

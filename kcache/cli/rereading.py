@@ -1,0 +1,60 @@
+"""A stream of lines that can be read again from its beginning, even if it is standard input."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Self
+
+from kcache_model.errors import FormatError
+
+
+class Rereadable:
+    """Keeps what was read of a stream in a temporary file; each call of it reads from the beginning.
+
+    Args:
+        stream: where new lines come from.
+        kept: what was read; ``None`` if the stream itself can go back to its beginning.
+    """
+
+    def __init__(self, stream: IO[str], kept: IO[str] | None) -> None:
+        self._stream = stream
+        self._kept = kept
+
+    @classmethod
+    @contextmanager
+    def opened(cls, file: str) -> Iterator[Self]:
+        """Open a file, or standard input if it is ``-``.
+
+        Raises:
+            FormatError: what is read from it is no UTF-8.
+            OSError: it cannot be opened.
+        """
+        try:
+            if file == "-":
+                with _spool() as kept:
+                    yield cls(sys.stdin, kept)
+            else:
+                with Path(file).open(encoding="utf-8-sig") as stream, _spool() as kept:
+                    yield cls(stream, None if stream.seekable() else kept)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{file} is no text in UTF-8: {error}") from None
+
+    def __call__(self) -> Iterator[str]:
+        """The lines."""
+        if self._kept is None:
+            self._stream.seek(0)
+            yield from self._stream
+            return
+        self._kept.seek(0)
+        yield from self._kept
+        for line in self._stream:
+            self._kept.write(line)
+            yield line
+
+
+def _spool() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape")
