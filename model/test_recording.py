@@ -6,7 +6,6 @@ import functools
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -35,18 +34,6 @@ def judged(*lines: str, **options: Any) -> RecordingVerdict:
     return judge_recording(lambda: [f"{line}\n" for line in lines], **options)
 
 
-def one_at_a_time(history: History) -> History:
-    """The same, with threads that make one call at a time, at ticks of their own."""
-    free: dict[int, int] = {}
-    calls = []
-    for call in sorted(history.calls, key=lambda call: call.invoked):
-        number = next(number for number in range(100) if free.get(number, -1) < 4 * call.invoked)
-        free[number] = 10**9 if call.returned is None else 4 * call.returned + 1
-        returned = None if call.returned is None else 4 * call.returned + 1
-        calls.append(replace(call, thread=number, invoked=4 * call.invoked, returned=returned))
-    return replace(history, calls=tuple(calls))
-
-
 @functools.cache
 def validator(name: str) -> Any:
     text = resources.files("kcache_model").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
@@ -59,7 +46,7 @@ def validator(name: str) -> Any:
 def histories() -> Iterator[History]:
     simulator = Simulator(77)
     for number in range(HISTORIES):
-        yield one_at_a_time(simulator.history() if number % 3 else simulator.stretches(4))
+        yield simulator.history() if number % 3 else simulator.stretches(4)
 
 
 def test_recorded_and_in_memory_the_verdict_is_the_same() -> None:
@@ -124,7 +111,7 @@ def test_what_the_stamps_do_not_tell_is_judged_as_a_whole() -> None:
 def test_budget_that_runs_out_says_unknown() -> None:
     found = judged(HEADER, ADD, ADDED, LIST, FULL, seconds=0.0)
     assert found.verdict.status is Status.OK or "gave up" in found.verdict.reason
-    busy = list(dump_events(one_at_a_time(Simulator(5).correct(8, 3_000))))
+    busy = list(dump_events(Simulator(5).correct(8, 3_000)))
     found = judged(*busy, seconds=1e-9)
     assert found.verdict.status is Status.UNKNOWN
     assert "the checker gave up" in found.verdict.reason
@@ -141,7 +128,7 @@ def test_too_long_to_be_explained_the_call_is_told(monkeypatch: pytest.MonkeyPat
 
 def test_progress_is_told() -> None:
     told: list[int] = []
-    lines = list(dump_events(one_at_a_time(Simulator(5).correct(3, 12_000))))
+    lines = list(dump_events(Simulator(5).correct(3, 12_000)))
     judge_recording(lambda: lines, on_calls=told.append)
     assert told == [5_000, 10_000]
 
@@ -197,6 +184,6 @@ def test_recording_that_is_cut_off_says_so() -> None:
 
 
 def test_events_cannot_express_two_calls_of_a_thread_at_once() -> None:
-    first, second = (Call(0, call.operation, 1, 2, call.outcome) for call in Simulator(1).correct(1, 2).calls)
+    first, second = (Call(0, call.operation, 1, 3, call.outcome) for call in Simulator(1).correct(1, 2).calls)
     with pytest.raises(ValueError, match="thread 0 makes two calls at once at 1"):
         list(dump_events(History((), (first, second))))

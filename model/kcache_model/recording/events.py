@@ -95,20 +95,23 @@ def encode_event(event: Event) -> Json:
 
 
 def dump_events(history: History) -> Iterator[str]:
-    """The lines of a history as events, without line ends. At the same tick, invocations come first.
+    """The lines of a history as events, without line ends.
 
     Raises:
         ValueError: a thread makes two calls at once, which events cannot express.
     """
     yield json.dumps({"schema": EVENTS_SCHEMA, "semantics": history.semantics.value, "indexes": list(history.indexes)})
     ends: dict[int, float] = {}
-    events: list[tuple[int, int, int, Event]] = []
+    events: list[tuple[tuple[int, int, int, int], Event]] = []
     for position, call in enumerate(sorted(history.calls, key=lambda call: call.invoked)):
-        if ends.get(call.thread, float("-inf")) >= call.invoked:
+        if ends.get(call.thread, float("-inf")) > call.invoked:
             raise ValueError(f"thread {call.thread} makes two calls at once at {call.invoked}")
-        events.append((call.invoked, 0, position, Begin(call.invoked, call.thread, call.operation)))
         ends[call.thread] = float("inf") if call.returned is None else call.returned
+        events.append(((call.invoked, 1, position, 0), Begin(call.invoked, call.thread, call.operation)))
         if call.returned is not None and call.outcome is not None:
-            events.append((call.returned, 1, position, End(call.returned, call.thread, call.outcome)))
-    for _, _, _, event in sorted(events, key=lambda event: event[:3]):
+            # At the same tick, a thread first returns from one call and then begins the next.
+            is_instant = int(call.returned == call.invoked)
+            place = (call.returned, is_instant, position, 1)
+            events.append((place, End(call.returned, call.thread, call.outcome)))
+    for _, event in sorted(events, key=lambda placed: placed[0]):
         yield json.dumps(encode_event(event))
