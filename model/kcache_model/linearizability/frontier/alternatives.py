@@ -13,7 +13,8 @@ def decided(configuration: Configuration, read: Read) -> list[Configuration]:
     where the former do as well. The configuration itself may be changed and returned.
     """
     parts = [configuration]
-    for key, alternatives in list(configuration.alternatives.items()):
+    for key in [*read.scope(configuration.alternatives)]:
+        alternatives = configuration.alternatives[key]
         allowed = tuple([each for each in alternatives if read.allows(key, each[0])])
         if not allowed or len(allowed) == len(alternatives):
             continue

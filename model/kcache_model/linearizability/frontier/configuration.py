@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from .contents import ABSENT, NEVER, Contents, Time, Version
+from .contents import ABSENT, NEVER, UNSEEN, Contents, Time, Version
 from .reads import Read, ValuesRead
 from .writes import Put, Replace, WideWrite, Write
 
@@ -49,7 +49,7 @@ class Configuration(Contents):
 
     def copy(self) -> Configuration:
         """An independent copy. O(objects + open calls)."""
-        copied = Configuration(())
+        copied = Configuration.__new__(Configuration)
         copied.become(self)
         copied.unsatisfied = self.unsatisfied.copy()
         copied.puts = self.puts.copy()
@@ -79,7 +79,7 @@ class Configuration(Contents):
             return
         assert isinstance(write, Put)
         self.puts[write] = None
-        if write.returned == NEVER or write.is_seen:
+        if write.version.seen_until != UNSEEN or write.returned == NEVER:
             return
         key, this = write.key, frozenset((write,))
         alternatives = self.alternatives.get(key)
@@ -153,9 +153,11 @@ class Configuration(Contents):
         if isinstance(write, Put):
             alternatives = self.alternatives.get(write.key)
             if alternatives is None:
-                owed = self.owed.get(write.key)
-                return owed is None or write not in owed
-            return any(write not in owed for _, owed in alternatives)
+                return write not in self.owed.get(write.key, NOTHING_OWED)
+            for _, owed in alternatives:
+                if write not in owed:
+                    return True
+            return False
         assert isinstance(write, WideWrite)
         return not self.wide_writes[write]
 
@@ -171,12 +173,17 @@ class Configuration(Contents):
             del self.wide_writes[write]
 
     def add_alternative(self, write: Put) -> None:
-        """``write`` has responded: it is what its key holds now, or it has been hidden where that is possible."""
+        """``write`` has responded: it is what its key holds now, or it has been hidden, which is possible."""
         del self.puts[write]
-        hidden = [
-            each for each in self.alternatives_of(write.key) if write not in each[1] and each[0] is not write.version
-        ]
-        self.restrict(write.key, (*hidden, (write.version, NOTHING_OWED)))
+        key, version = write.key, write.version
+        alternatives = self.alternatives.get(key)
+        if alternatives is not None:
+            hidden = [each for each in alternatives if write not in each[1] and each[0] is not version]
+            self.restrict(key, (*hidden, (version, NOTHING_OWED)))
+            return
+        present, owed = self.cells.get(key, ABSENT), self.owed.pop(key, NOTHING_OWED)
+        if present is not version:
+            self.alternatives[key] = ((present, owed), (version, NOTHING_OWED))
 
     def can_overwrite(self, write: Write, now: Time) -> bool:
         """Whether no version that ``write`` replaces is returned by a read that begins after ``now``."""
@@ -190,14 +197,15 @@ class Configuration(Contents):
 
     def surely_holds(self, read: Read) -> bool:
         """Whether ``read`` gives its result whatever the alternatives."""
-        if not self.alternatives:
-            return read.holds(self)
-        if not all(read.allows(key, version) for key, version in self._undecided()):
+        if not read.holds(self):
             return False
-        if not isinstance(read, ValuesRead):
-            return read.holds(self)
-        values = self.index[read.index]
-        return values.keys() <= read.values and all(self.surely_has(read.index, value) for value in read.values)
+        if not self.alternatives:
+            return True
+        for key in read.scope(self.alternatives):
+            for version, _ in self.alternatives[key]:
+                if not read.allows(key, version):
+                    return False
+        return not isinstance(read, ValuesRead) or all(self.surely_has(read.index, value) for value in read.values)
 
     def _undecided(self) -> Iterator[tuple[str, Version]]:
         for key, alternatives in self.alternatives.items():

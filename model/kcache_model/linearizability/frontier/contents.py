@@ -11,6 +11,9 @@ Time = float
 NEVER: Final[Time] = float("inf")
 """When a pending call returns."""
 
+UNSEEN: Final[Time] = -NEVER
+"""When a version was returned that no read returned, as far as is known."""
+
 Term = tuple[str, str]
 """The name of an index, and a value in it."""
 
@@ -24,7 +27,7 @@ class Version:
         terms: the index values under which it is found, each once.
         written: when the write of it was invoked.
         seen_until: when the last read that returned it was invoked, as far as is known: it is in place at some time
-            after that.
+            after that; :data:`UNSEEN` if there is none.
         due: when it must have been in place at the latest: the first response among those of its own write and of the
             reads that returned it.
         mark: a number that stands for it in the hash of the contents.
@@ -38,8 +41,8 @@ class Version:
         self.terms = terms
         self.written = written
         self.due = due
-        self.seen_until = -NEVER
-        self.mark = hash((key, stamp))
+        self.seen_until = UNSEEN
+        self.mark = hash(stamp)
 
 
 ABSENT: Final = Version("", "", (), -NEVER, -NEVER)
@@ -49,7 +52,8 @@ ABSENT.mark = 0
 Found = Mapping[str, Version]
 """Key -> the version that is found there."""
 
-_NOTHING: Final[dict[str, Version]] = {}
+NOTHING: Final[dict[str, Version]] = {}
+"""What is found where there is nothing."""
 
 
 class Contents:
@@ -96,7 +100,7 @@ class Contents:
 
     def under(self, term: Term) -> dict[str, Version]:
         """What an index lookup finds."""
-        return self.index[term[0]].get(term[1], _NOTHING)
+        return self.index[term[0]].get(term[1], NOTHING)
 
     def become(self, other: Contents) -> None:
         """Take over a copy of what ``other`` holds. O(number of objects)."""

@@ -78,21 +78,22 @@ class Course:
         begun, waiting = window.begun, 0
         self._open += begun
         self._open.sort(key=_RETURNED)
-        ended = 0
+        ended, beginnings = 0, [*[call.invoked for call in begun], NEVER]
         for call in self._open:
             now = call.returned
-            if now >= until or now == NEVER:
+            if now >= until:
                 break
             ended += 1
-            while waiting < len(begun) and begun[waiting].invoked <= now:
+            while beginnings[waiting] <= now:
                 self._begin(begun[waiting])
                 waiting += 1
             placing.now = now
             try:
                 self._end(placing, call)
             except BudgetExhausted:
-                self.status = Status.UNKNOWN
-            if self.status is not Status.OK:
+                self.status, self.stopped_at = Status.UNKNOWN, call.position
+                return
+            if not self._frontier:
                 self.stopped_at = call.position
                 return
         for call in begun[waiting:]:
@@ -101,18 +102,23 @@ class Course:
         self._forget()
 
     def _begin(self, call: Read | Write) -> None:
-        if isinstance(call, Write):
+        if isinstance(call, Read):
             for configuration in self._frontier:
-                configuration.begin(call)
+                if not (configuration.surely_holds(call) if configuration.alternatives else call.holds(configuration)):
+                    configuration.unsatisfied.append(call)
         else:
             for configuration in self._frontier:
-                if not configuration.surely_holds(call):
-                    configuration.unsatisfied.append(call)
+                configuration.begin(call)
 
     def _end(self, placing: Placing, call: Read | Write) -> None:
         frontier = self._frontier
         after: list[Configuration] = []
-        if isinstance(call, Put):
+        if isinstance(call, Read):
+            if not any([call in configuration.unsatisfied for configuration in frontier]):
+                return
+            for configuration in frontier:
+                after += placing.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
+        elif isinstance(call, Put):
             for configuration in frontier:
                 after += placing.put(configuration, call) if call in configuration.puts else (configuration,)
         elif isinstance(call, WideWrite):
@@ -120,9 +126,6 @@ class Course:
                 after += (
                     placing.wide_write(configuration, call) if call in configuration.wide_writes else (configuration,)
                 )
-        elif isinstance(call, Read):
-            for configuration in frontier:
-                after += placing.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
         if len(after) > 1:
             after = undominated(after)
             self.largest = max(self.largest, len(after))

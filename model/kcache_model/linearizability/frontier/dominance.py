@@ -9,7 +9,8 @@ from .configuration import NOTHING_OWED, Configuration
 
 def undominated(configurations: list[Configuration]) -> list[Configuration]:
     """``configurations`` without those that another one dominates. Quadratic in those with equal contents."""
-    if len({configuration.mark for configuration in configurations}) == len(configurations):
+    marks = {configuration.mark for configuration in configurations}
+    if len(marks) == len(configurations):
         return configurations
     groups: dict[int, list[Configuration]] = defaultdict(list)
     for configuration in configurations:
@@ -31,8 +32,11 @@ def dominates(one: Configuration, other: Configuration) -> bool:
     It does if its representative contents are the same, each alternative of the other has a match with no more owed
     writes, it waits for no further reads, and each write that only it has open may be left out.
     """
-    if one.cells != other.cells or not all(read in other.unsatisfied for read in one.unsatisfied):
+    if len(one.unsatisfied) > len(other.unsatisfied) or len(one.puts) < len(other.puts) or one.cells != other.cells:
         return False
+    for read in one.unsatisfied:
+        if read not in other.unsatisfied:
+            return False
     if not _leaves_no_less_open(one, other):
         return False
     if one.alternatives != other.alternatives:
@@ -58,6 +62,9 @@ def _covers_alternatives(one: Configuration, other: Configuration) -> bool:
     for key in one.alternatives.keys() | other.alternatives.keys() | one.owed.keys():
         possible = one.alternatives_of(key)
         for same, more in other.alternatives_of(key):
-            if not any(version is same and owed <= more for version, owed in possible):
+            for version, owed in possible:
+                if version is same and owed <= more:
+                    break
+            else:
                 return False
     return True

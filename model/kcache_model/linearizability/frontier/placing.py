@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from .alternatives import decided
 from .configuration import Configuration
-from .contents import NEVER, Time
+from .contents import ABSENT, NEVER, UNSEEN, Time
 from .lookahead import Upcoming, is_hurt, may_hold_after
 from .reads import Read, ValuesRead
 from .writes import Put, WideWrite, Write
@@ -53,8 +53,13 @@ class Placing:
             if put.is_seen:
                 return self._place(configuration, put, (), ())
             return self._unseen_put(configuration, put)
-        can_hide = not put.is_seen and configuration.can_hide(put)
-        return _settled(configuration, put, can_hide=can_hide, can_stay=configuration.can_overwrite(put, self.now))
+        can_stay = configuration.cells.get(put.key, ABSENT).seen_until <= self.now
+        if put.version.seen_until == UNSEEN:
+            return _settled(configuration, put, can_hide=configuration.can_hide(put), can_stay=can_stay)
+        if not can_stay:
+            return ()
+        configuration.take(put)
+        return (configuration,)
 
     def wide_write(self, configuration: Configuration, write: WideWrite) -> list[Configuration]:
         """All ways in which ``write``, open so far, has taken effect by now."""
@@ -156,8 +161,10 @@ class Placing:
                     part.unsatisfied.remove(read)
                     satisfied.append(part)
                     continue
-                for write in _repairs(part, read, barred):
-                    todo += self._place(part.copy(), write, barred, postponed)
+                repairs = _repairs(part, read, barred)
+                for write in repairs:
+                    tried = part if write is repairs[-1] else part.copy()
+                    todo += self._place(tried, write, barred, postponed)
         return satisfied
 
     def _unseen_put(self, configuration: Configuration, write: Put) -> list[Configuration]:

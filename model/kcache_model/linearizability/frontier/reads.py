@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from .contents import ABSENT, Contents, Found, Term, Time, Version
+from .contents import ABSENT, NOTHING, Contents, Found, Term, Time, Version
 
 
 class Selection:
@@ -39,14 +39,15 @@ class Everything(Selection):
 class Under(Selection):
     """The objects under one value of an index."""
 
-    __slots__ = ("_term",)
+    __slots__ = ("_name", "_term", "_value")
 
     def __init__(self, term: Term) -> None:
         self._term = term
+        self._name, self._value = term
 
     def of(self, contents: Contents) -> Found:
         """See :class:`Selection`."""
-        return contents.under(self._term)
+        return contents.index[self._name].get(self._value, NOTHING)
 
     def takes(self, version: Version) -> bool:
         """See :class:`Selection`."""
@@ -102,6 +103,10 @@ class Read:
         ``holds`` is the conjunction of this over all keys, but for :class:`ValuesRead`, where it is only necessary.
         """
         raise NotImplementedError
+
+    def scope(self, keys: Collection[str]) -> Collection[str]:
+        """Those of ``keys`` under which it may matter what there is: all others are allowed whatever they hold."""
+        return keys
 
     def expected(self, key: str) -> Version | None:
         """The version that the read returned for ``key``, if it returned one."""
@@ -159,6 +164,10 @@ class Get(Read):
     def allows(self, key: str, version: Version) -> bool:
         """See :class:`Read`."""
         return self.key != key or self.version is version
+
+    def scope(self, keys: Collection[str]) -> Collection[str]:
+        """See :class:`Read`."""
+        return (self.key,) if self.key in keys else ()
 
     def expected(self, key: str) -> Version | None:
         """See :class:`Read`."""

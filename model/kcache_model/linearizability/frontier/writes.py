@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from .contents import ABSENT, NEVER, Contents, Found, Time, Version
+from .contents import ABSENT, NEVER, UNSEEN, Contents, Found, Time, Version
 
 
 class Write:
@@ -70,7 +70,7 @@ class Put(Write):
     @property
     def is_seen(self) -> bool:
         """See :class:`Write`."""
-        return self.version.seen_until != -NEVER
+        return self.version.seen_until != UNSEEN
 
     def effects(self) -> Iterable[tuple[str, Version]]:
         """See :class:`Write`."""
@@ -105,7 +105,7 @@ class WideWrite(Write):
     @property
     def is_seen(self) -> bool:
         """See :class:`Write`."""
-        return any(version.seen_until != -NEVER for version in self.effect.values())
+        return any(version.seen_until != UNSEEN for version in self.effect.values())
 
     def effects(self) -> Iterable[tuple[str, Version]]:
         """See :class:`Write`."""
