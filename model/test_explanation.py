@@ -147,6 +147,12 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
         "1 had returned before list_index_func_values(node) began, and came after add(a@v1) of thread 1, the last to "
         "put it there; so no order explains it",
     ),
+    "ghost under a value, as a newer version": (
+        Anomaly.GHOST_INDEX_VALUE,
+        (ADD, MOVE),
+        (call(1, op.by_index("node", "n1"), 3, 5, ("v2",)), call(1, op.by_index("node", "n1"), 3, 5, ("v1",))),
+        "ghost index value: by_index(node, n1) gave [v2], but v2 is under n2 of node; v1, of the same key, was there",
+    ),
     "phantom": (
         Anomaly.PHANTOM,
         (ADD,),

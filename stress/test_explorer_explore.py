@@ -16,6 +16,7 @@ import kcache
 from kcache_conformance.gallery import gallery
 from kcache_model import operations as op
 from kcache_model.errors import FormatError
+from kcache_model.anomaly import Anomaly
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import WriteKind
@@ -74,7 +75,8 @@ def test_a_finding_is_small_explained_and_repeatable() -> None:
     assert finding.kind is FindingKind.NONLINEARIZABLE
     assert finding.program is not None
     assert len(finding.program) <= 3
-    assert "which no order of the calls allows" in finding.summary
+    assert finding.anomaly is Anomaly.GHOST_INDEX_VALUE
+    assert finding.summary.startswith("ghost index value: by_index(node, n1) gave [v2], but v2 is under")
     assert finding.core
     assert "1 preemption (no schedule with fewer does it); possible under the GIL." in finding.detail
     assert "lookup_in_two_steps.py" in finding.interleaving

@@ -47,7 +47,9 @@ def replay_line(output: str) -> list[str]:
     return shlex.split(line)
 
 
-@pytest.mark.parametrize("command", [[], ["check"], ["explore"], ["verify"], ["stress"], ["replay"], ["targets"]])
+@pytest.mark.parametrize(
+    "command", [[], ["check"], ["explore"], ["verify"], ["stress"], ["judge"], ["replay"], ["targets"]]
+)
 def test_help(command: list[str], golden: Callable[[str, str], None]) -> None:
     done = in_this_process(*command, "--help")
     assert done.exit_code == 0

@@ -33,8 +33,9 @@ def wrong_outcome(history: History, call: Call, versions: Mapping[str, Version])
     if call.operation.name not in _KEYS:
         for stamp in stamps:
             strange = _strange(call, stamp, versions)
-            if strange:
-                return Anomaly.PHANTOM, f"{gave}, but {strange}"
+            if strange is not None:
+                anomaly, why = strange
+                return anomaly, f"{gave}, but {why}"
     if isinstance(outcome.value, tuple) and len(set(outcome.value)) < len(outcome.value):
         return Anomaly.WRONG_OUTCOME, f"{gave}, the same more than once"
     return Anomaly.WRONG_OUTCOME, f"{gave}, which it never gives, whatever the store holds"
@@ -49,24 +50,39 @@ def _has_no_values(operation: Operation) -> bool:
     return operation.name is OperationName.INDEX and item is not None and item.values.get(operation.index or "") == ()
 
 
-def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> str:
-    """Why the call cannot return the object with this stamp; empty if it can."""
+def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> tuple[Anomaly, str] | None:
+    """Why the call cannot return the object with this stamp; ``None`` if it can."""
     if stamp is None:
-        return ""
+        return None
     name, version = name_text(stamp), versions.get(stamp)
     if version is None:
-        return f"nothing that succeeded ever wrote {name}"
+        return Anomaly.PHANTOM, f"nothing that succeeded ever wrote {name}"
     if version.written > (call.returned or 0):
-        return f"the write of {name} had not begun by then"
+        return Anomaly.PHANTOM, f"the write of {name} had not begun by then"
     operation = call.operation
     key = operation.key if operation.item is None else operation.item.key
-    if operation.name in (OperationName.GET, OperationName.GET_BY_KEY):
-        return f"{name} is the object of another key, {name_text(version.key)}" if version.key != key else ""
+    if operation.name in (OperationName.GET, OperationName.GET_BY_KEY) and version.key != key:
+        return Anomaly.PHANTOM, f"{name} is the object of another key, {name_text(version.key)}"
     if operation.name in (OperationName.BY_INDEX, OperationName.INDEX):
-        values = [value for index, value in version.terms if index == operation.index]
-        item = operation.item
-        wanted = [operation.value] if item is None else list(item.values.get(operation.index or "") or ())
-        if not set(values).intersection(wanted):
-            under = ", ".join(map(name_text, values)) if values else "no value"
-            return f"{name} is under {under} of {name_text(operation.index or '')}"
-    return ""
+        return _elsewhere(call, version, versions)
+    return None
+
+
+def _elsewhere(call: Call, version: Version, versions: Mapping[str, Version]) -> tuple[Anomaly, str] | None:
+    """Why a lookup cannot return ``version``: it is not under what was looked up."""
+    operation = call.operation
+    index, item = operation.index or "", operation.item
+    looked_up = (operation.value or "",) if item is None else item.values.get(index) or ()
+    wanted = {(index, value) for value in looked_up}
+    if wanted.intersection(version.terms):
+        return None
+    values = [name_text(value) for name, value in version.terms if name == index]
+    why = f"{name_text(version.stamp)} is under {', '.join(values) or 'no value'} of {name_text(index)}"
+    others = [
+        other.stamp
+        for other in versions.values()
+        if other.key == version.key and other.written <= (call.returned or 0) and wanted.intersection(other.terms)
+    ]
+    if not others:
+        return Anomaly.PHANTOM, why
+    return Anomaly.GHOST_INDEX_VALUE, f"{why}; {name_text(others[-1])}, of the same key, was there"

@@ -154,10 +154,7 @@ class Configuration(Contents):
             alternatives = self.alternatives.get(write.key)
             if alternatives is None:
                 return write not in self.owed.get(write.key, NOTHING_OWED)
-            for _, owed in alternatives:
-                if write not in owed:
-                    return True
-            return False
+            return any(write not in owed for _, owed in alternatives)
         assert isinstance(write, WideWrite)
         return not self.wide_writes[write]
 

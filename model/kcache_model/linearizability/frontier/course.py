@@ -114,7 +114,10 @@ class Course:
         frontier = self._frontier
         after: list[Configuration] = []
         if isinstance(call, Read):
-            if not any([call in configuration.unsatisfied for configuration in frontier]):
+            for configuration in frontier:
+                if call in configuration.unsatisfied:
+                    break
+            else:
                 return
             for configuration in frontier:
                 after += placing.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
