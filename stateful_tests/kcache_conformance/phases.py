@@ -34,6 +34,7 @@ PHASES = ("smoke", "vectors", "machine", "explorer", "stress")
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
+_PROGRESS_SECONDS = 0.2
 _EXECUTIONS = 300
 _PROGRAM_SECONDS = 2.0
 """The most that the explorer spends on one program: many programs find more than many interleavings of one."""
@@ -203,9 +204,14 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
     if context.threads is not None:
         options = options.with_threads(context.threads)
 
+    told = 0.0
+
     def on_round(report: StressReport) -> None:
-        if report.rounds % 20 == 0:
-            context.on_progress(min(1.0, (time.monotonic() - began) / context.seconds), _stress_counts(report))
+        nonlocal told
+        elapsed = time.monotonic() - began
+        if elapsed - told >= _PROGRESS_SECONDS:
+            told = elapsed
+            context.on_progress(min(1.0, elapsed / context.seconds), _stress_counts(report))
 
     report = stress(context.target, context.semantics, options, context.watch, on_round, context.on_finding)
     return PhaseOutcome(_stress_counts(report), report.finding, report.coverage.counts, report.coverage.overlapped)

@@ -33,7 +33,8 @@ class Coverage:
                 error = call.outcome.error
                 entry = call.operation.name.value, "ok" if error is None else error.value
                 self.counts[entry] += 1
-                self.overlapped[entry] += has_met
+                if has_met:
+                    self.overlapped[entry] += 1
         return any(met)
 
 

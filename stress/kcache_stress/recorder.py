@@ -53,6 +53,7 @@ def record(
     noise: Noise,
     level: Level | None,
     patience_seconds: float,
+    alive: Callable[[], None] = lambda: None,
 ) -> Recording:
     """Run ``program`` on a new Indexer of ``target``.
 
@@ -63,14 +64,15 @@ def record(
         noise: disturbs the threads.
         level: how much; ``None`` leaves them alone.
         patience_seconds: how long nothing may move before the run is given up.
+        alive: told when something has moved.
     """
     with noise.reach_new_threads():
         driver = Driver(target, program.indexes, program.semantics)
     take = Take(driver)
-    take.alone(PREFIX_THREAD, program.prefix)
-    if not take.together(crew, program.threads, noise, level, patience_seconds):
+    take.alone(PREFIX_THREAD, program.prefix, alive)
+    if not take.together(crew, program.threads, noise, level, patience_seconds, alive=alive):
         return Recording(_history(program, take), hung=crew.stacks())
-    take.alone(FINAL_THREAD, final_reads(program, target))
+    take.alone(FINAL_THREAD, final_reads(program, target), alive)
     broken = broken_afterwards(driver, target)
     driver.close()
     return Recording(_history(program, take), tuple(broken))
@@ -91,9 +93,11 @@ class Take:
         self._driver = driver
         self._tracks: list[_Track] = []
 
-    def alone(self, thread: int, operations: Sequence[Operation]) -> None:
-        """Make calls in the calling thread; whoever runs us watches over it."""
-        self._track(thread, operations, sys.maxsize).play()
+    def alone(self, thread: int, operations: Sequence[Operation], alive: Callable[[], None] = lambda: None) -> None:
+        """Make calls in the calling thread; whoever runs us watches over it, and is told of each that ended."""
+        for operation in operations:
+            self._track(thread, [operation], sys.maxsize).play()
+            alive()
 
     def together(
         self,

@@ -6,6 +6,7 @@ forgets the past.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from kcache_model import operations as op
 from kcache_model.driver import Driver
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from kcache_model.items import Item, Semantics
-from kcache_model.linearizability.frontier import FrontierResult, HistoryMonitor
+from kcache_model.linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor
 from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import returned
 from kcache_model.program import Program
@@ -27,8 +28,14 @@ from .noise import Level, Noise
 from .recorder import Recording, Take, clock
 from .workload import Stretch, reads_of
 
-_MOST_SECONDS = 1.0
+_STRETCH_SECONDS = 1.0
 """How long one stretch may take on a slow Indexer; what is left of it is not done."""
+
+_MOST_SECONDS = 20.0
+"""After which no further stretch should be begun."""
+
+_BUDGET = FrontierBudget(seconds=10 * _MOST_SECONDS, configurations=2_000_000)
+"""For a whole session. It takes a few configurations for each write."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +83,15 @@ class Session:
         self._target = target
         self._noise = noise
         self._semantics = semantics
-        self._monitor = HistoryMonitor(indexes, semantics, strict_errors=strict_errors, least_stretch=1)
+        self._monitor = HistoryMonitor(indexes, semantics, strict_errors=strict_errors, budget=_BUDGET, least_stretch=1)
+        self._until = time.monotonic() + _MOST_SECONDS
         self._contents: tuple[Item, ...] = ()
         self._carried: tuple[Call, ...] = ()
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it will be known what the store holds after a stretch."""
-        return self._target.supports(OperationName.LIST)
+        """Whether it is known what the store holds after a stretch, and there is time for another."""
+        return self._target.supports(OperationName.LIST) and time.monotonic() < self._until
 
     def play(self, stretch: Stretch, crew: Crew, level: Level | None, patience_seconds: float, watch: Watch) -> Played:
         """Run one stretch and judge it."""
@@ -97,19 +105,23 @@ class Session:
             self._noise,
             level,
             patience_seconds,
-            most_seconds=_MOST_SECONDS,
+            most_seconds=_STRETCH_SECONDS,
             alive=watch.alive,
         )
         if not ended:
             watch.rest()
             return Played(program, Recording(self._history(program, take.calls()), hung=crew.stacks()), Status.OK)
         everything = reads_of(written, program.indexes, self._target)
-        take.alone(FINAL_THREAD, everything)
+        began = time.monotonic()
+        take.alone(FINAL_THREAD, everything, watch.alive)
         calls = take.calls()
-        broken = broken_afterwards(self._driver, self._target)
+        # To look at the rules takes as long again, and nobody hears of it meanwhile.
+        is_quick = time.monotonic() - began < patience_seconds
+        broken = broken_afterwards(self._driver, self._target) if is_quick else []
         history = self._history(program, calls)
-        result = self._judge(calls, everything)
+        self._carried = self._one_more(everything, calls)
         watch.rest()
+        result = self._judge(calls)
         stored = _listed(calls)
         self._contents = tuple(item for item in written if item.stamp in stored)
         return Played(program, Recording(history, tuple(broken)), Status.OK if result is None else result.status)
@@ -118,21 +130,23 @@ class Session:
         """The Indexer is not used any more."""
         self._driver.close()
 
-    def _judge(self, calls: Sequence[Call], everything: Sequence[Operation]) -> FrontierResult | None:
+    def _one_more(self, everything: Sequence[Operation], calls: Sequence[Call]) -> tuple[Call, ...]:
+        """Another read, if there are any: the monitor judges what is past when the next call begins.
+
+        It counts as the first call of the next stretch.
+        """
+        last = max((call.returned or call.invoked for call in calls), default=0)
+        while everything and clock() <= last:
+            pass
+        take = Take(self._driver)
+        take.alone(PREFIX_THREAD, everything[-1:])
+        return tuple(take.calls())
+
+    def _judge(self, calls: Sequence[Call]) -> FrontierResult | None:
         """Feed the monitor; what it says once it cannot change its mind."""
-        monitor = self._monitor
-        _feed(monitor, calls)
-        if everything:
-            # The monitor judges what is past when the next call begins: so one more read, which counts as the first
-            # call of the next stretch.
-            last = calls[-1].returned or calls[-1].invoked
-            while clock() <= last:
-                pass
-            take = Take(self._driver)
-            take.alone(PREFIX_THREAD, everything[-1:])
-            self._carried = tuple(take.calls())
-            _feed(monitor, self._carried)
-        return monitor.result
+        _feed(self._monitor, calls)
+        _feed(self._monitor, self._carried)
+        return self._monitor.result
 
     def _history(self, program: Program, calls: Sequence[Call]) -> History:
         """As if the Indexer had been new: calls that give it its content, then those that were made."""

@@ -34,7 +34,7 @@ _QUIET_SHARE = 0.5 if not getattr(sys, "_is_gil_enabled", lambda: True)() else 0
 """Share of the rounds without noise: where threads run in parallel they meet without help."""
 
 _ROUNDS_AT_ONCE = 20
-_SHARE_OF_SHORT = 0.5
+_SHARE_OF_SHORT = 0.7
 """Of the turns; one of short programs takes about as long as one of stretches."""
 
 _SHRINK_SECONDS = 2.0
@@ -199,9 +199,9 @@ class _Run:
     def round(self, program: Program) -> None:
         """One program on a new Indexer."""
         self._watch.begin(program)
-        recording = record(
-            self._target, program, self._crew, self._noise, self._level(), self._options.patience_seconds
-        )
+        patience = self._options.patience_seconds
+        alive = self._watch.alive
+        recording = record(self._target, program, self._crew, self._noise, self._level(), patience, alive)
         self._watch.rest()
         self._count(recording, judge(program, recording, strict_errors=self._options.strict_errors))
 
@@ -213,7 +213,8 @@ class _Run:
             self.seeds.getrandbits(48), self._target, self._semantics, options.length, strict_errors=strict
         )
         indexes = () if INDEXES in self._target.unsupported else ("node", "tags")
-        self._watch.begin(Program(indexes, semantics=self._semantics))
+        empty = Program(indexes, semantics=self._semantics)
+        self._watch.begin(empty)
         session = Session(self._target, indexes, self._semantics, self._noise, strict_errors=strict)
         for stretch in plan:
             if not self.goes_on():
@@ -223,7 +224,9 @@ class _Run:
             if played.status is not Status.OK or not session.can_go_on:
                 break
         if self.report.finding is None:
+            self._watch.begin(empty)
             session.close()
+            self._watch.rest()
 
     def _new_crew(self) -> Crew:
         return Crew(max(self._options.shape.threads[1], self._options.length.threads[1]))

@@ -23,6 +23,7 @@ class Listener(Protocol):
 
     def places(self, code: CodeType) -> Places:
         """The places of a function that is about to be run for the first time. The source counts them down."""
+        ...
 
     def due(self, places: Places, offset: int) -> None:
         """A thread has come to a place that was counted down to nothing; it is set anew."""
@@ -33,15 +34,18 @@ class Source(Protocol):
 
     def reach_new_threads(self) -> AbstractContextManager[None]:
         """Threads that start meanwhile will be among those that :meth:`everywhere` reaches later."""
+        ...
 
     def everywhere(self) -> AbstractContextManager[None]:
         """Bytecodes of the threads that the implementation has started, and starts meanwhile, count."""
+        ...
 
     def nowhere(self) -> None:
         """Bytecodes should not cost anything, as far as possible."""
 
     def here(self) -> AbstractContextManager[None]:
         """Bytecodes of the calling thread count meanwhile."""
+        ...
 
     def close(self) -> None:
         """Nothing counts any more."""

@@ -18,6 +18,9 @@ Choices = tuple[Choice, ...]
 
 _MOST_KINDS = 3
 
+MOST_WRITERS = 4
+"""More threads that write find nothing more, and make histories hard to judge."""
+
 WRITES: Choices = (
     (4, OperationName.UPDATE, lambda make: op.update(make.item())),
     (3, OperationName.ADD, lambda make: op.add(make.item())),

@@ -9,7 +9,7 @@ from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_model.target import Target
 
-from .choices import LATE_INDEXES, READS, WRITES, pick, supported, swarm
+from .choices import LATE_INDEXES, MOST_WRITERS, READS, WRITES, pick, supported, swarm
 from .writer import Writer
 
 
@@ -37,7 +37,8 @@ def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape
     make = Writer(rng, target, rng.randint(1, shape.keys), rng.randint(1, shape.values))
     every_write = supported(WRITES, make, target)
     writes = swarm(rng, every_write)
-    reads = swarm(rng, supported(READS, make, target))
+    every_read = supported(READS, make, target)
+    reads = swarm(rng, every_read)
     empty_start = rng.random() < 0.1
     if rng.random() < 0.2:
         make.late_indexes = True
@@ -49,5 +50,8 @@ def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape
     count = rng.randint(*shape.threads)
     for number in range(count):
         role = writes if number == 0 else rng.choice((writes, reads, reads, writes + reads))
-        threads.append(tuple(pick(make, role) for _ in range(rng.randint(*shape.operations))))
+        if number >= MOST_WRITERS:
+            role = every_read
+        operations = rng.randint(*shape.operations) if role else 0
+        threads.append(tuple(pick(make, role) for _ in range(operations)))
     return Program(make.indexes, prefix, tuple(threads), semantics)

@@ -11,15 +11,15 @@ from kcache_model.items import Semantics
 from kcache_model.operations import Operation, OperationName
 from kcache_model.target import Target
 
-from .choices import READS, Choices, pick, supported, swarm
+from .choices import MOST_WRITERS, READS, Choices, pick, supported, swarm
 from .themes import THEMES, Theme
 from .writer import Writer
 
-_MOST_WRITERS = 4
-"""More concurrent writes than that find nothing more, and are hard to judge."""
-
 _MOST_NAMES = 4
 """Keys, and values, of themes that make do with few."""
+
+_MOST_CALLS, _FEWEST_CALLS = 240, 4
+"""The most calls of one stretch, unless that left a thread with fewer than the fewest."""
 
 _SHARE_OF_SWARMS = 0.7
 
@@ -36,7 +36,7 @@ class Length:
 
     threads: tuple[int, int] = (2, 4)
     calls: tuple[int, int] = (10, 60)
-    stretches: int = 30
+    stretches: int = 200
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def stretches(
     rng = random.Random(seed)
     make = Writer(rng, target, _MOST_NAMES, _MOST_NAMES)
     theme = rng.choice(THEMES)
-    for number in range(rng.randint(1, length.stretches)):
+    for number in range(_between(rng, 1, length.stretches)):
         if number and rng.random() < 0.5:
             theme = rng.choice(THEMES)
         foretold = not strict_errors or semantics is Semantics.CURRENT
@@ -79,11 +79,12 @@ def _threads(
 ) -> Iterator[tuple[Operation, ...]]:
     writes = _some(rng, _offered(theme.writes, make, target, foretold=foretold))
     reads = _some(rng, _offered(theme.reads, make, target, foretold=foretold))
-    calls = _between(rng, *length.calls)
+    count = _between(rng, *length.threads)
+    calls = min(_between(rng, *length.calls), max(_FEWEST_CALLS, _MOST_CALLS // count))
     keys, values = rng.randint(*theme.keys), rng.randint(*theme.values)
-    for number in range(_between(rng, *length.threads)):
+    for number in range(count):
         roles = [writes] if number == 0 else [writes, reads, writes + reads]
-        if number >= _MOST_WRITERS:
+        if number >= MOST_WRITERS:
             roles = [reads or supported(READS, make, target)]
         role = rng.choice([role for role in roles if role] or [writes or reads])
         made = []
