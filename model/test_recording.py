@@ -23,11 +23,11 @@ from kcache_model.verdict import Status
 HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "100000")) // 100
 
 HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'
-ADD = '{"at": 1, "thread": 0, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'
-ADDED = '{"at": 2, "thread": 0, "return": {"result": null}}'
-LIST = '{"at": 3, "thread": 1, "invoke": {"op": "list"}}'
-FULL = '{"at": 4, "thread": 1, "return": {"result": ["v1"]}}'
-EMPTY = '{"at": 4, "thread": 1, "return": {"result": []}}'
+ADD = '{"at": 1, "thread": 1, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'
+ADDED = '{"at": 2, "thread": 1, "return": {"result": null}}'
+LIST = '{"at": 3, "thread": 2, "invoke": {"op": "list"}}'
+FULL = '{"at": 4, "thread": 2, "return": {"result": ["v1"]}}'
+EMPTY = '{"at": 4, "thread": 2, "return": {"result": []}}'
 
 
 def judged(*lines: str, **options: Any) -> RecordingVerdict:
@@ -93,17 +93,25 @@ def test_call_that_never_returns_may_have_taken_effect_or_not() -> None:
     assert judged(HEADER, ADD, LIST).pending == 2
 
 
+def test_before_and_after_the_threads() -> None:
+    before, after = (text.replace('"thread": 1', '"thread": "before"') for text in (ADD, ADDED))
+    last = LIST.replace('"thread": 2', '"thread": "after"')
+    empty = EMPTY.replace('"thread": 2', '"thread": "after"')
+    wrong = judged(HEADER, before, after, last, empty)
+    assert wrong.verdict.reason.startswith("lost update: list() (after the threads) did not return the object of key a")
+
+
 def test_at_the_same_tick_calls_are_concurrent() -> None:
-    late = '{"at": 2, "thread": 1, "invoke": {"op": "list"}}'
+    late = '{"at": 2, "thread": 2, "invoke": {"op": "list"}}'
     assert judged(HEADER, ADD, ADDED, late, EMPTY).verdict.status is Status.OK
 
 
 def test_what_the_stamps_do_not_tell_is_judged_as_a_whole() -> None:
-    mutate = '{"at": 3, "thread": 0, "invoke": {"op": "mutate", "key": "a", "values": {"node": ["n2"]}}}'
-    mutated = '{"at": 4, "thread": 0, "return": {"result": null}}'
-    look = '{"at": 5, "thread": 0, "invoke": {"op": "by_index", "index": "node", "value": "n1"}}'
-    found = '{"at": 6, "thread": 0, "return": {"result": ["v1"]}}'
-    missed = '{"at": 6, "thread": 0, "return": {"result": []}}'
+    mutate = '{"at": 3, "thread": 1, "invoke": {"op": "mutate", "key": "a", "values": {"node": ["n2"]}}}'
+    mutated = '{"at": 4, "thread": 1, "return": {"result": null}}'
+    look = '{"at": 5, "thread": 1, "invoke": {"op": "by_index", "index": "node", "value": "n1"}}'
+    found = '{"at": 6, "thread": 1, "return": {"result": ["v1"]}}'
+    missed = '{"at": 6, "thread": 1, "return": {"result": []}}'
     assert judged(HEADER, ADD, ADDED, mutate, mutated, look, found).verdict.status is Status.OK
     assert judged(HEADER, ADD, ADDED, mutate, mutated, look, missed).verdict.status is Status.VIOLATION
 
@@ -148,24 +156,27 @@ def test_progress_is_told() -> None:
         ([HEADER, "", "{]"], "line 3: no JSON: "),
         ([HEADER, "[" * 100_000], "line 2: "),
         ([HEADER, "17"], "line 2: an event must be a JSON object, not 17"),
-        ([HEADER, '{"at": 1.5, "thread": 0, "invoke": {"op": "list"}}'], 'line 2: an event needs integers as "at" and'),
-        ([HEADER, '{"at": 1, "thread": 0}'], 'line 2: an event needs either "invoke" or "return"'),
-        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "list"}, "return": {"result": []}}'], 'either "invoke" or'),
+        ([HEADER, '{"at": 1.5, "thread": 1, "invoke": {"op": "list"}}'], 'line 2: an event needs an integer as "at"'),
+        ([HEADER, '{"at": 1, "thread": 1}'], 'line 2: an event needs either "invoke" or "return"'),
+        ([HEADER, '{"at": 1, "thread": 1, "invoke": {"op": "list"}, "return": {"result": []}}'], 'either "invoke" or'),
         (
-            [HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "lst"}}'],
+            [HEADER, '{"at": 1, "thread": 1, "invoke": {"op": "lst"}}'],
             'line 2: unknown operation "lst"; known are: add,',
         ),
-        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "by_index", "index": "n"}}'], "by_index lacks value"),
-        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "get_by_key", "key": null}}'], "expected a text, not null"),
-        ([HEADER, '{"at": 1, "thread": 0, "invoke": null}'], 'an operation needs a field "op": null'),
-        ([HEADER, ADD, '{"at": 2, "thread": 0, "return": null}'], 'line 3: "return" must be {"result": ...} or'),
+        ([HEADER, '{"at": 1, "thread": 1, "invoke": {"op": "by_index", "index": "n"}}'], "by_index lacks value"),
+        ([HEADER, '{"at": 1, "thread": 1, "invoke": {"op": "get_by_key", "key": null}}'], "expected a text, not null"),
+        ([HEADER, '{"at": 1, "thread": 1, "invoke": null}'], 'an operation needs a field "op": null'),
+        ([HEADER, ADD, '{"at": 2, "thread": 1, "return": null}'], 'line 3: "return" must be {"result": ...} or'),
         (
-            [HEADER, ADD, '{"at": 2, "thread": 0, "return": {"error": "oops"}}'],
+            [HEADER, ADD, '{"at": 2, "thread": 1, "return": {"error": "oops"}}'],
             'line 3: unknown error "oops"; known are',
         ),
-        ([HEADER, ADDED], "line 2: thread 0 returns from a call that it has not begun"),
-        ([HEADER, ADD, ADDED, '{"at": 2, "thread": 0, "return": {"result": null}}'], "line 4: thread 0 returns from a"),
-        ([HEADER, ADD, ADD], "line 3: thread 0 begins a call before that of line 2 has returned"),
+        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "list"}}'], 'line 2: "thread" must be an integer from 1 on'),
+        ([HEADER, '{"at": 1, "thread": true, "invoke": {"op": "list"}}'], 'or "before" or "after", not true'),
+        ([HEADER, ADDED.replace("1", '"before"')], "line 2: "),
+        ([HEADER, ADDED], "line 2: thread 1 returns from a call that it has not begun"),
+        ([HEADER, ADD, ADDED, '{"at": 2, "thread": 1, "return": {"result": null}}'], "line 4: thread 1 returns from a"),
+        ([HEADER, ADD, ADD], "line 3: thread 1 begins a call before that of line 2 has returned"),
         ([HEADER, LIST, ADD], "line 3: the clock goes backwards, from 3 to 1"),
         ([HEADER, ADD, ADDED, ADD.replace('"at": 1', '"at": 5')], 'line 4: the stamp "v1" was written before'),
         (['{"schema": "kcache/history/1", "indexes": []}', "{}"], "line 2: "),
@@ -185,5 +196,5 @@ def test_recording_that_is_cut_off_says_so() -> None:
 
 def test_events_cannot_express_two_calls_of_a_thread_at_once() -> None:
     first, second = (Call(0, call.operation, 1, 3, call.outcome) for call in Simulator(1).correct(1, 2).calls)
-    with pytest.raises(ValueError, match="thread 0 makes two calls at once at 1"):
+    with pytest.raises(ValueError, match="thread 1 makes two calls at once at 1"):
         list(dump_events(History((), (first, second))))

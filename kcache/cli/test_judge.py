@@ -15,11 +15,11 @@ from kcache_model.linearizability.simulation import Simulator
 from kcache_model.recording import dump_events
 
 HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'
-ADD = '{"at": 1, "thread": 0, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'
-ADDED = '{"at": 2, "thread": 0, "return": {"result": null}}'
-LOOK = '{"at": 3, "thread": 1, "invoke": {"op": "by_index", "index": "node", "value": "n1"}}'
-FOUND = '{"at": 4, "thread": 1, "return": {"result": ["v1"]}}'
-MISSED = '{"at": 4, "thread": 1, "return": {"result": []}}'
+ADD = '{"at": 1, "thread": 1, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'
+ADDED = '{"at": 2, "thread": 1, "return": {"result": null}}'
+LOOK = '{"at": 3, "thread": 2, "invoke": {"op": "by_index", "index": "node", "value": "n1"}}'
+FOUND = '{"at": 4, "thread": 2, "return": {"result": ["v1"]}}'
+MISSED = '{"at": 4, "thread": 2, "return": {"result": []}}'
 RIGHT, WRONG = (HEADER, ADD, ADDED, LOOK, FOUND), (HEADER, ADD, ADDED, LOOK, MISSED)
 
 
@@ -101,7 +101,7 @@ def test_budget(recording: Path) -> None:
         (b"\xff\xfe\x00", "is no text in UTF-8"),
         (b"hello\n", "line 1: no JSON"),
         (text(RIGHT)[:-10].encode(), "line 5, the last one, is cut off"),
-        (text((HEADER, ADDED)).encode(), "line 2: thread 0 returns from a call that it has not begun"),
+        (text((HEADER, ADDED)).encode(), "line 2: thread 1 returns from a call that it has not begun"),
         (text((HEADER, LOOK, ADD)).encode(), "line 3: the clock goes backwards, from 3 to 1"),
     ],
 )

@@ -15,7 +15,7 @@ FINAL_THREAD = -2
 """The thread number of calls made after the threads ended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """One operation of one thread, from its invocation to its response.
 
@@ -38,7 +38,7 @@ class Call:
         return self.returned is not None and self.returned < other.invoked
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class History:
     """All calls of one run, ordered by invocation.
 

@@ -29,7 +29,7 @@ class Style(enum.StrEnum):
     """Its index functions return tuples, and ``None`` where there are no values."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Item:
     """One version of one object.
 

@@ -81,7 +81,7 @@ class WriteKind(enum.StrEnum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     """One call. Which of the fields are used depends on the name; see the functions of this module.
 

@@ -23,7 +23,7 @@ class ErrorKind(enum.StrEnum):
     """An exception that is none of kcache's: the message says which."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """A value, or an error. The message of an error takes no part in comparisons."""
 

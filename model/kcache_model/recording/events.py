@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from ..codec import decode_operation, decode_outcome, encode_operation, encode_outcome
 from ..decoding import Json, fields_of, is_integer, shown
 from ..errors import FormatError
-from ..history import History
+from ..history import FINAL_THREAD, PREFIX_THREAD, History
 from ..items import Semantics
 from ..operations import Operation
 from ..outcomes import Outcome
 
-EVENTS_SCHEMA = "kcache/events/1"
+EVENTS_SCHEMA: Final = "kcache/events/1"
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Begin:
 
     Attributes:
         at: when, on an integer clock that all threads share.
-        thread: which thread makes it; a thread makes one call at a time.
+        thread: which thread makes it, counted from 0; a thread makes one call at a time. Lines count from 1.
         operation: what is called.
         line: where that stands in the recording, counted from 1.
     """
@@ -66,6 +67,9 @@ class End:
 
 Event = Begin | End
 
+_ALONE: Final = {PREFIX_THREAD: "before", FINAL_THREAD: "after"}
+"""What calls are marked with that are made while no thread runs."""
+
 
 def decode_event(data: object, line: int = 0) -> Event:
     """An event from its JSON document.
@@ -74,9 +78,9 @@ def decode_event(data: object, line: int = 0) -> Event:
         FormatError: ``data`` is no event.
     """
     fields = fields_of(data, "an event", {"at", "thread"}, {"invoke", "return"})
-    at, thread = fields["at"], fields["thread"]
-    if not is_integer(at) or not is_integer(thread):
-        raise FormatError(f'an event needs integers as "at" and "thread": {shown(data)}')
+    at, thread = fields["at"], _decode_thread(fields["thread"])
+    if not is_integer(at):
+        raise FormatError(f'an event needs an integer as "at": {shown(data)}')
     if ("invoke" in fields) == ("return" in fields):
         raise FormatError(f'an event needs either "invoke" or "return": {shown(data)}')
     if "invoke" in fields:
@@ -86,9 +90,23 @@ def decode_event(data: object, line: int = 0) -> Event:
     return End(at, thread, decode_outcome(fields["return"]), line)
 
 
+def thread_text(thread: int) -> str:
+    """What messages call a thread."""
+    return f"thread {_ALONE.get(thread, thread + 1)}"
+
+
+def _decode_thread(data: object) -> int:
+    for thread, name in _ALONE.items():
+        if data == name:
+            return thread
+    if not isinstance(data, int) or isinstance(data, bool) or data < 1:
+        raise FormatError(f'"thread" must be an integer from 1 on, or "before" or "after", not {shown(data)}')
+    return data - 1
+
+
 def encode_event(event: Event) -> Json:
     """The inverse of :func:`decode_event`."""
-    data: Json = {"at": event.at, "thread": event.thread}
+    data: Json = {"at": event.at, "thread": _ALONE.get(event.thread, event.thread + 1)}
     if isinstance(event, Begin):
         return {**data, "invoke": encode_operation(event.operation)}
     return {**data, "return": encode_outcome(event.outcome)}
@@ -105,7 +123,7 @@ def dump_events(history: History) -> Iterator[str]:
     events: list[tuple[tuple[int, int, int, int], Event]] = []
     for position, call in enumerate(sorted(history.calls, key=lambda call: call.invoked)):
         if ends.get(call.thread, float("-inf")) > call.invoked:
-            raise ValueError(f"thread {call.thread} makes two calls at once at {call.invoked}")
+            raise ValueError(f"{thread_text(call.thread)} makes two calls at once at {call.invoked}")
         ends[call.thread] = float("inf") if call.returned is None else call.returned
         events.append(((call.invoked, 1, position, 0), Begin(call.invoked, call.thread, call.operation)))
         if call.returned is not None and call.outcome is not None:

@@ -13,7 +13,7 @@ from ..errors import FormatError
 from ..history import Call
 from ..items import Semantics
 from ..operations import Operation
-from .events import EVENTS_SCHEMA, Begin, Event, Header, decode_event
+from .events import EVENTS_SCHEMA, Begin, Event, Header, decode_event, thread_text
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
             if isinstance(event, Begin):
                 if since is not None:
                     raise FormatError(
-                        f"thread {event.thread} begins a call before that of line {since} has returned; "
+                        f"{thread_text(event.thread)} begins a call before that of line {since} has returned; "
                         "give each thread that calls a number of its own"
                     )
                 open_since[event.thread] = number
                 written.add(event.operation)
             elif since is None:
-                raise FormatError(f"thread {event.thread} returns from a call that it has not begun")
+                raise FormatError(f"{thread_text(event.thread)} returns from a call that it has not begun")
         yield event
 
 
