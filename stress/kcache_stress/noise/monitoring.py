@@ -7,7 +7,8 @@ from then on.
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType
 from typing import Any
 
@@ -37,17 +38,19 @@ if sys.version_info >= (3, 12):
             self._codes: list[CodeType] = []
             self._places: dict[int, Places] = {}
             self._is_on = False
+            self._counts = False
             all_places, due = self._places, listener.due
 
             def instruction(code: CodeType, offset: int) -> Any:
                 places = all_places[id(code)]
                 left = places[offset]
-                if left > 1:
-                    places[offset] = left - 1
-                    return None
                 if left == 0:
                     return _monitoring.DISABLE
-                due(places, offset)
+                if self._counts:
+                    if left > 1:
+                        places[offset] = left - 1
+                    else:
+                        due(places, offset)
                 return None
 
             _monitoring.use_tool_id(tool, "kcache noise")
@@ -60,10 +63,15 @@ if sys.version_info >= (3, 12):
             """They are reached anyway."""
             return nullcontext()
 
-        def everywhere(self) -> AbstractContextManager[None]:
-            """All threads, those that run already included; and on, until :meth:`nowhere`."""
+        @contextmanager
+        def everywhere(self) -> Iterator[None]:
+            """All threads, those that run already included. Events stay on: to switch them costs more than they do."""
             self._turn(on=True)
-            return nullcontext()
+            self._counts = True
+            try:
+                yield
+            finally:
+                self._counts = False
 
         def nowhere(self) -> None:
             """No thread."""

@@ -39,7 +39,7 @@ def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape
     writes = swarm(rng, every_write)
     every_read = supported(READS, make, target)
     reads = swarm(rng, every_read)
-    empty_start = rng.random() < 0.1
+    empty_start = rng.random() < 0.3
     if rng.random() < 0.2:
         make.late_indexes = True
         late = supported(LATE_INDEXES, make, target)

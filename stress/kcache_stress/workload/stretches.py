@@ -66,12 +66,17 @@ def stretches(
     """
     rng = random.Random(seed)
     make = Writer(rng, target, _MOST_NAMES, _MOST_NAMES)
-    theme = rng.choice(THEMES)
+    theme = _theme(rng)
     for number in range(_between(rng, 1, length.stretches)):
         if number and rng.random() < 0.5:
-            theme = rng.choice(THEMES)
+            theme = _theme(rng)
         foretold = not strict_errors or semantics is Semantics.CURRENT
         yield Stretch(theme.name, tuple(_threads(rng, make, theme, target, length, foretold=foretold)))
+
+
+def _theme(rng: random.Random) -> Theme:
+    (theme,) = rng.choices(THEMES, [theme.weight for theme in THEMES])
+    return theme
 
 
 def _threads(

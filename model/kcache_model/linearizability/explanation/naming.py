@@ -8,6 +8,8 @@ from ..frontier.reads import Get, KeysRead, ValuesRead
 from .clauses import Event
 from .facts import Fact, FactKind
 
+_MOST_OBJECTS = 4
+
 _ALONE = {PREFIX_THREAD: " (before the threads)", FINAL_THREAD: " (after the threads)"}
 
 
@@ -26,7 +28,7 @@ class Naming:
         """``update(a@v7)``, of thread 2 if that was not said yet."""
         position = event.position
         call = self._calls[position]
-        text = brief_text(call.operation)
+        text = _text(call)
         known = position in self.named
         self.named[position] = None
         alike = [other for other in self.named if other != position and self._same_text(other, text)]
@@ -37,7 +39,7 @@ class Naming:
         return text + _thread_text(call)
 
     def _same_text(self, position: int, text: str) -> bool:
-        return brief_text(self._calls[position].operation) == text
+        return _text(self._calls[position]) == text
 
 
 def said(fact: Fact) -> str:
@@ -60,6 +62,16 @@ def said(fact: Fact) -> str:
                     return f"did not return the values of key {key}"
                 case _:
                     return f"did not return the object of key {key}"
+
+
+def _text(call: Call) -> str:
+    """The call; of many objects, only how many they are."""
+    operation = call.operation
+    if len(operation.items) > _MOST_OBJECTS:
+        return f"replace({len(operation.items)} objects)"
+    if len(operation.entries) > _MOST_OBJECTS:
+        return f"transaction({len(operation.entries)} writes)"
+    return brief_text(operation)
 
 
 def _thread_text(call: Call) -> str:
