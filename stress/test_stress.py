@@ -127,6 +127,7 @@ def test_noise_reaches_the_implementation_and_its_threads_only(
     assert not any("kcache_stress" in name or "kcache_model" in name for name in seen)
     assert threading.__file__ not in seen
     assert {"own", "thread 1", "thread 2"} <= threads
+    assert threading.current_thread().name not in threads, "what is read back afterwards is left alone"
 
 
 def test_noise_is_rarer_at_a_place_the_more_often_it_was_passed() -> None:
