@@ -78,7 +78,7 @@ class StressReport:
         rounds: rounds that were judged.
         undecided: rounds that the judge could not decide within its budget.
         overlapping: rounds in which calls of different threads overlapped.
-        coverage: operations by outcome.
+        coverage: what was called, how it ended, and how often it overlapped another call.
     """
 
     finding: Finding | None = None
