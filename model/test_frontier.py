@@ -64,9 +64,9 @@ def test_verdict_equals_that_of_the_generic_search(seed: int) -> None:
     assert min(verdicts[Status.OK], verdicts[Status.VIOLATION]) > HISTORIES // CHUNKS // 6, verdicts
 
 
-def monitored(history: History, least_stretch: int) -> FrontierResult:
+def monitored(history: History, least_stretch: int, window: int = 512) -> FrontierResult:
     """The answer of the monitor to the same calls, as they begin and end."""
-    monitor = HistoryMonitor(history.indexes, history.semantics, least_stretch=least_stretch)
+    monitor = HistoryMonitor(history.indexes, history.semantics, least_stretch=least_stretch, window=window)
     begins = [(call.invoked, 0, position) for position, call in enumerate(history.calls)]
     ends = [(call.returned, 1, position) for position, call in enumerate(history.calls) if call.returned is not None]
     names: dict[int, int] = {}
@@ -231,6 +231,37 @@ def test_monitor_forgets_the_past() -> None:
     monitor.end(position, returned("s0"), 4_001)
     result = monitor.finish()
     assert (result.status, result.position, result.judged) == (Status.VIOLATION, 2_000, 2_001)
+
+
+def test_monitor_judges_while_threads_are_busy_all_the_time() -> None:
+    seen: Counter[Status] = Counter()
+    for seed in range(60):
+        simulator = Simulator(8_000 + seed)
+        history = simulator.busy(4, 60) if seed % 3 else simulator.correct(4, 300)
+        expected = judge_history(history)
+        seen[expected.status] += 1
+        for window in (1, 3, 20):
+            same = monitored(history, least_stretch=10_000, window=window)
+            assert (same.status, same.position, same.judged) == (
+                expected.status,
+                expected.position,
+                expected.judged,
+            ), (seed, window)
+    assert min(seen[Status.OK], seen[Status.VIOLATION]) > 10, seen
+
+
+def test_monitor_forgets_the_past_of_busy_threads() -> None:
+    """Some call is open all the time: each begins before the one before it ends."""
+    monitor = HistoryMonitor(INDEXES, window=16)
+    before = None
+    for number in range(3_000):
+        item = Item(f"k{number % 5}", f"s{number}", {"node": ("n1",)})
+        position = monitor.begin(op.add(item), 2 * number)
+        if before is not None:
+            monitor.end(before, returned(), 2 * number + 1)
+        before = position
+        assert len(monitor._calls) <= 80
+    assert monitor.finish().status is Status.OK
 
 
 def test_time_does_not_go_back() -> None:

@@ -52,6 +52,12 @@ class Simulator:
             calls += self._concurrent(3, self._rng.randint(2, 4))
         return self._finished(calls)
 
+    def busy(self, threads: int, size: int) -> History:
+        """A long history in which all threads are busy all the time; if the store has faults, they are few."""
+        self._open_a_store()
+        self._faults /= 10
+        return self._finished(self._concurrent(threads, size))
+
     def correct(self, threads: int, size: int) -> History:
         """A history of a store without faults."""
         self._open_a_store()

@@ -8,11 +8,12 @@ which writes it saw.
 * Stamps look ahead: a version that a later read returns must not be overwritten before.
 * A write that no read saw may have been hidden by another write of its key. Whether it was is kept open key by key, in
   one configuration.
-* When no call is open, the past is forgotten.
+* What is past is forgotten: only what may be in the store, and the calls that are open, is kept.
 """
 
 from .core import small_core
-from .judge import HistoryMonitor, judge_history
+from .history_monitor import HistoryMonitor
+from .judge import judge_history
 from .result import FrontierBudget, FrontierResult
 from .suitability import Unsuitable, why_not
 

@@ -7,19 +7,24 @@ key by key, as alternatives. One configuration thus stands for the product of th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Final
 
 from .contents import ABSENT, NEVER, UNSEEN, Contents, Time, Version
 from .reads import Read, ValuesRead
 from .writes import Put, Replace, WideWrite, Write
 
-Owed = frozenset[Put]
-"""Open unseen writes that must still take effect: since each began, nothing has been written that could hide it."""
+Owed = tuple[Put, ...]
+"""Open unseen writes that must still take effect: since each began, nothing has been written that could hide it. In the
+order of their invocations; there are hardly ever more than two."""
 
 Alternative = tuple[Version, Owed]
 """What may be under a key, and which writes to this key are owed in that case."""
 
-NOTHING_OWED: Final[Owed] = frozenset()
+NOTHING_OWED: Final[Owed] = ()
+
+
+_SEEN_UNTIL: Final = attrgetter("seen_until")
 
 
 class Configuration(Contents):
@@ -81,19 +86,17 @@ class Configuration(Contents):
         self.puts[write] = None
         if write.version.seen_until != UNSEEN or write.returned == NEVER:
             return
-        key, this = write.key, frozenset((write,))
+        key = write.key
         alternatives = self.alternatives.get(key)
         if alternatives is not None:
-            self.alternatives[key] = tuple([(version, owed | this) for version, owed in alternatives])
+            self.alternatives[key] = tuple([(version, (*owed, write)) for version, owed in alternatives])
         else:
-            owed = self.owed.get(key)
-            self.owed[key] = owed | this if owed else this
+            self.owed[key] = (*self.owed.get(key, NOTHING_OWED), write)
 
     def take(self, write: Write) -> None:
         """``write`` takes effect. Other open unseen writes of the same keys may have been hidden just before."""
         if isinstance(write, Put):
-            del self.puts[write]
-            self._set(write.key, write.version)
+            self.take_put(write)
             return
         assert isinstance(write, WideWrite)
         del self.wide_writes[write]
@@ -107,6 +110,15 @@ class Configuration(Contents):
         for other in self.wide_writes:
             if not other.is_seen and other.is_covered_by(write):
                 self.wide_writes[other] = False
+
+    def take_put(self, put: Put) -> None:
+        """See :meth:`take`."""
+        key = put.key
+        del self.puts[put]
+        self.owed.pop(key, None)
+        if self.alternatives:
+            self.alternatives.pop(key, None)
+        self.put(key, put.version)
 
     def _set(self, key: str, version: Version) -> None:
         self.owed.pop(key, None)
@@ -188,7 +200,7 @@ class Configuration(Contents):
         if isinstance(write, Put):
             return cells.get(write.key, ABSENT).seen_until <= now
         if isinstance(write, Replace):
-            return all(version.seen_until <= now for version in cells.values())
+            return max(map(_SEEN_UNTIL, cells.values()), default=UNSEEN) <= now
         assert isinstance(write, WideWrite)
         return all(cells.get(key, ABSENT).seen_until <= now for key in write.effect)
 

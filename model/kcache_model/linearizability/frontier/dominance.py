@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .configuration import NOTHING_OWED, Configuration
+from .configuration import NOTHING_OWED, Configuration, Owed
 
 
 def undominated(configurations: list[Configuration]) -> list[Configuration]:
@@ -19,7 +19,10 @@ def undominated(configurations: list[Configuration]) -> list[Configuration]:
     for group in groups.values():
         best: list[Configuration] = []
         for configuration in group:
-            if not any(dominates(other, configuration) for other in best):
+            for other in best:
+                if dominates(other, configuration):
+                    break
+            else:
                 best = [other for other in best if not dominates(configuration, other)]
                 best.append(configuration)
         kept += best
@@ -32,26 +35,31 @@ def dominates(one: Configuration, other: Configuration) -> bool:
     It does if its representative contents are the same, each alternative of the other has a match with no more owed
     writes, it waits for no further reads, and each write that only it has open may be left out.
     """
-    if len(one.unsatisfied) > len(other.unsatisfied) or len(one.puts) < len(other.puts) or one.cells != other.cells:
+    if len(one.unsatisfied) > len(other.unsatisfied) or len(one.puts) < len(other.puts):
         return False
     for read in one.unsatisfied:
         if read not in other.unsatisfied:
             return False
-    if not _leaves_no_less_open(one, other):
+    if not _leaves_no_less_open(one, other) or one.cells != other.cells:
         return False
     if one.alternatives != other.alternatives:
         return _covers_alternatives(one, other)
-    return all(owed <= other.owed.get(key, NOTHING_OWED) for key, owed in one.owed.items())
+    if one.owed == other.owed:
+        return True
+    return all(_are_among(owed, other.owed.get(key, NOTHING_OWED)) for key, owed in one.owed.items())
 
 
 def _leaves_no_less_open(one: Configuration, other: Configuration) -> bool:
-    if not (other.puts.keys() <= one.puts.keys() and other.wide_writes.keys() <= one.wide_writes.keys()):
-        return False
-    for wide, is_owed in one.wide_writes.items():
-        if is_owed and not other.wide_writes.get(wide, False):
+    if one.wide_writes != other.wide_writes:
+        if not other.wide_writes.keys() <= one.wide_writes.keys():
             return False
-    if len(one.puts) == len(other.puts):
+        for wide, is_owed in one.wide_writes.items():
+            if is_owed and not other.wide_writes.get(wide, False):
+                return False
+    if one.puts == other.puts:
         return True
+    if not other.puts.keys() <= one.puts.keys():
+        return False
     for put in one.puts:
         if put not in other.puts and (put.is_seen or any(put in owed for _, owed in one.alternatives_of(put.key))):
             return False
@@ -60,11 +68,18 @@ def _leaves_no_less_open(one: Configuration, other: Configuration) -> bool:
 
 def _covers_alternatives(one: Configuration, other: Configuration) -> bool:
     for key in one.alternatives.keys() | other.alternatives.keys() | one.owed.keys():
-        possible = one.alternatives_of(key)
+        possible = one.alternatives.get(key)
+        if possible is not None and possible is other.alternatives.get(key):
+            continue
+        possible = possible or one.alternatives_of(key)
         for same, more in other.alternatives_of(key):
             for version, owed in possible:
-                if version is same and owed <= more:
+                if version is same and _are_among(owed, more):
                     break
             else:
                 return False
     return True
+
+
+def _are_among(owed: Owed, more: Owed) -> bool:
+    return not owed or owed == more or all(put in more for put in owed)

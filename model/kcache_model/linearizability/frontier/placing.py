@@ -58,7 +58,7 @@ class Placing:
             return _settled(configuration, put, can_hide=configuration.can_hide(put), can_stay=can_stay)
         if not can_stay:
             return ()
-        configuration.take(put)
+        configuration.take_put(put)
         return (configuration,)
 
     def wide_write(self, configuration: Configuration, write: WideWrite) -> list[Configuration]:
@@ -230,7 +230,7 @@ def _settled(configuration: Configuration, put: Put, *, can_hide: bool, can_stay
     if can_stay and can_hide:
         configuration.add_alternative(put)
     elif can_stay:
-        configuration.take(put)
+        configuration.take_put(put)
     elif can_hide:
         configuration.hide(put)
     else:

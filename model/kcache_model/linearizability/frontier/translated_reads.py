@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ...history import Call
-from ...operations import Operation, OperationName
+from ...operations import WRITES, Operation, OperationName
 from ...outcomes import Outcome, Value
 from .constants import Constants
 from .contents import ABSENT, NEVER, Found, Time, Version
@@ -18,7 +18,7 @@ _What = tuple[str, str | tuple[str, ...]] | None
 
 
 class ReadTranslation:
-    """Translates reads. Results of one selection repeat: the last ones are remembered with their translations.
+    """Translates reads; see :data:`READERS`. Results of one selection repeat: the last ones are remembered with their translations.
 
     Args:
         indexes: the names of the indices of the store, each once.
@@ -31,11 +31,6 @@ class ReadTranslation:
         self._known = versions.by_stamp
         self._constants = constants
         self._lookups: dict[_What, _Lookup] = {None: _Lookup(EVERYTHING)}
-
-    def translate(self, position: int, call: Call, outcome: Outcome) -> Read | None:
-        """The read; ``None`` for a call that says nothing."""
-        translate = _BY_NAME.get(call.operation.name, ReadTranslation._constant)
-        return translate(self, position, call, outcome)
 
     def forget(self) -> None:
         """Free the memory of what can be found out again, which may have become wrong."""
@@ -174,9 +169,8 @@ def _distinct(value: Value) -> frozenset[str] | None:
     return distinct if len(distinct) == len(value) and list(value) == sorted(value) else None
 
 
-_Translate = Callable[[ReadTranslation, int, Call, Outcome], Read | None]
-
-_BY_NAME: Final[dict[OperationName, _Translate]] = {
+READERS: Final[dict[OperationName, Callable[[ReadTranslation, int, Call, Outcome], Read | None]]] = {
+    **dict.fromkeys(set(OperationName) - WRITES, ReadTranslation._constant),
     OperationName.GET_BY_KEY: ReadTranslation._get_by_key,
     OperationName.GET: ReadTranslation._get_item,
     OperationName.LIST: ReadTranslation._objects,
@@ -186,3 +180,4 @@ _BY_NAME: Final[dict[OperationName, _Translate]] = {
     OperationName.INDEX_KEYS: ReadTranslation._keys,
     OperationName.LIST_INDEX_FUNC_VALUES: ReadTranslation._values,
 }
+"""What translates each kind of call that changes nothing; ``None`` for one that says nothing."""

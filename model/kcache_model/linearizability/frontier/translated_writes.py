@@ -20,7 +20,7 @@ _IndexValues = tuple[tuple[str, ...] | None, ...]
 
 
 class WriteTranslation:
-    """Translates writes and makes their versions known.
+    """Translates writes and makes their versions known; see :data:`WRITERS`.
 
     Args:
         indexes: the names of the indices of the store, each once.
@@ -34,10 +34,6 @@ class WriteTranslation:
         self._constants = constants
         self._terms_by_values: dict[_IndexValues, tuple[Term, ...] | None] = {}
 
-    def translate(self, position: int, call: Call) -> Write | Impossible | None:
-        """The write; ``None`` for a call that says nothing."""
-        return _BY_NAME[call.operation.name](self, position, call)
-
     def forget(self) -> None:
         """Free the memory of what can be found out again."""
         self._terms_by_values.clear()
@@ -49,7 +45,8 @@ class WriteTranslation:
         if key is None or terms is None:
             return self._constants.translate(position, call)
         invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
-        if not _succeeded(call.outcome):
+        outcome = call.outcome
+        if outcome is not None and (outcome.value is not None or outcome.error is not None):
             return Impossible(position, invoked, returned)
         return Put(position, invoked, returned, key, self._versions.new(key, item.stamp, terms, invoked, returned))
 
@@ -129,9 +126,7 @@ def _succeeded(outcome: Outcome | None) -> bool:
     return outcome is None or (outcome.value is None and outcome.error is None)
 
 
-_Translate = Callable[[WriteTranslation, int, Call], Write | Impossible | None]
-
-_BY_NAME: Final[dict[OperationName, _Translate]] = {
+WRITERS: Final[dict[OperationName, Callable[[WriteTranslation, int, Call], Write | Impossible | None]]] = {
     **dict.fromkeys(WRITES, WriteTranslation._constant),
     OperationName.ADD: WriteTranslation._put,
     OperationName.UPDATE: WriteTranslation._put,
@@ -139,3 +134,4 @@ _BY_NAME: Final[dict[OperationName, _Translate]] = {
     OperationName.REPLACE: WriteTranslation._replace,
     OperationName.TRANSACTION: WriteTranslation._transaction,
 }
+"""What translates each kind of call that may change the store; ``None`` for one that says nothing."""

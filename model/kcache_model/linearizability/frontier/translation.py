@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from ...history import Call
 from ...items import Semantics
-from ...operations import WRITES
 from ...outcomes import Outcome
 from .constants import Constants
 from .contents import NEVER, Time, Version
 from .lookahead import Upcoming
 from .reads import Impossible, Read
-from .translated_reads import ReadTranslation
-from .translated_writes import WriteTranslation
+from .translated_reads import READERS, ReadTranslation
+from .translated_writes import WRITERS, WriteTranslation
 from .versions import KnownVersions
 from .window import PositionedCall, Window
 from .writes import Write
@@ -50,7 +49,7 @@ class Translator:
         """
         window = calls[start:stop]
         ahead, horizon = self._ahead, self._horizon
-        translate = self._writes.translate
+        writes = self._writes
         begun: list[Read | Write | None] = []
         reads: list[tuple[int, int, Call, Outcome]] = []
         written: list[Write] = [write for write in ahead.values() if isinstance(write, Write)]
@@ -58,14 +57,15 @@ class Translator:
             returned = call.returned
             if returned is not None and returned > horizon:
                 horizon = returned
-            if call.operation.name not in WRITES:
+            translate = WRITERS.get(call.operation.name)
+            if translate is None:
                 if call.outcome is not None:
                     reads.append((len(begun), position, call, call.outcome))
                     begun.append(None)
             elif position in ahead:
                 begun.append(ahead.pop(position))
             else:
-                write = translate(position, call)
+                write = translate(writes, position, call)
                 begun.append(write)
                 if isinstance(write, Write):
                     written.append(write)
@@ -73,8 +73,9 @@ class Translator:
             position, call = calls[at]
             if call.invoked > horizon:
                 break
-            if call.operation.name in WRITES and position not in ahead:
-                write = ahead[position] = translate(position, call)
+            translate = WRITERS.get(call.operation.name)
+            if translate is not None and position not in ahead:
+                write = ahead[position] = translate(writes, position, call)
                 if isinstance(write, Write):
                     written.append(write)
         self._horizon = horizon
@@ -104,10 +105,9 @@ class Translator:
         self, reads: Iterable[tuple[int, int, Call, Outcome]], begun: list[Read | Write | None], begin: Time
     ) -> list[Version]:
         """Translate ``reads`` to their places in ``begun``; what they returned that was written before ``begin``."""
-        translate = self._reads.translate
         recalled: list[Version] = []
         for place, position, call, outcome in reads:
-            begun[place] = read = translate(position, call, outcome)
+            begun[place] = read = READERS[call.operation.name](self._reads, position, call, outcome)
             if read is None:
                 continue
             invoked, returned = read.invoked, read.returned
