@@ -18,7 +18,9 @@ _What = tuple[str, str | tuple[str, ...]] | None
 
 
 class ReadTranslation:
-    """Translates reads; see :data:`READERS`. Results of one selection repeat: the last ones are remembered with their translations.
+    """Translates reads; see :data:`READERS`.
+
+    Results of one selection repeat: the last ones are remembered with their translations.
 
     Args:
         indexes: the names of the indices of the store, each once.
