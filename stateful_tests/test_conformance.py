@@ -184,7 +184,7 @@ def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
     reached = {error for _, error in coverage}
     assert reached == {"ok", *(kind.value for kind in ErrorKind if kind is not ErrorKind.OTHER)}
     for operation in ("add", "update", "delete", "replace", "index", "by_index"):
-        assert coverage[operation, "ok"] > 50, operation
+        assert coverage[operation, "ok"] > 30, operation
 
 
 def test_the_same_seed_runs_the_same_programs() -> None:

@@ -50,7 +50,7 @@ def touch(*files: Path | None) -> None:
 
 def page_of_result(result: SuiteResult, target: str, *, title: str, strict_errors: bool = False) -> Page:
     """The outcome of ``kcache check``: what is wrong, if anything, and what was done."""
-    tables = tuple(table for table in (_phases(result), _coverage(result)) if table.rows)
+    tables = tuple(table for table in (_phases(result), _coverage(result), _overlaps(result)) if table.rows)
     reasons = tuple(f"{reason}." for reason in result.reasons)
     if result.not_tested:
         reasons += (f"Not tested, because the target does not offer it: {', '.join(result.not_tested)}.",)
@@ -112,6 +112,19 @@ def _phases(result: SuiteResult) -> Table:
     return Table(
         "Phases", columns if has_remarks else columns[:-1], tuple(row if has_remarks else row[:-1] for row in rows)
     )
+
+
+def _overlaps(result: SuiteResult) -> Table:
+    """How often calls really overlapped one of another thread."""
+    rows = tuple(
+        (operation, outcome.replace("_", " "), f"{count:,}", f"{met:,}", f"{100 * met / count:.0f}")
+        for phase in result.phases
+        for operation, outcomes in sorted(phase.overlapped.items())
+        for outcome, met in sorted(outcomes.items())
+        if (count := phase.coverage.get(operation, {}).get(outcome, 0))
+    )
+    columns = ("call", "outcome", "calls", "overlapped another", "%")
+    return Table("Concurrency: how often calls really overlapped a call of another thread", columns, rows)
 
 
 def _verdict(phase: PhaseFinished) -> str:

@@ -11,10 +11,12 @@ from kcache import Semantics
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_stress.report.coverage_table import coverage_table
+from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import duration, patience_option, semantics_option, strict_errors_option, target_argument
+from .pages import html_option, page_of_result, touch
 from .reports import write_json
 
 _MOST_THREADS = 64
@@ -43,6 +45,7 @@ _MOST_THREADS = 64
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON to a file."
 )
+@html_option
 def stress(
     target: str,
     seconds: float,
@@ -52,6 +55,7 @@ def stress(
     strict_errors: bool,
     patience: float,
     json_file: Path | None,
+    html_file: Path | None,
 ) -> None:
     """Run TARGET under real threads, in a child process, and judge what they see while they run.
 
@@ -67,20 +71,26 @@ def stress(
         threads=threads,
     )
     with clear_errors():
-        if json_file is not None:
-            json_file.touch()
+        touch(json_file, html_file)
         result = _run(target, options)
         if json_file is not None:
             write_json(json_file, target, options, result)
+        if html_file is not None:
+            page = page_of_result(result, target, title=_title(target, options), strict_errors=strict_errors)
+            write_page(html_file, page)
     sys.exit(EXIT_CODES[result.status])
+
+
+def _title(target: str, options: SuiteOptions) -> str:
+    number = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
+    settings = f"{number}, semantics {options.semantics.value}, seed {options.seed}, {options.budget_seconds:g} s"
+    return f"kcache stress {target} ({settings})"
 
 
 def _run(target: str, options: SuiteOptions) -> SuiteResult:
     """Run it and show what it gave."""
     console = stdout_console()
-    number = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
-    settings = f"{number}, semantics {options.semantics.value}, seed {options.seed}, {options.budget_seconds:g} s"
-    console.print(f"kcache stress {target} ({settings})", soft_wrap=True)
+    console.print(_title(target, options), soft_wrap=True)
     with ProgressListener(console) as listener:
         result = run_suite(target, options, listener)
     for phase in result.phases:
