@@ -43,6 +43,7 @@ class Workload:
         values: how many values each index has.
         fault: one of :data:`FAULTS`, in the middle of the history; none if empty.
         pause: how long a thread rests between two calls, in durations of a call.
+        lookups: whether there are calls that are about more than one key.
     """
 
     calls: int = 100_000
@@ -52,10 +53,20 @@ class Workload:
     values: int = 4
     fault: str = ""
     pause: float = 0.2
+    lookups: bool = True
 
 
 @dataclass
-class _Running:
+class Running:
+    """A call.
+
+    Attributes:
+        operation: what is called.
+        invoked: when it began.
+        end: when it will end, in simulated time.
+        outcome: what it gives, once it has taken effect.
+    """
+
     operation: Operation
     invoked: int
     end: float
@@ -64,10 +75,12 @@ class _Running:
 
 def simulate(workload: Workload, seed: int = 1) -> History:
     """A history of the workload. O(calls * keys)."""
-    return _Simulation(workload, seed).run()
+    return Simulation(workload, seed).run()
 
 
-class _Simulation:
+class Simulation:
+    """Threads at work."""
+
     def __init__(self, workload: Workload, seed: int) -> None:
         self.workload = workload
         self.rng = random.Random(seed)
@@ -81,28 +94,35 @@ class _Simulation:
         self.ticks = 0
 
     def run(self) -> History:
-        """Beginnings, effects and ends of calls, in the order of simulated time."""
-        calls: list[Call] = []
-        for thread, moment, running in self._moments():
-            if moment == "effect":
-                running.outcome = self._effect(running.operation)
-            elif moment == "end":
-                calls.append(Call(thread, running.operation, running.invoked, self._tick(), running.outcome))
+        """All calls, to the end."""
+        calls = [
+            Call(thread, running.operation, running.invoked, returned, running.outcome)
+            for thread, running, returned in self.events()
+            if returned is not None
+        ]
         calls.sort(key=lambda call: call.invoked)
         return History(INDEXES, tuple(calls))
 
-    def _moments(self) -> Iterator[tuple[int, str, _Running]]:
+    def events(self) -> Iterator[tuple[int, Running, int | None]]:
+        """(thread, call, ``None`` or when it ended): beginnings and ends of calls, one after the other."""
+        for thread, moment, running in self._moments():
+            if moment == "effect":
+                running.outcome = self._effect(running.operation)
+            else:
+                yield thread, running, self._tick() if moment == "end" else None
+
+    def _moments(self) -> Iterator[tuple[int, str, Running]]:
         rng, workload = self.rng, self.workload
         queue = [(rng.random(), thread, "begin") for thread in range(workload.threads)]
         heapq.heapify(queue)
-        running: dict[int, _Running] = {}
+        running: dict[int, Running] = {}
         while queue:
             now, thread, moment = heapq.heappop(queue)
             if moment == "begin":
                 if self.begun == workload.calls:
                     continue
                 duration = rng.expovariate(1)
-                running[thread] = _Running(self._operation(), self._tick(), now + duration)
+                running[thread] = Running(self._operation(), self._tick(), now + duration)
                 heapq.heappush(queue, (now + duration * rng.random(), thread, "effect"))
             elif moment == "effect":
                 heapq.heappush(queue, (running[thread].end, thread, "end"))
@@ -124,7 +144,10 @@ class _Simulation:
         if self.fault == "torn replace":
             return op.replace(self._items())
         if rng.random() < workload.writes:
-            return self._write(rng.choices([*_WRITES], [*_WRITES.values()])[0])
+            name = rng.choices([*_WRITES], [*_WRITES.values()])[0]
+            return self._write(name if workload.lookups else OperationName.UPDATE)
+        if not workload.lookups:
+            return op.get_by_key(rng.choice(self.keys))
         return self._read(rng.choices([*_READS], [*_READS.values()])[0])
 
     def _write(self, name: OperationName) -> Operation:

@@ -25,6 +25,7 @@ TABLES: dict[str, Callable[[Effort], Sheet]] = {
     "speed": tables.speed,
     "growth": tables.growth,
     "memory": tables.memory,
+    "stream": tables.stream,
     "generic": tables.generic,
     "evidence": tables.evidence,
 }

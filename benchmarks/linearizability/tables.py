@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import gc
+import json
+import subprocess
+import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 from time import process_time
 
 from benchmarks.sheet import Sheet
 from kcache_model.history import History
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.linearizability import check_linearizable
 from kcache_model.linearizability.frontier import FrontierResult, judge_history, why_not
-from kcache_model.linearizability.search import search_linearization
-from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
 from .histories import FAULTS, Workload, simulate
+from .others import detangle_as_a_whole, detangle_by_key, search
+
+STREAMING = Path(__file__).parent / "streaming.py"
 
 MIXES = {"write-heavy": 0.9, "even": 0.5, "read-heavy": 0.1}
 GOALS = {("write-heavy", ""): "1 s", ("read-heavy", ""): "0.25 s"} | {
@@ -34,7 +38,7 @@ class Effort:
     Attributes:
         calls: the longest history; growth is measured up to it.
         repetitions: of each measurement; the median counts.
-        search_calls: the longest history for the generic search.
+        search_calls: the longest history for the generic search and for detangle.
         search_seconds: where it gives up.
     """
 
@@ -93,19 +97,48 @@ def memory(effort: Effort) -> Sheet:
 
 
 def generic(effort: Effort) -> Sheet:
-    """The generic search beside the frontier checker."""
+    """The generic search and detangle beside the frontier checker; also on calls that name one key each."""
     rows = []
     for mix, writes in MIXES.items():
-        for fault in ("", FAULTS[0]):
+        for lookups, fault in ((False, ""), (True, ""), (True, FAULTS[0])):
             for calls in (effort.search_calls // 10, effort.search_calls):
-                history = planted(Workload(calls, writes=writes, fault=fault))
-                began = process_time()
-                searched = search(history, effort.search_seconds)
-                seconds = process_time() - began
+                history = planted(Workload(calls, writes=writes, fault=fault, lookups=lookups))
                 ours, result = judged(history, effort.repetitions)
-                shown = _ms(seconds) if searched is not Status.UNKNOWN else f"gave up after {_ms(seconds)}"
-                rows.append((f"{mix}, {fault or 'valid'}", f"{calls:,}", result.status.value, _ms(ours), shown))
-    return Sheet("Generic search: CPU ms", ("", "calls", "verdict", "frontier", "search"), rows)
+                detangle = detangle_as_a_whole(history) if lookups else detangle_by_key(history)
+                rows.append(
+                    (
+                        f"{mix}, {fault or 'valid'}" if lookups else f"{mix}, by key, valid",
+                        f"{calls:,}",
+                        result.status.value,
+                        _ms(ours),
+                        _other(lambda seconds, history=history: search(history, seconds), effort, result),
+                        "-" if detangle is None else _other(detangle, effort, result),
+                    )
+                )
+    return Sheet("Generic search: CPU ms", ("", "calls", "verdict", "frontier", "search", "detangle"), rows)
+
+
+def stream(effort: Effort) -> Sheet:
+    """Calls that are judged as they come, and forgotten; each row in a process of its own."""
+    rows = []
+    for mix in ("write-heavy", "read-heavy"):
+        for calls in (effort.calls, 10 * effort.calls):
+            command = [sys.executable, str(STREAMING), str(calls), str(MIXES[mix])]
+            took = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            rows.append(
+                (
+                    mix,
+                    f"{calls:,}",
+                    took["verdict"],
+                    f"{took['seconds']:.2f}",
+                    f"{1e6 * took['seconds'] / calls:.1f}",
+                    f"{took['megabytes without the judge']:.0f}",
+                    f"{took['megabytes']:.0f}",
+                    "300",
+                )
+            )
+    columns = ("", "calls", "verdict", "CPU s", "us each", "peak MB without", "peak MB", "goal")
+    return Sheet("Streamed through the monitor: peak memory of the process", columns, rows)
 
 
 def evidence(effort: Effort) -> Sheet:
@@ -113,12 +146,13 @@ def evidence(effort: Effort) -> Sheet:
     rows = []
     for mix, writes in MIXES.items():
         for fault in FAULTS:
-            history = planted(Workload(effort.calls // 10, writes=writes, fault=fault))
+            history = planted(Workload(effort.calls, writes=writes, fault=fault))
             began = process_time()
             verdict = check_linearizable(history)
-            rows.append((mix, fault, verdict.status.value, str(len(verdict.core)), _ms(process_time() - began)))
-    title = f"Evidence: {effort.calls // 10:,} calls, 8 threads"
-    return Sheet(title, ("", "fault", "verdict", "calls in the core", "CPU ms"), rows)
+            seconds = process_time() - began
+            rows.append((mix, fault, verdict.status.value, str(len(verdict.core)), _ms(seconds), "3 s"))
+    title = f"Evidence: {effort.calls:,} calls, 8 threads"
+    return Sheet(title, ("", "fault", "verdict", "calls in the core", "CPU ms", "goal"), rows)
 
 
 def planted(workload: Workload) -> History:
@@ -136,12 +170,14 @@ def judged(history: History, repetitions: int) -> tuple[float, FrontierResult]:
     return median([_seconds(lambda: judge_history(history)) for _ in range(repetitions)]), result
 
 
-def search(history: History, seconds: float) -> Status:
-    model = IndexerModel(history.semantics)
-    budget = SearchBudget(seconds=seconds)
-    return search_linearization(
-        model, model.initial(history.indexes), history.calls, budget, Outcome.agrees_with
-    ).status
+def _other(judge: Callable[[float], Status], effort: Effort, ours: FrontierResult) -> str:
+    """What another judge takes, which must agree if it comes to an end."""
+    began = process_time()
+    status = judge(effort.search_seconds)
+    seconds = process_time() - began
+    if status is Status.UNKNOWN:
+        return f"gave up after {_ms(seconds)}"
+    return _ms(seconds) if status is ours.status else f"{status.value}!"
 
 
 def _seconds(work: object) -> float:
