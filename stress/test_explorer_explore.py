@@ -15,8 +15,8 @@ import pytest
 import kcache
 from kcache_conformance.gallery import gallery
 from kcache_model import operations as op
-from kcache_model.errors import FormatError
 from kcache_model.anomaly import Anomaly
+from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import WriteKind

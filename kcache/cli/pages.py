@@ -13,7 +13,7 @@ from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import PHASE_TITLES
-from kcache_stress.report.page import Page, Table, page_of_finding
+from kcache_stress.report.page import Page, Table, page_of_finding, picture_of_history
 
 from .console import counts_text
 
@@ -24,6 +24,9 @@ _HEADLINES = {
     Status.VIOLATION: "Something is wrong.",
     Status.UNKNOWN: "Nothing wrong was found, but not everything could be done.",
 }
+
+
+_SAMPLE = "An example: one of the rounds of stress, which some order of its calls explains."
 
 
 def html_option(function: F) -> F:
@@ -57,7 +60,11 @@ def page_of_result(result: SuiteResult, target: str, *, title: str, strict_error
     if result.findings:
         page = page_of_finding(result.findings[0], target, title=title, tables=tables, strict_errors=strict_errors)
         return _with_paragraphs(page, reasons)
-    return Page(title, result.status, _HEADLINES[result.status], reasons, tables=tables)
+    sample = next((phase.sample for phase in result.phases if phase.sample is not None), None)
+    picture = (
+        None if sample is None else picture_of_history(sample, Status.OK, note=_SAMPLE, strict_errors=strict_errors)
+    )
+    return Page(title, result.status, _HEADLINES[result.status], reasons, picture, tables)
 
 
 def page_of_run(

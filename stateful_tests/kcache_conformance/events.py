@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kcache_model.finding import Finding
+from kcache_model.history import History
 from kcache_model.verdict import Status
 
 
@@ -54,6 +55,7 @@ class PhaseFinished:
         inconclusive: why its silence is not the whole answer; empty if it is.
         finding: what it found.
         refused: why it cannot be run on the implementation; empty if it can.
+        sample: calls of several threads as they overlapped, where all went right.
     """
 
     phase: str
@@ -64,6 +66,7 @@ class PhaseFinished:
     finding: Finding | None = None
     refused: str = ""
     overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    sample: History | None = None
 
 
 @dataclass(frozen=True)

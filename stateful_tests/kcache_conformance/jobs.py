@@ -8,7 +8,14 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
+from kcache_model.codec import (
+    decode_finding,
+    decode_program,
+    dump_history,
+    encode_finding,
+    encode_program,
+    load_history,
+)
 from kcache_model.finding import Finding
 from kcache_model.items import Semantics
 from kcache_model.operations import INDEX_OPERATIONS
@@ -195,6 +202,7 @@ def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
         outcome.finding,
         outcome.refused,
         _by_operation(outcome.overlapped),
+        outcome.sample,
     )
 
 
@@ -214,6 +222,8 @@ def _encode_event(event: Event) -> dict[str, Any]:
     data = dict(vars(event))
     if data.get("finding") is not None:
         data["finding"] = encode_finding(data["finding"])
+    if data.get("sample") is not None:
+        data["sample"] = list(dump_history(data["sample"]))
     return {"event": type(event).__name__, **data}
 
 
@@ -222,4 +232,6 @@ def _decode_event(data: dict[str, Any]) -> Event:
     kind = _EVENTS[fields.pop("event")]
     if fields.get("finding") is not None:
         fields["finding"] = decode_finding(fields["finding"])
+    if fields.get("sample") is not None:
+        fields["sample"] = load_history(fields["sample"])
     return kind(**fields)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding
+from kcache_model.history import History
 from kcache_model.items import Semantics
 from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
@@ -82,6 +83,7 @@ class PhaseOutcome:
         overlapped: the same for calls that really overlapped a call of another thread.
         skipped: operations left out because the implementation does not support them.
         refused: why the phase cannot be run on the implementation at all; empty if it can.
+        sample: calls as they overlapped, where all went right.
     """
 
     counts: Mapping[str, int]
@@ -90,6 +92,7 @@ class PhaseOutcome:
     overlapped: Coverage = field(default_factory=Counter)
     skipped: tuple[str, ...] = ()
     refused: str = ""
+    sample: History | None = None
 
     def merged(self, later: PhaseOutcome) -> PhaseOutcome:
         """Both turns of a phase as one."""
@@ -100,6 +103,7 @@ class PhaseOutcome:
             self.overlapped + later.overlapped,
             tuple(sorted({*self.skipped, *later.skipped})),
             self.refused or later.refused,
+            later.sample or self.sample,
         )
 
     @property
@@ -214,7 +218,10 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
             context.on_progress(min(1.0, elapsed / context.seconds), _stress_counts(report))
 
     report = stress(context.target, context.semantics, options, context.watch, on_round, context.on_finding)
-    return PhaseOutcome(_stress_counts(report), report.finding, report.coverage.counts, report.coverage.overlapped)
+    coverage = report.coverage
+    return PhaseOutcome(
+        _stress_counts(report), report.finding, coverage.counts, coverage.overlapped, sample=report.sample
+    )
 
 
 def _stress_counts(report: StressReport) -> Mapping[str, int]:

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import FINAL_THREAD, History
 from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched, Watch
 
-from .coverage import Coverage
+from .coverage import Coverage, overlapping
 from .crew import Crew
 from .judge import Answer, Judgement, judge, judge_stretch
 from .noise import Level, Noise
@@ -24,6 +25,9 @@ from .recorder import Recording, record
 from .session import Session
 from .shrinking import smaller
 from .workload import Length, Shape, random_program, stretches
+
+_LONGEST_SAMPLE = 30
+"""Calls."""
 
 _SWITCH_INTERVAL_SECONDS = 1e-6
 
@@ -79,6 +83,7 @@ class StressReport:
         undecided: rounds that the judge could not decide within its budget.
         overlapping: rounds in which calls of different threads overlapped.
         coverage: what was called, how it ended, and how often it overlapped another call.
+        sample: one of the rounds in which nothing was wrong and calls overlapped, for people to look at.
     """
 
     finding: Finding | None = None
@@ -86,6 +91,7 @@ class StressReport:
     undecided: int = 0
     overlapping: int = 0
     coverage: Coverage = field(default_factory=Coverage)
+    sample: History | None = None
 
 
 def stress(
@@ -238,9 +244,20 @@ class _Run:
         report = self.report
         report.rounds += 1
         report.undecided += judgement.answer is Answer.UNDECIDED
-        report.overlapping += report.coverage.add(recording.history.calls)
+        has_met = report.coverage.add(recording.history.calls)
+        report.overlapping += has_met
+        if has_met and judgement.answer is Answer.FINE:
+            report.sample = _better_sample(report.sample, recording.history)
         report.finding = judgement.finding
         self._on_round(report)
+
+
+def _better_sample(best: History | None, history: History) -> History | None:
+    """The one in which more calls met, of those that can be taken in at a glance. What is read back tells nothing."""
+    calls = tuple(call for call in history.calls if call.thread != FINAL_THREAD)
+    if len(calls) > _LONGEST_SAMPLE or (best is not None and sum(overlapping(calls)) <= sum(overlapping(best.calls))):
+        return best
+    return replace(history, calls=calls)
 
 
 @contextmanager
