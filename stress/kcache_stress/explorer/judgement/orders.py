@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import le
 from typing import TypeVar
 
 from ..execution import Execution
@@ -113,8 +114,7 @@ def linear_extensions(
             if position == len(marks.threads[thread]):
                 continue
             is_complete = False
-            need = marks.needs[thread][position]
-            if any(positions[other] < need[other] for other in threads):
+            if not all(map(le, marks.needs[thread][position], positions)):
                 continue
             mark = marks.threads[thread][position]
             after = follow(state, mark)
@@ -136,7 +136,14 @@ def own_events(
     trace = execution.trace
     begin, end = span
     if visible is None:
-        visible = bytearray(b"\1") * end
+        first, last = begin, end - 1
+        while first < end and trace[first][0] != thread:
+            first += 1
+        if first == end:
+            return -1, -1
+        while trace[last][0] != thread:
+            last -= 1
+        return first, last
     first = visible.find(1, begin, end)
     while first >= 0 and trace[first][0] != thread:
         first = visible.find(1, first + 1, end)
