@@ -19,7 +19,9 @@ from kcache_model.operations import Operation, WriteKind
 from kcache_model.outcomes import ErrorKind, Outcome, Value, raised
 from kcache_model.verdict import Status
 
-HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "100000")) // 10
+NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
+
+HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "100000")) // 10
 
 
 @pytest.mark.parametrize("chunk", range(10))

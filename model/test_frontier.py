@@ -30,8 +30,10 @@ from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
 
-HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "100000"))
-"""How many small histories are judged by both; a nightly run may ask for a million."""
+NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
+
+HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "100000"))
+"""How many small histories are judged by both."""
 
 CHUNKS = 20
 
@@ -219,6 +221,17 @@ def test_budget_runs_out() -> None:
     assert f"{result.judged} of {len(history.calls)} calls" in verdict.reason
 
 
+def test_without_memory_it_gives_up() -> None:
+    history = busy_history(4, 400, 3)
+    for budget in (SearchBudget(megabytes=1.0), SearchBudget(seconds=60.0)):
+        verdict = check_linearizable(history, budget=budget)
+        if budget.megabytes == 1.0:
+            assert verdict.status is Status.UNKNOWN
+            assert "the checker gave up after 256 configurations" in verdict.reason
+        else:
+            assert verdict.status is Status.OK
+
+
 def test_monitor_forgets_the_past() -> None:
     monitor = HistoryMonitor(INDEXES, least_stretch=10)
     for number in range(2_000):
@@ -262,6 +275,16 @@ def test_monitor_forgets_the_past_of_busy_threads() -> None:
         before = position
         assert len(monitor._calls) <= 80
     assert monitor.finish().status is Status.OK
+
+
+def test_monitor_gives_up_when_a_call_stays_open_too_long() -> None:
+    monitor = HistoryMonitor(INDEXES, window=16, budget=FrontierBudget(megabytes=1.0))
+    monitor.begin(op.list_keys(), 0)
+    for number in range(1, 64):
+        position = monitor.begin(op.list_keys(), 2 * number)
+        monitor.end(position, returned(()), 2 * number + 1)
+    assert monitor.result is not None
+    assert monitor.result.status is Status.UNKNOWN
 
 
 def test_time_does_not_go_back() -> None:

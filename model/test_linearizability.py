@@ -262,3 +262,15 @@ def test_spent_budget_is_unknown() -> None:
     assert verdict.status is Status.UNKNOWN
     assert "gave up after" in verdict.reason
     assert check_linearizable(history).status is Status.VIOLATION
+
+
+def test_without_memory_the_search_gives_up() -> None:
+    writes = [call(thread, op.add(Item(f"k{thread}", f"v{thread}")), 1, 100) for thread in range(9)]
+    wrong = call(9, op.list_objects(), 101, 102, returned(("v0",)))
+    # Resource versions make it a case for the search.
+    version = call(10, op.last_sync_resource_version(), 103, 104, returned(""))
+    history = History((), (*writes, wrong, version))
+    verdict = check_linearizable(history, budget=SearchBudget(megabytes=1.0))
+    assert verdict.status is Status.UNKNOWN
+    assert "the search gave up after 256 steps" in verdict.reason
+    assert check_linearizable(history).status is Status.VIOLATION

@@ -24,7 +24,7 @@ from kcache_stress.report.page.cutting import MOST_CALLS
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, strict_errors_option
+from .options import duration, megabytes, strict_errors_option
 from .pages import html_option, touch
 from .rereading import Rereadable
 
@@ -49,12 +49,22 @@ _HEADLINES = {
     show_default=True,
     help="How long to read and to judge.",
 )
+@click.option(
+    "--memory",
+    callback=megabytes,
+    metavar="SIZE",
+    default="4GB",
+    show_default=True,
+    help="How much memory the process may take.",
+)
 @strict_errors_option
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the verdict as JSON to a file."
 )
 @html_option
-def judge(file: str, budget: float, strict_errors: bool, json_file: Path | None, html_file: Path | None) -> None:
+def judge(
+    file: str, budget: float, memory: float, strict_errors: bool, json_file: Path | None, html_file: Path | None
+) -> None:
     """Judge FILE, a history of an indexed cache that was recorded elsewhere, in any language: is it linearizable?
 
     FILE has one JSON document on each line, see docs/recordings.md; - reads standard input. Recorded as events, it is
@@ -64,7 +74,9 @@ def judge(file: str, budget: float, strict_errors: bool, json_file: Path | None,
     with clear_errors():
         touch(json_file, html_file)
         with Rereadable.opened(file) as lines, _counting(console) as count:
-            found = judge_recording(lines, strict_errors=strict_errors, seconds=budget, on_calls=count)
+            found = judge_recording(
+                lines, strict_errors=strict_errors, seconds=budget, megabytes=memory, on_calls=count
+            )
             drawn = found.history
             if html_file is not None and not drawn.calls and found.calls <= MOST_CALLS:
                 drawn = recorded_history(lines)

@@ -31,6 +31,14 @@ def duration(_context: click.Context, _parameter: click.Parameter, value: str) -
     return seconds
 
 
+def megabytes(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
+    """Option callback: megabytes from ``500MB`` or ``2GB``."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(MB|GB)", value.strip(), re.IGNORECASE)
+    if found is None or float(found[1]) == 0:
+        raise click.BadParameter(f"{value!r} is no size; write for example 500MB or 2GB")
+    return float(found[1]) * (1024.0 if found[2].upper() == "GB" else 1.0)
+
+
 def target_argument(function: F) -> F:
     """The TARGET argument."""
     return click.argument("target", default=REFERENCE)(function)

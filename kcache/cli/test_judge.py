@@ -92,6 +92,10 @@ def test_budget(recording: Path) -> None:
     assert done.exit_code == 3
     assert "the checker gave up" in done.output
     assert done.output.endswith("\nunknown\n")
+    done = judge(str(recording), "--memory", "1MB")
+    assert done.exit_code == 3
+    assert "the checker gave up" in done.output
+    assert judge(str(recording), "--memory", "lots").exit_code == 2
 
 
 @pytest.mark.parametrize(

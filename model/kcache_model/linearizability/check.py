@@ -65,7 +65,7 @@ def explain_violation(history: History, core: Sequence[Call], *, strict_errors: 
 
 
 def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
-    limits = FrontierBudget(budget.seconds, budget.steps)
+    limits = FrontierBudget(budget.seconds, budget.steps, budget.megabytes)
     result = judge_history(history, strict_errors=strict_errors, budget=limits)
     if result.status is Status.OK:
         return Verdict(Status.OK, steps=result.tried)

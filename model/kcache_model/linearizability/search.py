@@ -17,6 +17,7 @@ from ..history import Call
 from ..indexer_model import IndexerModel, State
 from ..outcomes import Outcome
 from ..verdict import Status
+from .memory import peak_megabytes
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,16 @@ class SearchBudget:
     Attributes:
         seconds: of wall-clock time.
         steps: applications of the model.
+        megabytes: of memory, what the process had in place before included; where the system tells how much that is.
     """
 
     seconds: float = 10.0
     steps: int = 5_000_000
+    megabytes: float = float("inf")
+
+    def is_used_up(self, deadline: float) -> bool:
+        """Whether it is later than ``deadline``, or there is no memory left."""
+        return time.monotonic() > deadline or (self.megabytes < float("inf") and peak_megabytes() > self.megabytes)
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ def search_linearization(
         if taken >> position & 1 or predecessors[position] & ~taken:
             continue
         steps += 1
-        if steps > budget.steps or (steps % 256 == 0 and time.monotonic() > deadline):
+        if steps > budget.steps or (steps % 256 == 0 and budget.is_used_up(deadline)):
             return SearchResult(Status.UNKNOWN, longest, steps)
         call = calls[position]
         after, expected = model.apply(state, call.operation)

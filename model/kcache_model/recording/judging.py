@@ -51,6 +51,7 @@ def judge_recording(
     *,
     strict_errors: bool = False,
     seconds: float = 60.0,
+    megabytes: float = float("inf"),
     on_calls: Callable[[int], None] = lambda _: None,
 ) -> RecordingVerdict:
     """Judge a recording; in memory that does not grow with its length, if it consists of events.
@@ -59,20 +60,22 @@ def judge_recording(
         lines: opens the recording; called a second time to explain a violation.
         strict_errors: ask for kcache's error types.
         seconds: how long to judge; reading included.
+        megabytes: the most memory, what the process had in place before included.
         on_calls: told now and then how many calls have been read.
 
     Raises:
         FormatError: a line is malformed, or cannot be where it is.
         OSError: it cannot be read.
     """
+    budget = SearchBudget(seconds, megabytes=megabytes)
     recording = read_recording(lines())
     if recording.events is None:
-        return _judged_as_a_whole(recording, strict_errors=strict_errors, seconds=seconds)
-    stream = _Stream(recording.header, strict_errors=strict_errors, seconds=seconds)
+        return _judged_as_a_whole(recording, strict_errors=strict_errors, budget=budget)
+    stream = _Stream(recording.header, strict_errors=strict_errors, budget=budget)
     try:
         result = stream.judge(recording.events, on_calls)
     except Unsuitable:
-        return _judged_as_a_whole(read_recording(lines()), strict_errors=strict_errors, seconds=seconds)
+        return _judged_as_a_whole(read_recording(lines()), strict_errors=strict_errors, budget=budget)
     if result.status is Status.VIOLATION:
         return _explained(lines, stream, result, strict_errors=strict_errors)
     reason = ""
@@ -97,10 +100,13 @@ def recorded_history(lines: Lines) -> History:
 class _Stream:
     """Hands events to the monitor, and counts."""
 
-    def __init__(self, header: Header, *, strict_errors: bool, seconds: float) -> None:
+    def __init__(self, header: Header, *, strict_errors: bool, budget: SearchBudget) -> None:
         self._header = header
         self._monitor = HistoryMonitor(
-            header.indexes, header.semantics, strict_errors=strict_errors, budget=FrontierBudget(seconds)
+            header.indexes,
+            header.semantics,
+            strict_errors=strict_errors,
+            budget=FrontierBudget(budget.seconds, megabytes=budget.megabytes),
         )
         self._open: dict[int, int] = {}
         self._threads: set[int] = set()
@@ -149,9 +155,9 @@ def _explained(lines: Lines, stream: _Stream, result: FrontierResult, *, strict_
     return stream.verdict(verdict, history, where)
 
 
-def _judged_as_a_whole(recording: Recording, *, strict_errors: bool, seconds: float) -> RecordingVerdict:
+def _judged_as_a_whole(recording: Recording, *, strict_errors: bool, budget: SearchBudget) -> RecordingVerdict:
     history, where = _history(recording.header, _located(recording))
-    verdict = check_linearizable(history, strict_errors=strict_errors, budget=SearchBudget(seconds))
+    verdict = check_linearizable(history, strict_errors=strict_errors, budget=budget)
     pending = sum(call.returned is None for call in history.calls)
     threads = len({call.thread for call in history.calls})
     return RecordingVerdict(verdict, len(history.calls), pending, threads, history, where)

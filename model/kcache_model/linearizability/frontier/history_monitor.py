@@ -114,6 +114,7 @@ class HistoryMonitor:
     def _judge_some(self) -> None:
         """Judge windows whose calls have returned, and all others that began by then: they may tell what was read."""
         calls, judgement = self._calls, self._judgement
+        judgement.give_up_if_due()
         while self._complete < len(calls) and calls[self._complete][1].returned is not None:
             self._complete += 1
         while judgement.result is None and self._complete - self._next >= self._window:

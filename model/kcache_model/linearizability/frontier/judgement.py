@@ -76,6 +76,11 @@ class Judgement:
         self._judged += count
         self._checkpoints = [(start - count, checkpoint) for start, checkpoint in self._checkpoints]
 
+    def give_up_if_due(self) -> None:
+        """Look whether the budget is used up: calls may have to be kept for long before they can be judged."""
+        if self.result is None and self._purse.is_used_up():
+            self.result = self._answer(Status.UNKNOWN, self._judged, None)
+
     def finish(self) -> FrontierResult:
         """The answer, when there are no more calls."""
         return self.result or self._answer(Status.OK, self._judged, None)

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from ...verdict import Status
+from ..memory import peak_megabytes
 
 
 @dataclass(frozen=True)
@@ -15,10 +16,12 @@ class FrontierBudget:
     Attributes:
         seconds: of wall-clock time.
         configurations: how many are tried altogether; a few for each call that meets concurrent writes.
+        megabytes: of memory, what the process had in place before included; where the system tells how much that is.
     """
 
     seconds: float = 60.0
     configurations: int = 20_000_000
+    megabytes: float = float("inf")
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,13 @@ class Purse:
         spent: configurations tried so far.
     """
 
-    _BETWEEN_LOOKS_AT_THE_CLOCK = 256
+    _BETWEEN_LOOKS = 256
 
     def __init__(self, budget: FrontierBudget) -> None:
         self.spent = 0
         self._most = budget.configurations
         self._deadline = time.monotonic() + budget.seconds
+        self._megabytes = budget.megabytes
 
     def spend(self) -> None:
         """One more configuration is tried.
@@ -68,7 +72,11 @@ class Purse:
             BudgetExhausted: it was one too many, or too late.
         """
         self.spent += 1
-        if self.spent > self._most or (
-            self.spent % self._BETWEEN_LOOKS_AT_THE_CLOCK == 0 and time.monotonic() > self._deadline
-        ):
+        if self.spent > self._most or (self.spent % self._BETWEEN_LOOKS == 0 and self.is_used_up()):
             raise BudgetExhausted
+
+    def is_used_up(self) -> bool:
+        """Whether there is no time or no memory left."""
+        return time.monotonic() > self._deadline or (
+            self._megabytes < float("inf") and peak_megabytes() > self._megabytes
+        )

@@ -1,0 +1,20 @@
+"""How much memory the process has taken."""
+
+from __future__ import annotations
+
+import sys
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
+_UNITS = 1024 if sys.platform == "darwin" else 1
+"""``getrusage`` counts bytes there, and kilobytes elsewhere."""
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process ever had in place; 0 where the system does not tell."""
+    if resource is None:
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNITS / 1024

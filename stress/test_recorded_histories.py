@@ -1,0 +1,61 @@
+"""Histories of real threads: the frontier checker, the monitor and the search agree on them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from kcache_conformance.gallery import gallery
+from kcache_model.history import History
+from kcache_model.indexer_model import IndexerModel
+from kcache_model.items import Semantics
+from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.linearizability.frontier import judge_history, why_not
+from kcache_model.linearizability.search import search_linearization
+from kcache_model.recording import dump_events, judge_recording
+from kcache_model.verdict import Status
+from kcache_stress.crew import Crew
+from kcache_stress.loading import load_target
+from kcache_stress.noise import Level, Noise
+from kcache_stress.recorder import record
+from kcache_stress.workload import Shape, random_program
+
+PATHS = {example.name: f"{example.path}:new_indexer" for example in gallery()}
+ROUNDS = 60
+
+
+def searched(history: History) -> Status:
+    model = IndexerModel(history.semantics)
+    return search_linearization(
+        model, model.initial(history.indexes), history.calls, SearchBudget(5.0), lambda seen, due: seen.agrees_with(due)
+    ).status
+
+
+@pytest.mark.parametrize(
+    "name", ["textbook", "copy_on_write", "replace_in_two_sections", "unlocked_get", "unlocked_list"]
+)
+def test_all_judges_agree_on_what_threads_saw(name: str) -> None:
+    target = load_target(PATHS[name])
+    rng = random.Random(name)
+    crew, noise = Crew(4), Noise(7)
+    verdicts: Counter[Status] = Counter()
+    try:
+        for _ in range(ROUNDS):
+            program = random_program(rng.getrandbits(48), target, Semantics.CLASSIC, Shape())
+            level = Level(0.3) if rng.random() < 0.7 else None
+            history = record(target, program, crew, noise, level, 10.0).history
+            if why_not(history):
+                continue
+            status = judge_history(history).status
+            by_search = searched(history)
+            assert by_search in (status, Status.UNKNOWN), history
+            assert check_linearizable(history).status is status
+            lines = list(dump_events(history))
+            assert judge_recording(lambda lines=lines: lines).verdict.status is status  # type: ignore[misc]
+            verdicts[status] += 1
+    finally:
+        noise.close()
+        crew.close()
+    assert verdicts[Status.OK] > ROUNDS // 4
