@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ...history import Call
 from ...items import Semantics
@@ -99,7 +98,8 @@ class HistoryMonitor:
         self._advance(tick)
         self._open.remove(position)
         index = position - self._begun + len(self._calls)
-        self._calls[index] = position, replace(self._calls[index][1], returned=tick, outcome=outcome)
+        begun = self._calls[index][1]
+        self._calls[index] = position, Call(begun.thread, begun.operation, begun.invoked, tick, outcome)
 
     def finish(self) -> FrontierResult:
         """There are no more calls; those that are open are pending for good."""

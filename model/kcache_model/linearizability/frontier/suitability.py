@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...history import History
 from ...items import Semantics
 from ...operations import Operation, OperationName
@@ -9,6 +11,11 @@ from ...operations import Operation, OperationName
 
 class Unsuitable(ValueError):
     """The frontier checker cannot judge this; the message says why."""
+
+
+_DOUBTFUL: Final = frozenset(
+    {OperationName.MUTATE, OperationName.LAST_SYNC_RESOURCE_VERSION, OperationName.ADD_INDEXERS}
+)
 
 
 def why_not(history: History, *, strict_errors: bool = False) -> str:
@@ -37,6 +44,8 @@ def why_not_operation(
     operation: Operation, indexes: frozenset[str], semantics: Semantics, *, strict_errors: bool
 ) -> str:
     """Why no history with ``operation`` can be judged; empty if it is no obstacle."""
+    if operation.name not in _DOUBTFUL:
+        return ""
     match operation.name:
         case OperationName.MUTATE:
             return "objects are changed in place, behind the store's back"
