@@ -177,8 +177,8 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
         Anomaly.PHANTOM,
         (ADD,),
         (call(1, op.list_keys(), 3, 4, ("a", "b")), call(1, op.list_keys(), 3, 4, ("a",))),
-        "phantom: list_keys() of thread 2 returned the key b, but nothing that had begun by then put it there; so no "
-        "order explains it",
+        "phantom: list_keys() of thread 2 returned the key b, but no write that had begun by then put it there; so "
+        "no order explains it",
     ),
     "wrong outcome": (
         Anomaly.WRONG_OUTCOME,
@@ -202,7 +202,7 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
             call(1, op.by_index("rack", "n1"), 3, 4, ()),
             Call(1, op.by_index("rack", "n1"), 3, 4, raised(ErrorKind.INDEX_NOT_FOUND)),
         ),
-        "wrong outcome: by_index(rack, n1) gave []; it has to give index_not_found error, whatever the store holds",
+        "wrong outcome: by_index(rack, n1) gave []; it has to fail, whatever the store holds",
     ),
 }
 

@@ -9,9 +9,9 @@ class Anomaly(enum.StrEnum):
     """A closed set. Which class a violation belongs to is read off the argument that refutes its history."""
 
     STALE_READ = "stale read"
-    """A read returned a version that another write had already replaced, and that others could see."""
+    """A read returned a version that had been replaced, by one that some read had already shown."""
     LOST_UPDATE = "lost update"
-    """A write returned, nothing replaced it, and no read ever showed it."""
+    """A read did not show what a write had written before, nothing had replaced that, and no read had ever shown it."""
     TORN_REPLACE = "torn replace"
     """Reads showed one part of a ``replace`` as done, and another part as not done."""
     HALF_APPLIED_WRITE = "half-applied write"

@@ -10,7 +10,7 @@ from ..indexer_model import IndexerModel
 from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
-from .core import impossible_core, with_optional_writes
+from .core import impossible_core
 from .explanation import Explainer, Explanation
 from .frontier import FrontierBudget, judge_history, small_core, why_not
 from .search import SearchBudget, SearchResult, search_linearization
@@ -133,7 +133,8 @@ class _Judge:
 
     def _furthest(self, core: Sequence[Call]) -> str:
         """Why no order explains the core: what the model gives in the order that gets furthest."""
-        calls = with_optional_writes(core, self._history.calls)
+        in_core = {id(call) for call in core}
+        calls = [call for call in self._history.calls if id(call) in in_core or call.operation.is_write]
         furthest = self.search(calls, _CORE_BUDGET).order
         state = self._initial
         for position in furthest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ...render import name_text
@@ -17,7 +18,8 @@ from .writes import Writes, put_by
 
 _MOST_LEAVES: Final = 3
 _MOST_STEPS: Final = 14
-_MOST_REASONS: Final = 3
+_MOST_CHARACTERS: Final = 1_000
+_MOST_REASONS: Final = 4
 
 
 class TooLong(Exception):
@@ -32,7 +34,10 @@ def argument(refutation: Refutation, naming: Naming, writes: Writes) -> str:
     """
     if sum(1 for _ in refutation.leaves()) > _MOST_LEAVES:
         raise TooLong
-    return _Teller(naming, writes).told(refutation)
+    text = _Teller(naming, writes).told(refutation)
+    if len(text) > _MOST_CHARACTERS:
+        raise TooLong
+    return text
 
 
 class _Teller:
@@ -46,18 +51,21 @@ class _Teller:
         if not refutation.cases:
             return self._contradiction(refutation.order, refutation.clause)
         parts = []
+        clause = refutation.clause
         for option, case in refutation.cases:
             known = self._known.copy()
             self._known.update(option.edges)
-            supposition = self._supposition(option)
-            parts.append(f"if {supposition}, then {self.told(case)}")
+            parts.append(f"if {self._supposition(clause, option)}, then {self.told(case)}")
             self._known = known
-        return f"{'; or else '.join(parts)}; there is no other possibility"
+        supposed = [option for option, _ in refutation.cases]
+        others = self._exclusions(refutation.order, [option for option in clause.options if option not in supposed])
+        return f"{'; or else '.join(parts)}; there is no other possibility{_in_brackets(others)}"
 
-    def _supposition(self, option: Option) -> str:
-        if option.key:
+    def _supposition(self, clause: Clause, option: Option) -> str:
+        if option.key is not None:
             ((source, read),) = option.edges
-            return f"{self._name(read)} saw what {self._name(source)} put under key {name_text(option.key)}"
+            explained = f"{self._name(read)} {said(clause.fact)} because of"
+            return f"{explained} what {self._name(source)} put under key {name_text(option.key)}"
         return " and ".join(f"{self._name(first)} came before {self._name(second)}" for first, second in option.edges)
 
     def _contradiction(self, order: Precedence, clause: Clause) -> str:
@@ -67,16 +75,32 @@ class _Teller:
             return f"{claim}, but {self._unexplained(order, clause)}"
         if fact.kind is FactKind.LACKED:
             claim = f"{claim}, but {self._name(write)} had put it there{self._by_then(order, write, fact.read)}"
-            removers = [why for option in clause.options[1:] if (why := self._not_between(order, option, write))]
-            rest = f" in between: {'; '.join(removers[:_MOST_REASONS])}" if removers else ""
+            removers = [self._not_between(order, option, write) for option in clause.options[1:]]
+            rest = f" in between: {_listed(removers)}" if removers else ""
             return f"{claim}; nothing removed it{rest}{self._meanwhile(fact)}"
         ((first, second),) = clause.options[0].edges
-        if len(clause.options) == 1:
+        if clause.is_source:
             return f"{claim}, but came before {self._name(first)}: {self._why(order, second, first)}"
-        claim = (
-            f"{claim}, but {self._name(write)} had {_what_it_did(clause)} it{self._by_then(order, write, fact.read)}"
-        )
-        return f"{claim}; it came after {self._name(second)}{self._as(order, second, write)}; nothing wrote it again"
+        only = "" if fact.kind is FactKind.RETURNED else self._only(order, clause, second)
+        gone = f"but {self._name(write)} had {_what_it_did(clause)} it{self._by_then(order, write, fact.read)}"
+        after = f"it came after {self._name(second)}{self._as(order, second, write)}"
+        again = "nothing wrote it again" if fact.kind is FactKind.RETURNED else "nothing put it back"
+        return f"{claim}{only}, {gone}; {after}; {again}"
+
+    def _only(self, order: Precedence, clause: Clause, source: Event) -> str:
+        """Why what was read can only come from ``source``."""
+        others = [option for option in clause.peers if option.edges[0][0] is not source]
+        return f", which only {self._name(source)} can explain{_in_brackets(self._exclusions(order, others))}"
+
+    def _exclusions(self, order: Precedence, options: Sequence[Option]) -> list[str]:
+        """Why each of the options is impossible; those that are told elsewhere are left out."""
+        found = []
+        for option in options:
+            for first, second in option.edges:
+                if order.forbids((first, second)):
+                    found.append(f"not {self._name(first)}, as {self._why(order, second, first)}")
+                    break
+        return found
 
     def _meanwhile(self, fact: Fact) -> str:
         writes = under_way(fact, self._writes)
@@ -102,10 +126,10 @@ class _Teller:
             first, second = next(edge for edge in option.edges if order.forbids(edge))
             reasons.append(f"{self._name(first)} came later, as {self._why(order, second, first)}")
         if reasons:
-            return f"nothing of the kind was there: {'; '.join(reasons[:_MOST_REASONS])}"
+            return f"nothing of the kind was there: {_listed(reasons)}"
         gone = last_shown(fact, self._writes)
         if gone is None:
-            return "nothing that had begun by then put it there"
+            return "no write that had begun by then put it there"
         shown, remover = gone
         return (
             f"{self._name(remover)} had returned before {self._name(fact.read)} began, and came after "
@@ -119,7 +143,7 @@ class _Teller:
                 remover = second if first is write else first
                 side = "before" if first is write else "after"
                 return f"{self._name(remover)} came {side} that: {self._why(order, second, first)}"
-        return ""
+        raise TooLong
 
     def _why(self, order: Precedence, first: Event, second: Event, before: int | None = None) -> str:
         """Why ``first`` took effect before ``second``."""
@@ -147,7 +171,7 @@ class _Teller:
         number = order.number(edge)
         others = [option for option in clause.options if edge not in option.edges]
         because = [self._excluded(order, option, number) for option in others if option.edges]
-        as_ = f" (as {'; '.join(because[:_MOST_REASONS])})" if because else ""
+        as_ = f" (as {_listed(because)})" if because else ""
         earlier = "it" if first is fact.read else self._name(first)
         return f"{read} {said(fact)}, so that {earlier} came before {self._name(second)}{as_}"
 
@@ -166,7 +190,23 @@ class _Teller:
 def _what_it_did(clause: Clause) -> str:
     """What the write did to the version that the read claims to have seen."""
     assert clause.write is not None
+    assert clause.key is not None
     version, read = put_by(clause.write, clause.key), clause.fact.read
     if version is ABSENT:
         return "removed"
     return "replaced" if not isinstance(read, ObjectsRead) or read.selection.takes(version) else "moved"
+
+
+def _listed(reasons: Sequence[str]) -> str:
+    """All of the reasons.
+
+    Raises:
+        TooLong: there are too many.
+    """
+    if len(reasons) > _MOST_REASONS:
+        raise TooLong
+    return "; ".join(reasons)
+
+
+def _in_brackets(reasons: Sequence[str]) -> str:
+    return f" ({_listed(reasons)})" if reasons else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from ...anomaly import Anomaly
 from ..frontier.contents import ABSENT, Term, Version
@@ -13,12 +13,14 @@ from .facts import Fact, FactKind
 from .refutation import Refutation
 from .writes import Writes, put_by
 
+WasShown = Callable[[Version], bool]
+
 Terms = Callable[[Read], tuple[Term, ...]]
 """The index values that a read looks under; none if it does not look in an index."""
 
 
 def classify(
-    facts: Sequence[Fact], refutation: Refutation, writes: Writes, seen: Collection[Version], terms: Terms
+    facts: Sequence[Fact], refutation: Refutation, writes: Writes, was_shown: WasShown, terms: Terms
 ) -> Anomaly:
     """The class of the anomaly.
 
@@ -26,10 +28,10 @@ def classify(
         facts: a smallest set of facts that no order explains.
         refutation: why.
         writes: all writes.
-        seen: the versions that some read returned.
+        was_shown: whether some read had shown a version by then.
         terms: where each read looks.
     """
-    clause = next(refutation.leaves()).clause
+    clause = _culprit(next(refutation.leaves()))
     write = clause.write
     if write is not None and _is_shown_in_part(write, clause, facts):
         if isinstance(write, Replace):
@@ -38,11 +40,23 @@ def classify(
             return Anomaly.HALF_APPLIED_WRITE
     match clause.fact.kind:
         case FactKind.RETURNED:
-            return _overwritten(clause, seen, terms(clause.fact.read))
+            return _overwritten(clause, was_shown, terms(clause.fact.read))
         case FactKind.LACKED:
-            return _lacking(clause, writes, seen)
+            return _lacking(clause, writes, was_shown)
         case _:
             return _nothing_there(clause.fact, writes, terms(clause.fact.read))
+
+
+def _culprit(leaf: Refutation) -> Clause:
+    """The clause that accuses a read; if it is merely that what was read had been written, what forbids that."""
+    clause = leaf.clause
+    if clause.is_source:
+        ((source, read),) = clause.options[0].edges
+        for edge in leaf.order.path(read, source):
+            reason = leaf.order.reasons[edge]
+            if reason is not None:
+                return reason
+    return clause
 
 
 def _is_shown_in_part(write: Write, clause: Clause, facts: Sequence[Fact]) -> bool:
@@ -55,32 +69,34 @@ def _is_shown_in_part(write: Write, clause: Clause, facts: Sequence[Fact]) -> bo
 def _shows(fact: Fact, write: Write) -> bool:
     if fact.kind is FactKind.RETURNED:
         return fact.version in write.versions()
-    return fact.kind is FactKind.LACKED and write.at(fact.key) is ABSENT
+    return fact.kind is FactKind.LACKED and fact.key is not None and write.at(fact.key) is ABSENT
 
 
-def _overwritten(clause: Clause, seen: Collection[Version], terms: tuple[Term, ...]) -> Anomaly:
+def _overwritten(clause: Clause, was_shown: WasShown, terms: tuple[Term, ...]) -> Anomaly:
     assert clause.write is not None
-    new = put_by(clause.write, clause.fact.key)
+    assert clause.key is not None
+    new = put_by(clause.write, clause.key)
     if terms and not any(term in new.terms for term in terms):
         return Anomaly.GHOST_INDEX_VALUE
     if new is ABSENT:
         return Anomaly.RESURRECTED_OBJECT
-    return Anomaly.STALE_READ if new in seen else Anomaly.LOST_UPDATE
+    return Anomaly.STALE_READ if was_shown(new) else Anomaly.LOST_UPDATE
 
 
-def _lacking(clause: Clause, writes: Writes, seen: Collection[Version]) -> Anomaly:
+def _lacking(clause: Clause, writes: Writes, was_shown: WasShown) -> Anomaly:
     assert clause.write is not None
+    assert clause.key is not None
     meanwhile = under_way(clause.fact, writes)
     if any(isinstance(write, Replace) for write in meanwhile):
         return Anomaly.TORN_REPLACE
     if meanwhile:
         return Anomaly.HALF_APPLIED_WRITE
-    version = put_by(clause.write, clause.fact.key)
-    return Anomaly.VANISHED_OBJECT if version in seen else Anomaly.LOST_UPDATE
+    version = put_by(clause.write, clause.key)
+    return Anomaly.VANISHED_OBJECT if was_shown(version) else Anomaly.LOST_UPDATE
 
 
 def _nothing_there(fact: Fact, writes: Writes, terms: tuple[Term, ...]) -> Anomaly:
-    keys = [fact.key] if fact.key else writes.keys
+    keys = writes.keys if fact.key is None else [fact.key]
     ever = any(
         fact.allows(put_by(write, key))
         for key in keys

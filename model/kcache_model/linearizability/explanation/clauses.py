@@ -36,7 +36,7 @@ class Option:
 
     edges: tuple[Edge, ...]
     clauses: tuple[Clause, ...] = ()
-    key: str = ""
+    key: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +45,22 @@ class Clause:
 
     Attributes:
         fact: the observation that demands it.
-        key: the key that it is about; empty if it asks for any.
+        key: the key that it is about; ``None`` if it asks for any.
         write: the write that it is about; ``None`` if it asks for any that explains the fact.
         options: the ways to satisfy it; if there are none, nothing explains the fact.
+        peers: if it belongs to one of several explanations of the fact, all of these.
     """
 
     fact: Fact
-    key: str
+    key: str | None
     write: Write | None
     options: tuple[Option, ...]
+    peers: Sequence[Option] = ()
+
+    @property
+    def is_source(self) -> bool:
+        """Whether it says that what was read had been written."""
+        return self.fact.kind is FactKind.RETURNED and len(self.options) == 1
 
 
 def clauses_of(fact: Fact, writes: Writes) -> list[Clause]:
@@ -62,56 +69,69 @@ def clauses_of(fact: Fact, writes: Writes) -> list[Clause]:
         case FactKind.RETURNED:
             return list(_returned(fact, writes))
         case FactKind.LACKED:
-            return list(_lacked(fact, writes.of_key(fact.key)))
+            return list(_lacked(fact, _key_of(fact), writes.of_key(_key_of(fact))))
         case FactKind.HAD_KEY:
-            return [Clause(fact, fact.key, None, tuple(_had(fact, fact.key, writes.of_key(fact.key))))]
+            return [_had(fact, [_key_of(fact)], writes)]
         case FactKind.HAD_VALUE:
-            options = [option for key in writes.keys for option in _had(fact, key, writes.of_key(key))]
-            return [Clause(fact, "", None, tuple(options))]
+            return [_had(fact, writes.keys, writes)]
+
+
+def _key_of(fact: Fact) -> str:
+    assert fact.key is not None
+    return fact.key
 
 
 def _returned(fact: Fact, writes: Writes) -> Iterator[Clause]:
-    source, read = writes.of_version(fact.version), fact.read
-    yield Clause(fact, fact.key, source, (Option(((source, read),)),))
-    others = [write for write in writes.of_key(fact.key) if write is not source]
+    source, read, key = writes.of_version(fact.version), fact.read, _key_of(fact)
+    yield Clause(fact, key, source, (Option(((source, read),)),))
+    others = [write for write in writes.of_key(key) if write is not source]
     between = [other for other in others if _precedes(source, other) and _precedes(other, read)]
     # One that certainly came in between says it all, and then there may be thousands.
-    yield from _nothing_between(fact, fact.key, source, [_last(between)] if between else others)
+    yield from _nothing_between(fact, key, source, [_last(between)] if between else others)
 
 
-def _nothing_between(fact: Fact, key: str, source: Write, others: Iterable[Write]) -> Iterator[Clause]:
+def _nothing_between(
+    fact: Fact, key: str, source: Write, others: Iterable[Write], peers: Sequence[Option] = ()
+) -> Iterator[Clause]:
     for other in others:
         if not _precedes(other, source) and not _precedes(fact.read, other):
-            yield Clause(fact, key, other, (Option(((other, source),)), Option(((fact.read, other),))))
+            options = Option(((other, source),)), Option(((fact.read, other),))
+            yield Clause(fact, key, other, options, peers)
 
 
-def _lacked(fact: Fact, writes: Sequence[Write]) -> Iterator[Clause]:
+def _lacked(fact: Fact, key: str, writes: Sequence[Write]) -> Iterator[Clause]:
     read = fact.read
-    removers, shown = _split(fact.key, writes, fact.allows)
+    removers, shown = _split(key, writes, fact.allows)
+    removers = [write for write in removers if not _precedes(read, write)]
     surely_gone = max((write.invoked for write in removers if _precedes(write, read)), default=-NEVER)
-    for write in shown:
-        if _precedes(read, write) or write.returned < surely_gone:
-            continue
-        between = [
-            Option(((write, remover), (remover, read)))
-            for remover in removers
-            if not _precedes(remover, write) and not _precedes(read, remover)
-        ]
-        yield Clause(fact, fact.key, write, (Option(((read, write),)), *between))
+    shown = [write for write in shown if not _precedes(read, write) and write.returned >= surely_gone]
+    certain = [
+        write for write in shown if _precedes(write, read) and all(_precedes(remover, write) for remover in removers)
+    ]
+    for write in [_last(certain)] if certain else shown:
+        between = [Option(((write, remover), (remover, read))) for remover in removers if not _precedes(remover, write)]
+        yield Clause(fact, key, write, (Option(((read, write),)), *between))
 
 
-def _had(fact: Fact, key: str, writes: Sequence[Write]) -> Iterator[Option]:
+def _had(fact: Fact, keys: Iterable[str], writes: Writes) -> Clause:
+    """Some write explains the fact. Of two that come before the read, the later one explains what the other does."""
     read = fact.read
-    sources, removers = _split(key, writes, fact.allows)
-    surely_gone = max((write.invoked for write in removers if _precedes(write, read)), default=-NEVER)
-    for source in sources:
-        if not _precedes(read, source) and source.returned >= surely_gone:
-            yield Option(((source, read),), tuple(_nothing_between(fact, key, source, removers)), key)
+    options: list[Option] = []
+    for key in keys:
+        sources, removers = _split(key, writes.of_key(key), fact.allows)
+        surely_gone = max((write.invoked for write in removers if _precedes(write, read)), default=-NEVER)
+        sources = [write for write in sources if not _precedes(read, write) and write.returned >= surely_gone]
+        latest = max((write.invoked for write in sources if _precedes(write, read)), default=-NEVER)
+        for source in sources:
+            if source.returned >= latest:
+                clauses = tuple(_nothing_between(fact, key, source, removers, options))
+                options.append(Option(((source, read),), clauses, key))
+    return Clause(fact, fact.key, None, tuple(options))
 
 
 def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
     """The last write to put there what the read said it found, and one that had replaced it before the read began."""
-    keys = [fact.key] if fact.key else writes.keys
+    keys = writes.keys if fact.key is None else [fact.key]
     gone = []
     for key in keys:
         shown, removers = _split(key, writes.of_key(key), fact.allows)
@@ -123,11 +143,11 @@ def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
 
 def under_way(fact: Fact, writes: Writes) -> list[Write]:
     """The writes that were open while the read was, and that put an object under its key."""
-    read = fact.read
+    read, key = fact.read, _key_of(fact)
     return [
         write
-        for write in writes.of_key(fact.key)
-        if put_by(write, fact.key) is not ABSENT and not _precedes(write, read) and not _precedes(read, write)
+        for write in writes.of_key(key)
+        if put_by(write, key) is not ABSENT and not _precedes(write, read) and not _precedes(read, write)
     ]
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...anomaly import Anomaly
 from ...history import Call, History
 from ...operations import OperationName
-from ..frontier.contents import Term
+from ..frontier.contents import Term, Time, Version
 from ..frontier.reads import Impossible, Read
 from ..frontier.translation import Translator
 from ..frontier.writes import Write
 from .argument import TooLong, argument
 from .classification import classify
-from .facts import facts_of
+from .facts import facts_of, shows
 from .fewest_facts import refuted_by_fewest
 from .naming import Naming
 from .writes import Writes
@@ -54,9 +55,9 @@ class Explainer:
         calls.sort(key=lambda positioned: positioned[1].invoked)
         begun = translator.translate(calls, 0, len(calls)).begun if calls else ()
         self._history = history
+        self._strict_errors = strict_errors
         self._writes = Writes(call for call in begun if isinstance(call, Write))
         self._reads = {call.position: call for call in begun if isinstance(call, Read)}
-        self._seen = {version for read in self._reads.values() for version in read.versions()}
 
     def explain(self, accused: Collection[int], seconds: float = 1.0) -> Explanation | None:
         """An argument why the results of some calls are impossible; ``None`` if none was found.
@@ -69,14 +70,18 @@ class Explainer:
         for read in reads:
             if isinstance(read, Impossible):
                 call = self._history.calls[read.position]
-                anomaly, text = wrong_outcome(self._history, call, self._writes.versions)
+                anomaly, text = wrong_outcome(
+                    self._history, call, self._writes.versions, strict_errors=self._strict_errors
+                )
                 return Explanation(anomaly, text, (call,))
         facts = [fact for read in reads for fact in facts_of(read, self._writes)]
         found = refuted_by_fewest(facts, self._writes, seconds)
         if found is None:
             return None
         few, refutation = found
-        anomaly = classify(few, refutation, self._writes, self._seen, self._terms)
+        end = max(fact.read.returned for fact in few)
+        was_shown = functools.partial(self._was_shown, end)
+        anomaly = classify(few, refutation, self._writes, was_shown, self._terms)
         naming = Naming(self._history)
         try:
             text = argument(refutation, naming, self._writes)
@@ -84,6 +89,14 @@ class Explainer:
             return Explanation(anomaly, "", ())
         named = sorted([self._history.calls[at] for at in naming.named], key=lambda call: call.invoked)
         return Explanation(anomaly, f"{text}; so no order explains it", tuple(named))
+
+    def _was_shown(self, end: Time, version: Version) -> bool:
+        """Whether a read that had returned by then showed ``version``, or since it was written its key or values."""
+        return any(
+            version in read.versions() or (read.invoked > version.written and shows(read, version))
+            for read in self._reads.values()
+            if read.returned <= end
+        )
 
     def _terms(self, read: Read) -> tuple[Term, ...]:
         operation = self._history.calls[read.position].operation

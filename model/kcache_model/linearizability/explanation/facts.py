@@ -31,14 +31,14 @@ class Fact:
     Attributes:
         kind: which of the following fields counts.
         read: the read.
-        key: the key that it is about; empty for ``HAD_VALUE``.
+        key: the key that it is about; ``None`` for ``HAD_VALUE``.
         version: the version that was returned.
         term: the index value that was returned.
     """
 
     kind: FactKind
     read: Read
-    key: str = ""
+    key: str | None = None
     version: Version = ABSENT
     term: Term = ("", "")
 
@@ -46,7 +46,7 @@ class Fact:
         """Whether the read may have found ``version``, where it looked."""
         if self.kind is FactKind.HAD_VALUE:
             return self.term in version.terms
-        return self.read.allows(self.key, version)
+        return self.key is not None and self.read.allows(self.key, version)
 
 
 def facts_of(read: Read, writes: Writes) -> Iterator[Fact]:
@@ -68,3 +68,12 @@ def facts_of(read: Read, writes: Writes) -> Iterator[Fact]:
     for key in writes.keys:
         if key not in had and read.expected(key) is None:
             yield Fact(FactKind.LACKED, read, key)
+
+
+def shows(read: Read, version: Version) -> bool:
+    """Whether a read of keys or of values may have seen ``version``."""
+    if isinstance(read, KeysRead):
+        return version.key in read.keys and read.allows(version.key, version)
+    if isinstance(read, ValuesRead):
+        return any(name == read.index and value in read.values for name, value in version.terms)
+    return False

@@ -48,11 +48,11 @@ def said(fact: Fact) -> str:
         case FactKind.RETURNED:
             return f"returned {name_text(fact.version.stamp)}"
         case FactKind.HAD_KEY:
-            return f"returned the key {name_text(fact.key)}"
+            return f"returned the key {name_text(fact.key or '')}"
         case FactKind.HAD_VALUE:
             return f"returned the value {name_text(fact.term[1])}"
         case FactKind.LACKED:
-            key = name_text(fact.key)
+            key = name_text(fact.key or "")
             match fact.read:
                 case Get():
                     return f"found no object under key {key}"

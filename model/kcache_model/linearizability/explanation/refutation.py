@@ -58,8 +58,12 @@ def refute(clauses: Sequence[Clause], deadline: float = float("inf")) -> Refutat
     events = list(dict.fromkeys(_events(clauses)))
     if len(events) > _MOST_EVENTS:
         raise GaveUp
-    # What was surely read comes first, so that the contradiction is told of what was not read.
-    return _Solver(deadline).refute(Precedence(events), sorted(clauses, key=lambda clause: len(clause.options)))
+    return _Solver(deadline).refute(Precedence(events), sorted(clauses, key=_in_order_of_telling))
+
+
+def _in_order_of_telling(clause: Clause) -> tuple[float, bool, int]:
+    """What was read first comes first, so that it is the last read that contradicts; what was read, before what not."""
+    return clause.fact.read.returned, not clause.is_source, len(clause.options)
 
 
 class _Solver:

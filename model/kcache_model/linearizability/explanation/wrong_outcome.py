@@ -12,19 +12,24 @@ from ...render import brief_text, name_text, outcome_text
 from ..frontier.contents import Version
 
 
-def wrong_outcome(history: History, call: Call, versions: Mapping[str, Version]) -> tuple[Anomaly, str]:
+def wrong_outcome(
+    history: History, call: Call, versions: Mapping[str, Version], *, strict_errors: bool = False
+) -> tuple[Anomaly, str]:
     """The class of the anomaly, and what is wrong with the outcome of ``call``, which has returned.
 
     Args:
         history: the calls.
         call: the call.
         versions: the versions that were written, by stamp.
+        strict_errors: whether errors must be of the type that is due.
     """
     outcome, text = call.outcome, brief_text(call.operation)
     assert outcome is not None
     model = IndexerModel(history.semantics)
     _, due = model.apply(model.initial(history.indexes), call.operation)
     gave = f"{text} gave {outcome_text(outcome)}"
+    if due.error is not None and not strict_errors:
+        return Anomaly.WRONG_OUTCOME, f"{gave}; it has to fail, whatever the store holds"
     if due.error is not None or call.operation.is_write or _has_no_values(call.operation):
         return Anomaly.WRONG_OUTCOME, f"{gave}; it has to give {outcome_text(due)}, whatever the store holds"
     if outcome.error is not None:
@@ -38,8 +43,15 @@ def wrong_outcome(history: History, call: Call, versions: Mapping[str, Version])
                 return anomaly, f"{gave}, but {why}"
     if isinstance(outcome.value, tuple) and len(set(outcome.value)) < len(outcome.value):
         return Anomaly.WRONG_OUTCOME, f"{gave}, the same more than once"
+    if isinstance(outcome.value, tuple) and list(outcome.value) != sorted(outcome.value):
+        return Anomaly.WRONG_OUTCOME, f"{gave}, which is not sorted"
+    if isinstance(outcome.value, tuple) == (call.operation.name in _SINGLE):
+        kind = "one object or none" if call.operation.name in _SINGLE else "a list"
+        return Anomaly.WRONG_OUTCOME, f"{gave}; it has to give {kind}"
     return Anomaly.WRONG_OUTCOME, f"{gave}, which it never gives, whatever the store holds"
 
+
+_SINGLE = frozenset({OperationName.GET, OperationName.GET_BY_KEY})
 
 _KEYS = frozenset({OperationName.LIST_KEYS, OperationName.INDEX_KEYS, OperationName.LIST_INDEX_FUNC_VALUES})
 
@@ -56,7 +68,7 @@ def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> 
         return None
     name, version = name_text(stamp), versions.get(stamp)
     if version is None:
-        return Anomaly.PHANTOM, f"nothing that succeeded ever wrote {name}"
+        return Anomaly.PHANTOM, f"no write that had begun by then, and did not fail, wrote {name}"
     if version.written > (call.returned or 0):
         return Anomaly.PHANTOM, f"the write of {name} had not begun by then"
     operation = call.operation
