@@ -26,6 +26,7 @@ TABLES: dict[str, Callable[[Effort], Sheet]] = {
     "growth": tables.growth,
     "memory": tables.memory,
     "stream": tables.stream,
+    "by-key": tables.by_key,
     "generic": tables.generic,
     "evidence": tables.evidence,
 }
