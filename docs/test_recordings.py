@@ -43,7 +43,7 @@ public final class Main {
     public static void main(String[] arguments) {
         Recorder r = new Recorder(System.out, "node");
         String values = "{\\"node\\": " + Recorder.texts(java.util.List.of("n1")) + "}";
-        String names = "\\"key\\": " + Recorder.quoted("a\\"") + ", \\"stamp\\": \\"v1\\"";
+        String names = "\\"key\\": " + Recorder.quoted("a\\"\\t\\u00e4") + ", \\"stamp\\": \\"v1\\"";
         String item = "{" + names + ", \\"values\\": " + values + "}";
         r.invoke(1, "{\\"op\\": \\"add\\", \\"item\\": " + item + "}");
         r.returned(1, "null");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -41,3 +42,6 @@ def clear_errors() -> Iterator[None]:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
     except (HarnessError, BatchError) as error:
         fail(f"this is a fault of kcache, not of your implementation; please report it:\n{error}")
+    except Exception:
+        traceback.print_exc()
+        fail("this is a fault of kcache, not of your implementation; please report it with what is above")

@@ -15,7 +15,7 @@ from rich.text import Text
 from kcache_model.codec import encode_call
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import History
-from kcache_model.recording import RecordingVerdict, judge_recording, recorded_history
+from kcache_model.recording import Lines, RecordingVerdict, encode_thread, judge_recording, recorded_history
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import print_finding
@@ -23,6 +23,7 @@ from kcache_stress.report.page import Page, page_of_history, write_page
 from kcache_stress.report.page.cutting import MOST_CALLS
 
 from .console import stdout_console
+from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
 from .options import duration, megabytes, strict_errors_option
 from .pages import html_option, touch
@@ -31,6 +32,9 @@ from .rereading import Rereadable
 VERDICT_SCHEMA = "kcache/verdict/1"
 
 _MOST_SHOWN = 12
+
+_PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
+"""How many times its budget the command may take, to explain what it found included; and how many seconds on top."""
 
 _STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 _HEADLINES = {
@@ -73,13 +77,19 @@ def judge(
     console = stdout_console()
     with clear_errors():
         touch(json_file, html_file)
-        with Rereadable.opened(file) as lines, _counting(console) as count:
-            found = judge_recording(
-                lines, strict_errors=strict_errors, seconds=budget, megabytes=memory, on_calls=count
-            )
-            drawn = found.history
-            if html_file is not None and not drawn.calls and found.calls <= MOST_CALLS:
-                drawn = recorded_history(lines)
+        try:
+            with deadline(_PATIENCE * budget + _LEAST_PATIENCE), Rereadable.opened(file) as lines, _counting(console) as count:
+                found = judge_recording(
+                    lines, strict_errors=strict_errors, seconds=budget, megabytes=memory, on_calls=count
+                )
+                drawn = found.history
+                if html_file is not None and not drawn.calls and found.calls <= MOST_CALLS:
+                    drawn = recorded_history(lines)
+        except TooLate:
+            console.print(f"kcache judge {file}", soft_wrap=True)
+            console.print("  the recording did not come to its end in time, or there is no answer yet", soft_wrap=True)
+            console.print(Text("\nunknown", style=_STYLES[Status.UNKNOWN]))
+            sys.exit(EXIT_CODES[Status.UNKNOWN])
         console.print(f"kcache judge {file}", soft_wrap=True)
         console.print(f"  {_counts(found)}")
         if found.verdict.status is Status.VIOLATION:
@@ -104,8 +114,15 @@ def _counting(console: Console) -> Iterator[Callable[[int], None]]:
 
 
 def _counts(found: RecordingVerdict) -> str:
-    pending = f", {found.pending:,} of them never returned" if found.pending else ""
-    return f"{found.calls:,} calls by {found.threads:,} threads{pending}"
+    read = " until the violation" if found.verdict.status is Status.VIOLATION else ""
+    still_open = f", {found.pending:,} of them still open" if found.pending else ""
+    return f"{found.calls:,} calls by {found.threads:,} threads{read}{still_open}"
+
+
+def _lines_text(lines: Lines) -> str:
+    if lines.end == lines.begin:
+        return f"line {lines.begin}"
+    return f"lines {lines.begin} to {lines.end}" if lines.end is not None else f"line {lines.begin}, still open"
 
 
 def _finding(found: RecordingVerdict) -> Finding:
@@ -115,8 +132,8 @@ def _finding(found: RecordingVerdict) -> Finding:
     calls = [call for call in found.history.calls if is_small or id(call) in in_core]
     core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
     where = [
-        f"line {line}: {brief_text(call.operation)} -> {outcome_text(call.outcome)}"
-        for line, call in zip(found.lines, found.history.calls, strict=True)
+        f"{_lines_text(lines)}: {brief_text(call.operation)} -> {outcome_text(call.outcome)}"
+        for lines, call in zip(found.lines, found.history.calls, strict=True)
         if id(call) in in_core
     ]
     return Finding(
@@ -147,11 +164,11 @@ def _document(file: str, found: RecordingVerdict) -> dict[str, object]:
         "reason": found.verdict.reason,
         "anomaly": None if found.verdict.anomaly is None else found.verdict.anomaly.value,
         "calls": found.calls,
-        "pending": found.pending,
+        "open": found.pending,
         "threads": found.threads,
         "core": [
-            {"line": line, **encode_call(call)}
-            for line, call in zip(found.lines, found.history.calls, strict=True)
+            {"begins": lines.begin, "ends": lines.end, **encode_call(call), "thread": encode_thread(call.thread)}
+            for lines, call in zip(found.lines, found.history.calls, strict=True)
             if id(call) in in_core
         ],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import IO, Self
 
 from kcache_model.errors import FormatError
+
+_LONGEST_LINE = 16 * 1024 * 1024
+"""Characters."""
 
 
 class Rereadable:
@@ -35,8 +39,11 @@ class Rereadable:
         """
         try:
             if file == "-":
+                # Whatever the locale says: recordings are in UTF-8.
+                stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig")
                 with _spool() as kept:
-                    yield cls(sys.stdin, kept)
+                    yield cls(stream, kept)
+                stream.detach()
             else:
                 with Path(file).open(encoding="utf-8-sig") as stream, _spool() as kept:
                     yield cls(stream, None if stream.seekable() else kept)
@@ -47,13 +54,22 @@ class Rereadable:
         """The lines."""
         if self._kept is None:
             self._stream.seek(0)
-            yield from self._stream
+            yield from _lines(self._stream)
             return
         self._kept.seek(0)
         yield from self._kept
-        for line in self._stream:
+        for line in _lines(self._stream):
             self._kept.write(line)
             yield line
+
+
+def _lines(stream: IO[str]) -> Iterator[str]:
+    number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE and not line.endswith("\n"):
+            raise FormatError(f"line {number} has more than {_LONGEST_LINE:,} characters")
+        yield line
 
 
 def _spool() -> IO[str]:

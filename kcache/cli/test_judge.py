@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from kcache.cli import main
+from kcache.cli import main, rereading
 from kcache.cli.rereading import Rereadable
 from kcache_model.linearizability.simulation import Simulator
 from kcache_model.recording import dump_events
@@ -46,7 +47,7 @@ def test_right_and_wrong(recording: Path) -> None:
     done = judge(str(recording))
     assert done.exit_code == 1
     assert "lost update: by_index(node, n1) of thread 2 did not return the object of key a" in done.output
-    assert "    line 2: add(a@v1) -> None\n    line 4: by_index(node, n1) -> []\n" in done.output
+    assert "    lines 2 to 3: add(a@v1) -> None\n    lines 4 to 5: by_index(node, n1) -> []\n" in done.output
     assert done.output.endswith("\nviolation\n")
     assert "kcache replay" not in done.output
 
@@ -55,7 +56,7 @@ def test_standard_input(recording: Path) -> None:
     assert judge("-", input=text(RIGHT)).exit_code == 0
     done = judge("-", input=text(WRONG))
     assert done.exit_code == 1
-    assert "line 4: by_index(node, n1) -> []" in done.output
+    assert "lines 4 to 5: by_index(node, n1) -> []" in done.output
 
 
 def test_verdict_for_machines(recording: Path, tmp_path: Path) -> None:
@@ -65,8 +66,8 @@ def test_verdict_for_machines(recording: Path, tmp_path: Path) -> None:
     verdict = json.loads(file.read_text(encoding="utf-8"))
     assert verdict["schema"] == "kcache/verdict/1"
     assert (verdict["status"], verdict["anomaly"]) == ("violation", "lost update")
-    assert (verdict["calls"], verdict["pending"], verdict["threads"]) == (2, 0, 2)
-    assert [call["line"] for call in verdict["core"]] == [2, 4]
+    assert (verdict["calls"], verdict["open"], verdict["threads"]) == (2, 0, 2)
+    assert [(call["begins"], call["ends"], call["thread"]) for call in verdict["core"]] == [(2, 3, 1), (4, 5, 2)]
 
 
 @pytest.mark.parametrize("lines", [RIGHT, WRONG])
@@ -84,6 +85,37 @@ def test_page_of_a_recording_that_is_too_long_to_be_drawn(recording: Path, tmp_p
     file = tmp_path / "page.html"
     assert judge(str(recording), "--html", str(file)).exit_code == 0
     assert "too many to be drawn" in file.read_text(encoding="utf-8")
+
+
+def test_what_a_recording_says_does_not_steer_the_terminal(recording: Path) -> None:
+    strange = "\\u001b[2J\\u202e\\udfff\\n" + 200 * "x"
+    recording.write_text(text(WRONG).replace('"v1"', f'"{strange}"'), encoding="utf-8")
+    done = judge(str(recording))
+    assert done.exit_code == 1, done.output
+    assert "\x1b" not in done.output
+    assert "\u202e" not in done.output
+    assert max(map(len, done.output.splitlines()[1:])) <= 100
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_pipe_into_which_nobody_writes(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    keeper = os.open(pipe, os.O_RDWR)
+    try:
+        done = judge(str(pipe), "--budget", "100ms")
+    finally:
+        os.close(keeper)
+    assert done.exit_code == 3
+    assert "the recording did not come to its end in time" in done.output
+
+
+def test_line_without_an_end_is_refused(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rereading, "_LONGEST_LINE", 1000)
+    recording.write_text(text(RIGHT) + 1000 * " ", encoding="utf-8")
+    done = judge(str(recording))
+    assert done.exit_code == 2
+    assert "line 6 has more than 1,000 characters" in done.output
 
 
 def test_budget(recording: Path) -> None:

@@ -132,13 +132,13 @@ def encode_outcome(outcome: Outcome) -> Json:
     return data
 
 
-def decode_outcome(data: Json) -> Outcome:
+def decode_outcome(data: object) -> Outcome:
     """The inverse of :func:`encode_outcome`.
 
     Raises:
         FormatError: ``data`` is no outcome.
     """
-    if "error" in data:
+    if isinstance(data, dict) and "error" in data:
         fields = fields_of(data, "an error", {"error"}, {"message"})
         return Outcome(error=member_of(ErrorKind, fields["error"], "error"), message=text_of(fields.get("message", "")))
     result = fields_of(data, "a result", {"result"}, set())["result"]

@@ -10,11 +10,15 @@ from .items import Item, Style, Values
 from .operations import Operation, OperationName
 from .outcomes import ErrorKind, Outcome
 
+_LONGEST_NAME = 40
+_MOST_VALUES = 12
+_MOST_RESULTS = 60
+
 
 def item_text(item: Item) -> str:
     """``a/x@v3{node: n1}``: key, stamp and index values, as far as there are any."""
     key = "<no key>" if item.key is None else name_text(item.key)
-    return f"{key}@{item.stamp}{_values_text(item.values)}{_extras(item)}"
+    return f"{key}@{_cut(printable_line(item.stamp))}{_values_text(item.values)}{_extras(item)}"
 
 
 def operation_text(operation: Operation) -> str:
@@ -27,13 +31,18 @@ def outcome_text(outcome: Outcome | None) -> str:
     if outcome is None:
         return "(no answer)"
     if outcome.error is not None:
-        message = printable(outcome.message)
+        message = printable_line(outcome.message)
         if outcome.error is ErrorKind.OTHER and message:
             return message
         return f"{outcome.error.value} error" + (f" ({message})" if message else "")
     if isinstance(outcome.value, tuple):
-        return f"[{', '.join(name_text(value) for value in outcome.value)}]"
+        return f"[{_listed(outcome.value)}]"
     return "None" if outcome.value is None else name_text(outcome.value)
+
+
+def printable_line(text: str) -> str:
+    """As :func:`printable`, in one line."""
+    return printable(text).replace("\n", "\\n")
 
 
 def printable(text: str) -> str:
@@ -56,10 +65,13 @@ def brief_text(operation: Operation) -> str:
 
 def name_text(text: str) -> str:
     """``text`` itself if it reads well, else quoted and with escapes; long texts are cut."""
-    if len(text) > 40:
-        text = text[:37] + "..."
+    text = _cut(text)
     plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace("=", "")
     return text if plain.isascii() and plain.isalnum() else repr(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
 
 
 def _bare(item: Item) -> Item:
@@ -100,7 +112,8 @@ def _values_text(values: Values) -> str:
 def _index_text(found: tuple[str, ...] | None) -> str:
     if found is None:
         return "<fails>"
-    return "+".join(name_text(value) for value in found) if found else "-"
+    more = f"+{len(found) - _MOST_VALUES} more" if len(found) > _MOST_VALUES else ""
+    return "+".join(name_text(value) for value in found[:_MOST_VALUES]) + more if found else "-"
 
 
 def _extras(item: Item) -> str:
@@ -109,3 +122,8 @@ def _extras(item: Item) -> str:
         "style": None if item.style is Style.PLAIN else item.style.value,
     }
     return "".join(f" {name}={name_text(value)}" for name, value in extras.items() if value is not None)
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    more = f", and {len(values) - _MOST_RESULTS} more" if len(values) > _MOST_RESULTS else ""
+    return ", ".join(name_text(value) for value in values[:_MOST_RESULTS]) + more

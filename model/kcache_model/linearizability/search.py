@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..history import Call
 from ..indexer_model import IndexerModel, State
@@ -70,40 +71,78 @@ def search_linearization(
         budget: where to give up.
         agrees: whether an observed outcome agrees with an expected one.
     """
-    count = len(calls)
-    completed = sum(1 << position for position, call in enumerate(calls) if call.returned is not None)
-    predecessors = [sum(1 << other for other, before in enumerate(calls) if before.precedes(call)) for call in calls]
+    by_invocation = sorted(range(len(calls)), key=lambda position: calls[position].invoked)
+    left = sum(call.returned is not None for call in calls)
     deadline = time.monotonic() + budget.seconds
     steps = 0
     longest: tuple[int, ...] = ()
+    order: list[int] = []
     visited: set[tuple[int, State]] = set()
-    # Each frame: calls taken, state, order so far, the calls that may come next.
-    stack: list[tuple[int, State, tuple[int, ...], list[int]]] = [(0, initial, (), list(reversed(range(count))))]
+    # Each frame: calls taken, the first that is not, state, completed calls that are left, calls that may come next.
+    stack = [_Frame(0, 0, initial, left, _candidates(calls, by_invocation, 0, 0))]
     while stack:
-        taken, state, order, untried = stack[-1]
-        if taken & completed == completed:
-            return SearchResult(Status.OK, order, steps)
-        if not untried:
+        frame = stack[-1]
+        if not frame.left:
+            return SearchResult(Status.OK, tuple(order), steps)
+        if not frame.untried:
+            if len(order) > len(longest):
+                longest = tuple(order)
             stack.pop()
+            if order:
+                order.pop()
             continue
-        position = untried.pop()
-        if taken >> position & 1 or predecessors[position] & ~taken:
-            continue
+        number = frame.untried.pop()
+        position = by_invocation[number]
         steps += 1
         if steps > budget.steps or (steps % 256 == 0 and budget.is_used_up(deadline)):
-            return SearchResult(Status.UNKNOWN, longest, steps)
+            return SearchResult(Status.UNKNOWN, max(longest, tuple(order), key=len), steps)
         call = calls[position]
-        after, expected = model.apply(state, call.operation)
+        after, expected = model.apply(frame.state, call.operation)
         if call.outcome is not None and not agrees(call.outcome, expected):
             continue
         if not call.operation.is_write:
-            untried.clear()
-        now_taken = taken | 1 << position
-        if (now_taken, after) in visited:
+            frame.untried.clear()
+        taken = frame.taken | 1 << number
+        if (taken, after) in visited:
             continue
-        visited.add((now_taken, after))
-        now_order = (*order, position)
-        if len(now_order) > len(longest):
-            longest = now_order
-        stack.append((now_taken, after, now_order, list(reversed(range(count)))))
+        visited.add((taken, after))
+        first = frame.first
+        while taken >> first & 1:
+            first += 1
+        candidates = _candidates(calls, by_invocation, taken, first)
+        order.append(position)
+        stack.append(_Frame(taken, first, after, frame.left - (call.returned is not None), candidates))
     return SearchResult(Status.VIOLATION, longest, steps)
+
+
+class _Frame(NamedTuple):
+    """The search after some calls.
+
+    Attributes:
+        taken: a bit for each call that was taken, in the order of invocations.
+        first: the first that was not taken.
+        state: of the model.
+        left: how many completed calls were not taken.
+        untried: the calls that may come next and have not been tried, the last one first.
+    """
+
+    taken: int
+    first: int
+    state: State
+    left: int
+    untried: list[int]
+
+
+def _candidates(calls: Sequence[Call], by_invocation: Sequence[int], taken: int, first: int) -> list[int]:
+    """The calls that may come next: none that is left had returned before they began."""
+    found = []
+    earliest = float("inf")
+    for number in range(first, len(by_invocation)):
+        call = calls[by_invocation[number]]
+        if call.invoked > earliest:
+            break
+        if not taken >> number & 1:
+            found.append(number)
+            if call.returned is not None and call.returned < earliest:
+                earliest = call.returned
+    return found[::-1]

@@ -1,6 +1,7 @@
 """Histories recorded elsewhere, in any language: read line by line, and judged while they are read."""
 
-from .events import EVENTS_SCHEMA, Begin, End, Event, Header, dump_events
+from .assembling import Lines
+from .events import EVENTS_SCHEMA, Begin, End, Event, Header, dump_events, encode_thread
 from .judging import RecordingVerdict, judge_recording, recorded_history
 from .reading import Recording, read_recording
 
@@ -10,9 +11,11 @@ __all__ = [
     "End",
     "Event",
     "Header",
+    "Lines",
     "Recording",
     "RecordingVerdict",
     "dump_events",
+    "encode_thread",
     "judge_recording",
     "read_recording",
     "recorded_history",

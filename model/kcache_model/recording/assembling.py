@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..history import Call
 from .events import Begin, Event
 
-LocatedCall = tuple[int, Call]
-"""The line where a call begins, and the call."""
+
+class Lines(NamedTuple):
+    """Where a call stands in a recording, counted from 1.
+
+    Attributes:
+        begin: the line where it begins.
+        end: the line where it returns; ``None`` if it does not.
+    """
+
+    begin: int
+    end: int | None
+
+
+LocatedCall = tuple[Lines, Call]
 
 
 def assembled(
@@ -30,12 +43,14 @@ def assembled(
             position += 1
             open_calls[event.thread] = position
             if keep(position):
-                calls[position] = event.line, Call(event.thread, event.operation, event.at, None, None)
+                call = Call(event.thread, event.operation, event.at, None, None)
+                calls[position] = Lines(event.line, None), call
             continue
         at = open_calls.pop(event.thread)
         if at in calls:
-            line, call = calls[at]
-            calls[at] = line, replace(call, returned=event.at, outcome=event.outcome)
+            lines, call = calls[at]
+            call = replace(call, returned=event.at, outcome=event.outcome)
+            calls[at] = lines._replace(end=event.line), call
         if at == until:
             break
     return list(calls.values())

@@ -90,9 +90,14 @@ def decode_event(data: object, line: int = 0) -> Event:
     return End(at, thread, decode_outcome(fields["return"]), line)
 
 
+def encode_thread(thread: int) -> int | str:
+    """The number of a thread as it stands in a recording: counted from 1, or "before" or "after"."""
+    return _ALONE.get(thread, thread + 1)
+
+
 def thread_text(thread: int) -> str:
     """What messages call a thread."""
-    return f"thread {_ALONE.get(thread, thread + 1)}"
+    return f"thread {encode_thread(thread)}"
 
 
 def _decode_thread(data: object) -> int:
@@ -106,7 +111,7 @@ def _decode_thread(data: object) -> int:
 
 def encode_event(event: Event) -> Json:
     """The inverse of :func:`decode_event`."""
-    data: Json = {"at": event.at, "thread": _ALONE.get(event.thread, event.thread + 1)}
+    data: Json = {"at": event.at, "thread": encode_thread(event.thread)}
     if isinstance(event, Begin):
         return {**data, "invoke": encode_operation(event.operation)}
     return {**data, "return": encode_outcome(event.outcome)}

@@ -11,7 +11,7 @@ from ..linearizability import SearchBudget, check_linearizable, violation_at
 from ..linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor, Unsuitable
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
-from .assembling import LocatedCall, assembled
+from .assembling import Lines, LocatedCall, assembled
 from .events import Begin, Event, Header
 from .reading import Recording, read_recording
 
@@ -21,7 +21,7 @@ MOST_EXPLAINED: Final = 300_000
 _BETWEEN_REPORTS: Final = 5_000
 """Calls."""
 
-Lines = Callable[[], Iterable[str]]
+Opened = Callable[[], Iterable[str]]
 """Opens the recording from its beginning."""
 
 
@@ -32,10 +32,10 @@ class RecordingVerdict:
     Attributes:
         verdict: the answer.
         calls: how many calls had begun when it was given.
-        pending: how many of them had not returned.
+        pending: how many of them were still open.
         threads: how many threads made them.
         history: the calls as far as they were kept; for an answer found while reading, those up to the violation.
-        lines: for each call of ``history``, where it begins in the recording.
+        lines: for each call of ``history``, where it stands in the recording.
     """
 
     verdict: Verdict
@@ -43,11 +43,11 @@ class RecordingVerdict:
     pending: int
     threads: int
     history: History
-    lines: tuple[int, ...] = ()
+    lines: tuple[Lines, ...] = ()
 
 
 def judge_recording(
-    lines: Lines,
+    lines: Opened,
     *,
     strict_errors: bool = False,
     seconds: float = 60.0,
@@ -87,7 +87,7 @@ def judge_recording(
     return stream.verdict(Verdict(result.status, reason=reason, steps=result.tried))
 
 
-def recorded_history(lines: Lines) -> History:
+def recorded_history(lines: Opened) -> History:
     """The whole recording as a history, in memory; its calls in the order of their invocations.
 
     Raises:
@@ -128,13 +128,13 @@ class _Stream:
         return monitor.finish()
 
     def verdict(
-        self, verdict: Verdict, history: History | None = None, lines: tuple[int, ...] = ()
+        self, verdict: Verdict, history: History | None = None, lines: tuple[Lines, ...] = ()
     ) -> RecordingVerdict:
         kept = history or History(self._header.indexes, (), self._header.semantics)
         return RecordingVerdict(verdict, self.calls, len(self._open), len(self._threads), kept, lines)
 
 
-def _explained(lines: Lines, stream: _Stream, result: FrontierResult, *, strict_errors: bool) -> RecordingVerdict:
+def _explained(lines: Opened, stream: _Stream, result: FrontierResult, *, strict_errors: bool) -> RecordingVerdict:
     """Read as far as the first call that nothing explains, and say why."""
     position = result.position
     assert position is not None
@@ -167,7 +167,7 @@ def _located(recording: Recording) -> list[LocatedCall]:
     return list(recording.calls) if recording.calls is not None else assembled(recording.events or ())
 
 
-def _history(header: Header, located: Iterable[LocatedCall]) -> tuple[History, tuple[int, ...]]:
+def _history(header: Header, located: Iterable[LocatedCall]) -> tuple[History, tuple[Lines, ...]]:
     found = sorted(located, key=lambda line_and_call: line_and_call[1].invoked)
     calls = tuple([call for _, call in found])
     return History(header.indexes, calls, header.semantics), tuple([line for line, _ in found])

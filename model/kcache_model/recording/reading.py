@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..codec import HISTORY_SCHEMA, decode_call
 from ..decoding import fields_of, member_of, shown, texts_of
 from ..errors import FormatError
-from ..history import Call
 from ..items import Semantics
 from ..operations import Operation
+from ..outcomes import Outcome
+from .assembling import Lines, LocatedCall
 from .events import EVENTS_SCHEMA, Begin, Event, Header, decode_event, thread_text
 
 
@@ -28,7 +29,7 @@ class Recording:
 
     header: Header
     events: Iterator[Event] | None = None
-    calls: Iterator[tuple[int, Call]] | None = None
+    calls: Iterator[LocatedCall] | None = None
 
 
 def read_recording(lines: Iterable[str]) -> Recording:
@@ -63,7 +64,9 @@ def _documents(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
         if not line.strip():
             continue
         try:
-            document = json.loads(line)
+            document = json.loads(line, object_pairs_hook=_without_duplicates)
+        except FormatError as error:
+            raise FormatError(f"line {number}: {error}") from None
         except ValueError as error:
             if line.endswith("\n"):
                 raise FormatError(f"line {number}: no JSON: {error}") from None
@@ -73,6 +76,15 @@ def _documents(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
         except RecursionError:
             raise FormatError(f"line {number}: nested too deeply") from None
         yield number, document
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        name = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"the field {shown(name)} is there twice")
+    return found
 
 
 def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
@@ -98,16 +110,27 @@ def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
                 written.add(event.operation)
             elif since is None:
                 raise FormatError(f"{thread_text(event.thread)} returns from a call that it has not begun")
+            else:
+                event = replace(event, outcome=_sorted(event.outcome))
         yield event
 
 
-def _calls(documents: Iterator[tuple[int, object]]) -> Iterator[tuple[int, Call]]:
+def _calls(documents: Iterator[tuple[int, object]]) -> Iterator[LocatedCall]:
     written = _Stamps()
     for number, data in documents:
         with _at(number):
             call = decode_call(data)
             written.add(call.operation)
-        yield number, call
+            if call.outcome is not None:
+                call = replace(call, outcome=_sorted(call.outcome))
+        yield Lines(number, None if call.returned is None else number), call
+
+
+def _sorted(outcome: Outcome) -> Outcome:
+    """The order of a list says nothing about linearizability."""
+    if not isinstance(outcome.value, tuple):
+        return outcome
+    return replace(outcome, value=tuple(sorted(outcome.value)))
 
 
 class _Stamps:

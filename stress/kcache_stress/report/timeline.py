@@ -67,7 +67,7 @@ def _cell(thread: int, call: Call, mark: str, *, begins: bool, is_open: bool) ->
     if thread != call.thread:
         return Text("\u2502" if is_open else "")
     if begins:
-        return Text(f"\u250c {call_text(call)}" + ("  never returned" if call.returned is None else ""))
+        return Text(f"\u250c {call_text(call)}" + ("  no response" if call.returned is None else ""))
     return Text(f"\u2514 {outcome_text(call.outcome)}{mark}")
 
 

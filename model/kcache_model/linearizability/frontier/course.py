@@ -24,6 +24,10 @@ _LEAST_REMEMBERED: Final = 1_000
 """So many versions may be known before those that are gone are forgotten."""
 
 
+_BETWEEN_LOOKS: Final = 32
+"""Responses after which to look whether there is time left: each may take long if very many calls are open."""
+
+
 class Course:
     """Lets calls begin and end in turn. All that it keeps of the past is the frontier, and the calls that are open.
 
@@ -89,6 +93,8 @@ class Course:
                 waiting += 1
             placing.now = now
             try:
+                if ended % _BETWEEN_LOOKS == 0:
+                    self._purse.look()
                 self._end(placing, call)
             except BudgetExhausted:
                 self.status, self.stopped_at = Status.UNKNOWN, call.position

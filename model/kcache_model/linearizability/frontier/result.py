@@ -75,6 +75,15 @@ class Purse:
         if self.spent > self._most or (self.spent % self._BETWEEN_LOOKS == 0 and self.is_used_up()):
             raise BudgetExhausted
 
+    def look(self) -> None:
+        """Look at the clock and at the memory.
+
+        Raises:
+            BudgetExhausted: nothing is left.
+        """
+        if self.is_used_up():
+            raise BudgetExhausted
+
     def is_used_up(self) -> bool:
         """Whether there is no time or no memory left."""
         return time.monotonic() > self._deadline or (
