@@ -353,10 +353,9 @@ def test_calls_and_points_have_their_place(made: list[tuple[int, int, int | None
             if one < other and calls[one].thread == calls[other].thread and placed.rows[one] == placed.rows[other]:
                 assert before
     points = place_points(placed.spans)
-    for (slot, late), (first, last) in zip(points, placed.spans, strict=True):
-        assert slot >= first
-        assert (slot > last) == late
-    assert [slot for slot, _ in points] == sorted(slot for slot, _ in points)
+    for slot, (first, last) in zip(points, placed.spans, strict=True):
+        assert first <= slot <= last
+    assert list(points) == sorted(points)
 
 
 STEPS = (operations.add(Item("a", "v1")), operations.get_by_key("a"), operations.list_keys())

@@ -17,7 +17,7 @@ from kcache_model import operations
 from kcache_model.history import Call, History
 from kcache_model.items import Item
 from kcache_model.linearizability import check_linearizable
-from kcache_model.outcomes import returned
+from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status
 from kcache_stress.report.page import Detail, Page, Picture, Table, page_of_history, picture_of_history, write_page
 
@@ -391,6 +391,20 @@ def test_five_thousand_calls_stay_usable(visit: Callable[..., Visit], make_histo
     shown.page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + 60)
     assert shown.title_of_selected()
     assert shown.page.locator("#drawing [role=option]").count() == 1
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_long_names_and_messages_leave_each_other_room(visit: Callable[..., Visit], width: int) -> None:
+    index, message = "index" * 40, "it failed " * 40
+    given = Item("a", "v1", {index: ("n1" * 40,)})
+    calls = (Call(0, operations.add(given), 0, 1, raised(ErrorKind.OTHER, message)),)
+    shown = visit(judged(History((index,), calls)), width=width)
+    assert message.strip() in shown.panel()
+    widths = shown.page.eval_on_selector_all("#panel dd", "all => all.map(one => one.getBoundingClientRect().width)")
+    assert min(widths) > 120
+    heights = shown.page.eval_on_selector_all("#panel dt", "all => all.map(one => one.getBoundingClientRect().height)")
+    assert max(heights) < 400
+    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_on_a_narrow_screen_nothing_is_lost(visit: Callable[..., Visit], violation: Page) -> None:

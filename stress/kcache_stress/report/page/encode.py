@@ -13,7 +13,7 @@ from .cutting import cut_note, drawn_calls
 from .picture import Picture
 from .placing import Placed, place_calls, place_points
 from .states import Difference, differences, initial_facts
-from .texts import argument_texts, lane_name, lane_order, shown, tick_text
+from .texts import argument_texts, lane_name, lane_order, sentences, shown, tick_text
 
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -49,7 +49,7 @@ def encode_picture(picture: Picture) -> dict[str, Any]:
         "facts": initial_facts(picture.history),
         "firstError": error,
         "expected": _expected(picture),
-        "note": " ".join(filter(None, (shown(picture.note), cut_note(picture, len(drawn))))),
+        "note": sentences(shown(picture.note), cut_note(picture, len(drawn))),
     }
 
 
@@ -92,10 +92,7 @@ def _order(picture: Picture, numbers: dict[int, int], spans: Sequence[tuple[int,
         if position not in numbers:
             unseen = unseen.then(difference)
             continue
-        slot, late = next(points)
-        step: dict[str, Any] = {"call": numbers[position], "place": place, "slot": slot}
-        if late:
-            step["late"] = True
+        step: dict[str, Any] = {"call": numbers[position], "place": place, "slot": next(points)}
         for name, change in (("unseen", unseen), ("change", difference)):
             if change != Difference():
                 step[name] = _changes(change)

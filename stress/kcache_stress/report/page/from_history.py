@@ -9,12 +9,13 @@ from kcache_model.history import Call, History
 from kcache_model.render import call_text, outcome_text
 from kcache_model.verdict import Status, Verdict
 
-from .ordering import explaining_order, furthest_order
+from .ordering import explaining_order, order_to_first_error
 from .picture import Detail, Page, Picture, Table
-from .texts import lane_name, shown, tick_text
+from .texts import lane_name, sentences, shown, tick_text
 
 _MOST_ROWS = 200
 _NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
+_ELSEWHERE = "The first error is not one of the calls that the argument names: it came before the last of them."
 _HEADLINES = {
     Status.OK: "Some order of the calls, one after another, explains all results.",
     Status.VIOLATION: "No order of the calls, one after another, gives these results.",
@@ -31,25 +32,25 @@ def picture_of_history(
     note: str = "",
     strict_errors: bool = False,
 ) -> Picture:
-    """The calls with the order that explains them, or with the one that gets furthest.
+    """The calls with an order that explains them, or all of them before the first error.
 
     Args:
         history: the calls.
-        status: what was found; for a violation with a core, the first error is marked.
+        status: what was found; for a violation, the first error is marked.
         core: positions of the calls that cannot all be right.
         order: positions of the calls in an order that explains them, if the checker told one; else one is searched for.
         note: what the reader must know of the calls.
         strict_errors: how the history was judged.
     """
-    if status is Status.VIOLATION and core:
-        drawn = furthest_order(history, core, strict_errors=strict_errors)
-        missing = "" if drawn.order or drawn.expected is not None else _NO_ORDER
-        return Picture(history, drawn.order, tuple(core), drawn.stuck, _joined(note, missing), drawn.expected)
+    if status is Status.VIOLATION:
+        drawn = order_to_first_error(history, core, strict_errors=strict_errors)
+        remark = _NO_ORDER if drawn.expected is None else _ELSEWHERE if core and drawn.stuck not in core else ""
+        return Picture(history, drawn.order, tuple(core), drawn.stuck, sentences(note, remark), drawn.expected)
     if status is Status.UNKNOWN:
-        return Picture(history, note=_joined(note, "No order is drawn, because the checker found none."))
+        return Picture(history, note=sentences(note, "No order is drawn, because the checker found none."))
     found = order or explaining_order(history, strict_errors=strict_errors)
     if found is None:
-        return Picture(history, note=_joined(note, _NO_ORDER))
+        return Picture(history, note=sentences(note, _NO_ORDER))
     return Picture(history, tuple(found), note=note)
 
 
@@ -77,16 +78,19 @@ def page_of_history(
         strict_errors: how it was judged.
     """
     core, order = positions_of(history, verdict.core), positions_of(history, verdict.order)
-    picture = picture_of_history(
-        history, verdict.status, core=core, order=order, note=note, strict_errors=strict_errors
-    )
+    picture = None
+    if history.calls:
+        picture = picture_of_history(
+            history, verdict.status, core=core, order=order, note=note, strict_errors=strict_errors
+        )
+    reason = argument(verdict.reason, verdict.anomaly)
     return Page(
         title,
         verdict.status,
         _HEADLINES[verdict.status],
-        (argument(verdict.reason, verdict.anomaly),) if verdict.reason else (),
+        tuple(filter(None, (reason, "" if history.calls else "There are no calls."))),
         picture,
-        (*tables_of_calls(picture), *tables),
+        (*(() if picture is None else tables_of_calls(picture)), *tables),
         details,
         command,
         label="" if verdict.anomaly is None else verdict.anomaly.value,
@@ -124,7 +128,7 @@ def argument(text: str, anomaly: Anomaly | None) -> str:
     """As a paragraph; without the class of the anomaly, which stands above it."""
     if anomaly is not None:
         text = text.removeprefix(f"{anomaly.value}: ")
-    return text if not text or text[-1] in ".!?" else f"{text}."
+    return sentences(text)
 
 
 def _table(heading: str, picture: Picture, calls: Iterable[tuple[int, Call]]) -> Table:
@@ -144,7 +148,3 @@ def _table(heading: str, picture: Picture, calls: Iterable[tuple[int, Call]]) ->
     if not picture.order:
         return Table(heading, columns[:-1], tuple(row[:-1] for row in rows))
     return Table(heading, columns, tuple(rows))
-
-
-def _joined(*texts: str) -> str:
-    return " ".join(filter(None, texts))

@@ -1,6 +1,7 @@
-"""Finds the order that is drawn through the calls: the one that explains them, or the one that gets furthest.
+"""Finds the order that is drawn through the calls: one that explains them all, or all before the first error.
 
-The verdict is not decided here. Where no order is found in time none is drawn, and the page says so.
+Every order keeps to real time. The verdict is not decided here; where no order is found in time none is drawn, and the
+page says so.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from kcache_model.history import Call, History
 from kcache_model.indexer_model import IndexerModel, State
 from kcache_model.linearizability import SearchBudget
-from kcache_model.linearizability.core import with_optional_writes
 from kcache_model.linearizability.search import SearchResult, search_linearization
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
@@ -27,9 +28,6 @@ _STEPS = 100_000
 _LONGEST_SEARCHED = 400
 """The search looks at all pairs of calls: more of them are not given to it at once."""
 
-_LONGEST_WITH_OPTIONAL_WRITES = 200
-"""As in the judge: up to so many calls the reason tells the order in which other writes are optional."""
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -37,7 +35,7 @@ class Drawn:
 
     Attributes:
         order: the calls in the order.
-        stuck: the first call that it cannot explain.
+        stuck: the first call that it cannot explain; part of the order only if what it wrote was seen before.
         expected: what the model gives there.
     """
 
@@ -53,17 +51,25 @@ def explaining_order(history: History, *, strict_errors: bool = False) -> tuple[
     """
     searcher = _Searcher(history, strict_errors)
     if len(history.calls) <= MOST_CALLS:
-        return searcher.by_stretches(list(enumerate(history.calls)))
+        return searcher.by_stretches(list(enumerate(history.calls))).order
     left_out = sorted(call.invoked for call in history.calls)[MOST_CALLS]
-    return searcher.by_stretches(searcher.observed_before(left_out))
+    return searcher.by_stretches(searcher.observed_before(left_out)).order
 
 
-def furthest_order(history: History, core: Sequence[int], *, strict_errors: bool = False) -> Drawn:
-    """Where the calls of ``core`` cannot all be right: the order that gets furthest, and where it gets stuck."""
-    searcher = _Searcher(history, strict_errors)
-    if len(history.calls) > _LONGEST_WITH_OPTIONAL_WRITES:
-        return searcher.first_of(core)
-    return searcher.furthest(core)
+def order_to_first_error(history: History, core: Sequence[int], *, strict_errors: bool = False) -> Drawn:
+    """Where the calls of ``core`` cannot all be right: an order that explains all that was observed before an error.
+
+    The error is the first response of the history that nothing explains, which may lie before those of the core: these
+    are only a part that is easily argued about. If it cannot be found, the last response of the core is marked.
+    """
+    return _Searcher(history, strict_errors).to_first_error(core)
+
+
+class _Found(NamedTuple):
+    """``order`` is ``None`` if there is none, or, with ``gave_up``, if none was found in time."""
+
+    order: tuple[int, ...] | None
+    gave_up: bool = False
 
 
 class _Searcher:
@@ -74,65 +80,42 @@ class _Searcher:
         self._initial = self._model.initial(history.indexes)
         self._deadline = self._new_deadline()
 
-    def furthest(self, core: Sequence[int]) -> Drawn:
-        """The call at which the longest order of the core gets stuck, if other writes may happen late or never.
-
-        The order up to there is drawn with all that was observed before, or at least with other writes at their time,
-        wherever the search finds such an order.
-        """
-        chosen = [self._calls[position] for position in core]
-        kept = {id(call) for call in chosen}
-        others = [
-            position for position, call in enumerate(self._calls) if id(call) not in kept and call.operation.is_write
-        ]
-        positions = [*core, *others]
-        told = self._longest(positions, with_optional_writes(chosen, self._calls))
-        if told.stuck is None:
-            return told
-        in_time = [*chosen, *(replace(self._calls[position], outcome=None) for position in others)]
-        better = [self.before(told.stuck), self._longest(positions, in_time)]
-        better = [drawn for drawn in better if drawn.stuck == told.stuck and self._is_stuck(drawn)]
-        same = [drawn for drawn in better if drawn.expected == told.expected]
-        return next(iter([*same, *better]), told)
-
-    def first_of(self, core: Sequence[int]) -> Drawn:
-        """The call of ``core`` up to which all can be explained: the last one before whose response an order is found.
-
-        An order that explains all before some response explains all before any earlier one.
-        """
-        answered = sorted(
-            (position for position in core if self._calls[position].returned is not None),
-            key=lambda position: _end(self._calls[position]),
-        )
-        best = Drawn((), answered[-1] if answered else None)
-        for position in answered:
-            drawn = self.before(position)
-            if drawn.expected is None:
-                break
-            best = drawn
-        return best
-
-    def before(self, error: int) -> Drawn:
-        """An order of what was observed before the response of ``error``; what was then open may be part of it."""
+    def to_first_error(self, core: Sequence[int]) -> Drawn:
+        """See :func:`order_to_first_error`. What explains all before some response explains all before earlier ones."""
+        answered = [position for position, call in enumerate(self._calls) if call.returned is not None]
+        answered.sort(key=lambda position: (_end(self._calls[position]), position))
+        accused = set(answered).intersection(core) or set(answered)
+        while answered and answered[-1] not in accused:
+            answered.pop()
+        if not answered:
+            return Drawn(())
+        found = self._before(answered[-1])
+        if found.order is not None:
+            return self._drawn(found.order, answered[-1])
         self._deadline = self._new_deadline()
-        response = self._calls[error].returned
-        assert response is not None, "a call that never returned explains nothing, and needs no explanation"
-        observed = self.observed_before(response)
-        found = self.by_stretches([(position, call) for position, call in observed if position != error])
-        if found is None:
-            return Drawn((), error)
-        _, expected = self._model.apply(self._follow(self._initial, found), self._calls[error].operation)
-        return Drawn(found, error, expected)
+        explained, failed, gave_up = 0, len(answered) - 1, found.gave_up
+        while failed - explained > 1:
+            middle = (explained + failed) // 2
+            found = self._before(answered[middle])
+            if found.order is not None:
+                explained = middle
+            else:
+                failed, gave_up = middle, found.gave_up
+        order = None if gave_up else self._before(answered[explained]).order
+        return Drawn((), answered[-1]) if order is None else self._drawn(order, answered[explained])
 
-    def observed_before(self, moment: int) -> list[tuple[int, Call]]:
-        """The calls that had begun, with their positions; those without a response by then are pending."""
+    def observed_before(self, moment: int, error: int = -1) -> list[tuple[int, Call]]:
+        """The calls that had begun, with their positions; those without a response by then are pending.
+
+        Of responses at the same moment, those of calls that stand before ``error`` count as earlier.
+        """
         return [
-            (position, call if _end(call) < moment else replace(call, returned=None, outcome=None))
+            (position, call if (_end(call), position) < (moment, error) else replace(call, returned=None, outcome=None))
             for position, call in enumerate(self._calls)
             if call.invoked <= moment
         ]
 
-    def by_stretches(self, calls: Iterable[tuple[int, Call]]) -> tuple[int, ...] | None:
+    def by_stretches(self, calls: Iterable[tuple[int, Call]]) -> _Found:
         """Search one stretch after another; where one goes wrong, together with the one before it."""
         done: list[tuple[list[tuple[int, Call]], State, tuple[int, ...]]] = []
         state = self._initial
@@ -140,36 +123,37 @@ class _Searcher:
             taken, before = stretch, state
             while True:
                 if len(taken) > _LONGEST_SEARCHED or time.monotonic() > self._deadline:
-                    return None
+                    return _Found(None, gave_up=True)
+                taken.sort(key=lambda entry: entry[1].returned is None)  # those are only taken where they are needed
                 result = self._search(before, [call for _, call in taken])
                 if result.status is Status.OK:
                     break
                 if result.status is Status.UNKNOWN or not done:
-                    return None
+                    return _Found(None, gave_up=result.status is Status.UNKNOWN)
                 earlier, before, _ = done.pop()
                 taken = earlier + taken
             order = tuple(taken[index][0] for index in result.order)
             done.append((taken, before, order))
             state = self._follow(before, order)
-        return tuple(position for _, _, order in done for position in order)
+        return _Found(tuple(position for _, _, order in done for position in order))
+
+    def _before(self, error: int) -> _Found:
+        """An order of what was observed before the response of ``error``; what was then open may be part of it."""
+        call = self._calls[error]
+        assert call.returned is not None, "a call that never returned explains nothing, and needs no explanation"
+        observed = self.observed_before(call.returned, error)
+        found = self.by_stretches([entry for entry in observed if entry[0] != error])
+        if found.order is not None or found.gave_up or not call.operation.is_write:
+            return found
+        return self.by_stretches(observed)  # what it wrote may have been seen before it gave a wrong answer
+
+    def _drawn(self, order: tuple[int, ...], error: int) -> Drawn:
+        before = order[: order.index(error)] if error in order else order
+        _, expected = self._model.apply(self._follow(self._initial, before), self._calls[error].operation)
+        return Drawn(order, error, expected)
 
     def _new_deadline(self) -> float:
         return time.monotonic() + _SECONDS + _SECONDS_FOR_EACH_CALL * len(self._calls)
-
-    def _longest(self, positions: Sequence[int], calls: Sequence[Call]) -> Drawn:
-        found = self._search(self._initial, calls).order
-        order = tuple(positions[index] for index in found)
-        taken = set(found)
-        stuck = [index for index, call in enumerate(calls) if index not in taken and call.returned is not None]
-        if not stuck:
-            return Drawn(order)
-        first = min(stuck, key=lambda index: calls[index].returned or 0)
-        _, expected = self._model.apply(self._follow(self._initial, order), calls[first].operation)
-        return Drawn(order, positions[first], expected)
-
-    def _is_stuck(self, drawn: Drawn) -> bool:
-        observed = None if drawn.stuck is None else self._calls[drawn.stuck].outcome
-        return observed is not None and drawn.expected is not None and not self._agrees(observed, drawn.expected)
 
     def _follow(self, state: State, order: Sequence[int]) -> State:
         for position in order:

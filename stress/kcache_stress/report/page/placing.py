@@ -48,19 +48,14 @@ def place_calls(calls: Sequence[Call]) -> Placed:
     return Placed(ticks, spans, tuple(rows))
 
 
-def place_points(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, bool], ...]:
-    """For the calls of an order: the slot of each point, and whether it lies beyond the response of its call.
-
-    That happens only where an order takes liberties with writes that are not in the core.
-    """
+def place_points(spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """For the calls of an order, which keeps to real time, the slot of each point."""
     earliest: list[int] = []
     for first, _ in spans:
         earliest.append(max(first, earliest[-1] if earliest else 0))
-    late = [begin > last for begin, (_, last) in zip(earliest, spans, strict=True)]
     latest = max((last for _, last in spans), default=0)
     points = []
-    for position in reversed(range(len(spans))):
-        if not late[position]:
-            latest = min(latest, spans[position][1])
-        points.append(((earliest[position] + latest) // 2, late[position]))
+    for begin, (_, last) in zip(reversed(earliest), reversed(spans), strict=True):
+        latest = min(latest, last)
+        points.append((begin + latest) // 2)
     return tuple(reversed(points))

@@ -23,6 +23,11 @@ def shown(text: str) -> str:
     return printable(text)
 
 
+def sentences(*texts: str) -> str:
+    """One after another, each with a full stop; empty texts are left out."""
+    return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts if text)
+
+
 def lane_name(thread: int) -> str:
     """What the lane of a thread is called."""
     return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")

@@ -197,11 +197,7 @@ class Drawing {
     const [begin, end] = this.range(view), {layout, scale} = view;
     if (!dense && end - begin <= MOST_SINGLE) {
       for (let step = begin; step < end; step++) {
-        const {place, call, late} = this.data.steps[step], [x, y] = this.pointAt(view, step);
-        if (late) {
-          const [left, width] = this.span(view, call);
-          shape('line', {class: 'late', x1: left + width, x2: x, y1: y, y2: y}, root);
-        }
+        const {place} = this.data.steps[step], [x, y] = this.pointAt(view, step);
         const needed = placeWidth(place), before = step ? layout.points[step - 1] : -Infinity;
         const after = step + 1 < layout.points.length ? layout.points[step + 1] : Infinity;
         const room = Math.min(layout.points[step] - before, after - layout.points[step]) * scale;

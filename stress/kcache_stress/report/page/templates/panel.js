@@ -69,7 +69,6 @@ function fillPanel(panel, data, number, layout, states, select) {
   for (const [name, value] of call.arguments) fact(name, value);
   fact('time', timesText(call));
   if (data.steps.length) fact('order', step < 0 && number === data.firstError ? 'none: here the order gets stuck' : placeText(data, step));
-  if (step >= 0 && data.steps[step].late) fact('note', 'the order takes the liberty to let it take effect after it returned');
   const moves = node('p', {class: 'more'});
   for (const [label, to] of [['Previous in the order', step - 1], ['Next in the order', step + 1]]) {
     if (step < 0 || to < 0 || to >= data.steps.length) continue;
