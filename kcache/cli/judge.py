@@ -15,7 +15,14 @@ from rich.text import Text
 from kcache_model.codec import encode_call
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import History
-from kcache_model.recording import Lines, RecordingVerdict, encode_thread, judge_recording, recorded_history
+from kcache_model.recording import (
+    MOST_EXPLAINED,
+    Lines,
+    RecordingVerdict,
+    encode_thread,
+    judge_recording,
+    recorded_history,
+)
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import print_finding
@@ -39,6 +46,7 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 _STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 _HEADLINES = {
     Status.OK: "Some order of the calls, one after another, explains all results.",
+    Status.VIOLATION: "No order of the calls, one after another, gives these results.",
     Status.UNKNOWN: "It is not known whether some order of the calls explains all results.",
 }
 
@@ -78,7 +86,11 @@ def judge(
     with clear_errors():
         touch(json_file, html_file)
         try:
-            with deadline(_PATIENCE * budget + _LEAST_PATIENCE), Rereadable.opened(file) as lines, _counting(console) as count:
+            with (
+                deadline(_PATIENCE * budget + _LEAST_PATIENCE),
+                Rereadable.opened(file) as lines,
+                _counting(console) as count,
+            ):
                 found = judge_recording(
                     lines, strict_errors=strict_errors, seconds=budget, megabytes=memory, on_calls=count
                 )
@@ -149,7 +161,8 @@ def _finding(found: RecordingVerdict) -> Finding:
 
 def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: bool) -> Page:
     title = f"kcache judge {file}"
-    if drawn.calls:
+    is_told_only = len(drawn.calls) < found.calls and found.calls > MOST_EXPLAINED
+    if not is_told_only and (drawn.calls or not found.calls):
         return page_of_history(drawn, found.verdict, title=title, note=_counts(found), strict_errors=strict_errors)
     paragraphs = (f"{_counts(found)}: too many to be drawn.", found.verdict.reason)
     return Page(title, found.verdict.status, _HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))

@@ -118,6 +118,13 @@ def test_line_without_an_end_is_refused(recording: Path, monkeypatch: pytest.Mon
     assert "line 6 has more than 1,000 characters" in done.output
 
 
+def test_page_of_a_recording_without_calls(recording: Path, tmp_path: Path) -> None:
+    recording.write_text(f"{HEADER}\n", encoding="utf-8")
+    file = tmp_path / "page.html"
+    assert judge(str(recording), "--html", str(file)).exit_code == 0
+    assert "There are no calls." in file.read_text(encoding="utf-8")
+
+
 def test_budget(recording: Path) -> None:
     recording.write_text("\n".join(dump_events(Simulator(5).correct(8, 2_000))), encoding="utf-8")
     done = judge(str(recording), "--budget", "1ms")

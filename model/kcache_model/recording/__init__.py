@@ -2,11 +2,12 @@
 
 from .assembling import Lines
 from .events import EVENTS_SCHEMA, Begin, End, Event, Header, dump_events, encode_thread
-from .judging import RecordingVerdict, judge_recording, recorded_history
+from .judging import MOST_EXPLAINED, RecordingVerdict, judge_recording, recorded_history
 from .reading import Recording, read_recording
 
 __all__ = [
     "EVENTS_SCHEMA",
+    "MOST_EXPLAINED",
     "Begin",
     "End",
     "Event",

@@ -137,7 +137,7 @@ def _table(heading: str, picture: Picture, calls: Iterable[tuple[int, Call]]) ->
         (
             lane_name(call.thread),
             shown(call_text(call)) + (" \u2717" if position == picture.first_error else ""),
-            "never returned" if call.returned is None else shown(outcome_text(call.outcome)),
+            "no response" if call.returned is None else shown(outcome_text(call.outcome)),
             tick_text(call.invoked),
             "" if call.returned is None else tick_text(call.returned),
             places.get(position, ""),

@@ -141,7 +141,7 @@ class Drawing {
     const classes = `call ${kind}${call.failed ? ' failed' : ''}`;
     const clip = shape('svg', {x: left, y, width: Math.max(width - 3, 1), height: 44, class: classes, 'pointer-events': 'none'}, root);
     text(fitted(call.text, width - 16 - signs), {x: 8 + signs, y: 18}, clip);
-    const result = call.pending ? 'never returned' : `\u2192 ${call.result}`;
+    const result = call.pending ? 'no response' : `\u2192 ${call.result}`;
     text(fitted(result, width - 16), {x: 8, y: 35, class: 'result'}, clip);
   }
 

@@ -12,12 +12,12 @@ function accusation(data) {
 }
 
 function resultText(call) {
-  return call.pending ? 'never returned' : call.result;
+  return call.pending ? 'no response' : call.result;
 }
 
 function describe(data, number, layout) {
   const call = data.calls[number], step = layout.pointOf[number];
-  const parts = [`${data.lanes[call.lane].name}: ${call.text}`, call.pending ? 'never returned' : `gave ${call.result}`];
+  const parts = [`${data.lanes[call.lane].name}: ${call.text}`, call.pending ? 'no response' : `gave ${call.result}`];
   if (number === data.firstError) parts.push('first error');
   if (call.core) parts.push(accusation(data));
   if (step >= 0) parts.push(`number ${data.steps[step].place} in the order`);
@@ -57,7 +57,7 @@ function fillPanel(panel, data, number, layout, states, select) {
   const head = node('div', {class: 'head'}, node('h2', null, call.text));
   if (number === data.firstError) head.append(node('span', {class: 'badge error'}, '\u2717 first error'));
   if (call.core) head.append(node('span', {class: 'badge core'}, `\u25c6 ${accusation(data)}`));
-  if (call.pending) head.append(node('span', {class: 'badge'}, 'never returned'));
+  if (call.pending) head.append(node('span', {class: 'badge'}, 'no response'));
   if (step >= 0) head.append(node('span', {class: 'badge place-badge'}, `${data.steps[step].place} in the order`));
   const facts = node('dl', {class: 'facts'});
   const fact = (name, value, kind) => facts.append(node('dt', null, name), node('dd', kind ? {class: kind} : null, value));
