@@ -90,7 +90,7 @@ class Judgement:
         position = course.stopped_at
         if course.status is Status.VIOLATION:
             first, checkpoint = self._checkpoints[0]
-            until = max([call.returned for _, call in calls[first:stop] if call.returned is not None])
+            until = _known_until(calls, first, stop)
             last = bisect_right(calls, until, key=invocation)
             position = first_unexplained(checkpoint, calls[first:last], since, until, position)
         returned = [call.returned for _, call in calls if call.returned is not None]
@@ -105,6 +105,17 @@ class Judgement:
 
     def _answer(self, status: Status, judged: int, position: int | None) -> FrontierResult:
         return FrontierResult(status, judged, position, self._course.largest, self._purse.spent)
+
+
+def _known_until(calls: Sequence[PositionedCall], first: int, stop: int) -> int:
+    """The last response that counted, when the calls from ``first`` to ``stop`` were judged.
+
+    Writes that begin before all these calls have ended were looked at, too, with what they gave.
+    """
+    ends = [call.returned for _, call in calls[first:stop] if call.returned is not None]
+    horizon = bisect_right(calls, max(ends), key=invocation)
+    ends += [call.returned for _, call in calls[stop:horizon] if call.returned is not None and call.operation.is_write]
+    return max(ends)
 
 
 def end_of_window(calls: Sequence[PositionedCall], start: int, window: int) -> int:
