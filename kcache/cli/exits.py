@@ -42,6 +42,8 @@ def clear_errors() -> Iterator[None]:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
     except (HarnessError, BatchError) as error:
         fail(f"this is a fault of kcache, not of your implementation; please report it:\n{error}")
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise  # click knows what to say
     except Exception:
         traceback.print_exc()
         fail("this is a fault of kcache, not of your implementation; please report it with what is above")

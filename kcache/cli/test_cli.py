@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
+from kcache.cli.exits import clear_errors
 from kcache_conformance.gallery import gallery
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
@@ -329,3 +330,12 @@ def test_a_target_in_the_working_folder_and_decoys_of_the_harness(tmp_path: Path
     )
     done = kcache("check", "mine:make", "--only", "smoke", folder=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_fault_of_kcache_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, clear_errors():
+        raise ZeroDivisionError("in the harness")
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: in the harness" in said
+    assert "kcache: this is a fault of kcache, not of your implementation" in said
