@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,6 +27,12 @@ from kcache_stress.workload import Shape, random_program
 REFERENCE = make_target(kcache.new_indexer, "reference")
 NOISE = Noise(0)
 A, B = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_noise_afterwards() -> Iterator[None]:
+    yield
+    NOISE.close()
 
 
 def target_of(indexer_class: type[kcache.Cache[Any]]) -> Target:
