@@ -97,6 +97,15 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
         "and had returned before list_keys() began; nothing removed it; replace([a@v5, b@v6]) of thread 1 was under "
         "way; so no order explains it",
     ),
+    "torn replace, removed but not yet written": (
+        Anomaly.TORN_REPLACE,
+        (ADD, replace(SLOW_REPLACE, operation=op.replace((item("b", "v6"),)))),
+        (call(1, op.by_index("node", "n1"), 5, 6, ()), call(1, op.by_index("node", "n1"), 5, 6, ("v6",))),
+        "torn replace: by_index(node, n1) of thread 2 did not return the object of key a, but add(a@v1) of thread 1 "
+        "had put it there and had returned before by_index(node, n1) began; nothing removed it in between: "
+        "replace([b@v6]) of thread 1 came after that: by_index(node, n1) did not return the object of key b, so that it "
+        "came before replace([b@v6]); so no order explains it",
+    ),
     "half-applied transaction": (
         Anomaly.HALF_APPLIED_WRITE,
         (ADD, SLOW_TRANSACTION),

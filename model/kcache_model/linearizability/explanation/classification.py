@@ -42,7 +42,8 @@ def classify(
         case FactKind.RETURNED:
             return _overwritten(clause, was_shown, terms(clause.fact.read))
         case FactKind.LACKED:
-            return _lacking(clause, writes, was_shown)
+            partial = _removed_in_part(clause) if len(facts) > 1 else None
+            return partial or _lacking(clause, writes, was_shown)
         case _:
             return _nothing_there(clause.fact, writes, terms(clause.fact.read))
 
@@ -70,6 +71,14 @@ def _shows(fact: Fact, write: Write) -> bool:
     if fact.kind is FactKind.RETURNED:
         return fact.version in write.versions()
     return fact.kind is FactKind.LACKED and fact.key is not None and write.at(fact.key) is ABSENT
+
+
+def _removed_in_part(clause: Clause) -> Anomaly | None:
+    """What was lacking may be the work of a write that was under way, but another fact shows that it was not done."""
+    for write in [write for option in clause.options[1:] for edge in option.edges for write in edge]:
+        if isinstance(write, WideWrite) and write.returned >= clause.fact.read.invoked:
+            return Anomaly.TORN_REPLACE if isinstance(write, Replace) else Anomaly.HALF_APPLIED_WRITE
+    return None
 
 
 def _overwritten(clause: Clause, was_shown: WasShown, terms: tuple[Term, ...]) -> Anomaly:
