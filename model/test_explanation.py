@@ -103,8 +103,8 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
         (call(1, op.by_index("node", "n1"), 5, 6, ()), call(1, op.by_index("node", "n1"), 5, 6, ("v6",))),
         "torn replace: by_index(node, n1) of thread 2 did not return the object of key a, but add(a@v1) of thread 1 "
         "had put it there and had returned before by_index(node, n1) began; nothing removed it in between: "
-        "replace([b@v6]) of thread 1 came after that: by_index(node, n1) did not return the object of key b, so that it "
-        "came before replace([b@v6]); so no order explains it",
+        "replace([b@v6]) of thread 1 came after that: by_index(node, n1) did not return the object of key b, so that "
+        "it came before replace([b@v6]); so no order explains it",
     ),
     "half-applied transaction": (
         Anomaly.HALF_APPLIED_WRITE,
