@@ -18,7 +18,7 @@ _PLAIN_WIDTH = 100
 
 _WIDTH = max(map(len, PHASE_TITLES.values()))
 
-_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
+STATUS_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 
 
 def stdout_console() -> Console:
@@ -92,7 +92,9 @@ def print_result(console: Console, result: SuiteResult, target: str, *, strict_e
     console.print()
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
-    console.print(Text(f"{result.status.value}", style=_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
+    console.print(
+        Text(f"{result.status.value}", style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s")
+    )
 
 
 def counts_text(phase: PhaseFinished) -> str:

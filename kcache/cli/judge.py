@@ -26,13 +26,13 @@ from kcache_model.recording import (
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import print_finding
-from kcache_stress.report.page import Page, page_of_history, write_page
+from kcache_stress.report.page import HEADLINES, Page, page_of_history, write_page
 from kcache_stress.report.page.cutting import MOST_CALLS
 
-from .console import stdout_console
+from .console import STATUS_STYLES, stdout_console
 from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, megabytes, strict_errors_option
+from .options import duration, json_option, megabytes, strict_errors_option
 from .pages import html_option, touch
 from .rereading import Rereadable
 
@@ -42,13 +42,6 @@ _MOST_SHOWN = 12
 
 _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 """How many times its budget the command may take, to explain what it found included; and how many seconds on top."""
-
-_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
-_HEADLINES = {
-    Status.OK: "Some order of the calls, one after another, explains all results.",
-    Status.VIOLATION: "No order of the calls, one after another, gives these results.",
-    Status.UNKNOWN: "It is not known whether some order of the calls explains all results.",
-}
 
 
 @click.command()
@@ -70,9 +63,7 @@ _HEADLINES = {
     help="How much memory the process may take.",
 )
 @strict_errors_option
-@click.option(
-    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the verdict as JSON to a file."
-)
+@json_option("verdict")
 @html_option
 def judge(
     file: str, budget: float, memory: float, strict_errors: bool, json_file: Path | None, html_file: Path | None
@@ -100,7 +91,7 @@ def judge(
         except TooLate:
             console.print(f"kcache judge {file}", soft_wrap=True)
             console.print("  the recording did not come to its end in time, or there is no answer yet", soft_wrap=True)
-            console.print(Text("\nunknown", style=_STYLES[Status.UNKNOWN]))
+            console.print(Text("\nunknown", style=STATUS_STYLES[Status.UNKNOWN]))
             sys.exit(EXIT_CODES[Status.UNKNOWN])
         console.print(f"kcache judge {file}", soft_wrap=True)
         console.print(f"  {_counts(found)}")
@@ -110,7 +101,7 @@ def judge(
         elif found.verdict.reason:
             console.print(f"  {found.verdict.reason}", soft_wrap=True)
         console.print()
-        console.print(Text(found.verdict.status.value, style=_STYLES[found.verdict.status]))
+        console.print(Text(found.verdict.status.value, style=STATUS_STYLES[found.verdict.status]))
         if json_file is not None:
             json_file.write_text(json.dumps(_document(file, found), indent=2) + "\n", encoding="utf-8")
         if html_file is not None:
@@ -165,7 +156,7 @@ def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: 
     if not is_told_only and (drawn.calls or not found.calls):
         return page_of_history(drawn, found.verdict, title=title, note=_counts(found), strict_errors=strict_errors)
     paragraphs = (f"{_counts(found)}: too many to be drawn.", found.verdict.reason)
-    return Page(title, found.verdict.status, _HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
+    return Page(title, found.verdict.status, HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
 
 
 def _document(file: str, found: RecordingVerdict) -> dict[str, object]:

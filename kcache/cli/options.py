@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -61,6 +62,16 @@ def strict_errors_option(function: F) -> F:
     return click.option(
         "--strict-errors", is_flag=True, help="Ask for kcache's error types, not just for an error where one is due."
     )(function)
+
+
+def json_option(what: str) -> Callable[[F], F]:
+    """``--json``, for ``what`` the command gives."""
+    return click.option(
+        "--json",
+        "json_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help=f"Write the {what} as JSON to a file.",
+    )
 
 
 def patience_option(function: F) -> F:

@@ -15,7 +15,7 @@ from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, patience_option, semantics_option, strict_errors_option, target_argument
+from .options import duration, json_option, patience_option, semantics_option, strict_errors_option, target_argument
 from .pages import html_option, page_of_result, touch
 from .reports import write_json
 
@@ -42,9 +42,7 @@ _MOST_THREADS = 64
 @semantics_option
 @strict_errors_option
 @patience_option
-@click.option(
-    "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the result as JSON to a file."
-)
+@json_option("result")
 @html_option
 def stress(
     target: str,

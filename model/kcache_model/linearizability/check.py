@@ -59,9 +59,7 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
 
 def explain_violation(history: History, core: Sequence[Call], *, strict_errors: bool = False) -> Explanation | None:
     """The argument why no order explains the results of ``core``, calls of a history whose stamps are unique."""
-    accused = {id(call) for call in core}
-    positions = [position for position, call in enumerate(history.calls) if id(call) in accused]
-    return Explainer(history, strict_errors=strict_errors).explain(positions)
+    return Explainer(history, strict_errors=strict_errors).explain(_positions(history, core))
 
 
 def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
@@ -94,10 +92,15 @@ def violation_at(history: History, position: int, *, strict_errors: bool = False
     if explanation is not None and explanation.argument:
         return judge.violation((), explanation, steps)
     core = small_core(history, position, strict_errors=strict_errors, seconds=_CORE_SECONDS)
-    in_core = {id(call) for call in core}
-    explanation = explainer.explain([at for at, call in enumerate(history.calls) if id(call) in in_core])
+    explanation = explainer.explain(_positions(history, core))
     is_long = len(history.calls) > _LONGEST_FOLLOWED
     return judge.violation(core, explanation, steps, history.calls[position] if is_long else None)
+
+
+def _positions(history: History, core: Sequence[Call]) -> list[int]:
+    """Where these very calls stand."""
+    in_core = {id(call) for call in core}
+    return [position for position, call in enumerate(history.calls) if id(call) in in_core]
 
 
 class _Judge:

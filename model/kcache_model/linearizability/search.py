@@ -18,7 +18,7 @@ from ..history import Call
 from ..indexer_model import IndexerModel, State
 from ..outcomes import Outcome
 from ..verdict import Status
-from .memory import peak_megabytes
+from .memory import is_over
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SearchBudget:
 
     def is_used_up(self, deadline: float) -> bool:
         """Whether it is later than ``deadline``, or there is no memory left."""
-        return time.monotonic() > deadline or (self.megabytes < float("inf") and peak_megabytes() > self.megabytes)
+        return time.monotonic() > deadline or is_over(self.megabytes)
 
 
 @dataclass(frozen=True)

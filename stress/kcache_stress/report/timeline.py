@@ -8,8 +8,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.history import Call
 from kcache_model.render import call_text, outcome_text
+
+from .lanes import lane_name, lane_order
 
 _MOST_COLUMNS = 4
 
@@ -21,12 +23,12 @@ def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:
     a row instead. Those whose positions are in ``core`` are marked.
     """
     marked = {id(calls[position]) for position in core}
-    threads = sorted({call.thread for call in calls}, key=_column_order)
+    threads = sorted({call.thread for call in calls}, key=lane_order)
     if len(threads) > _MOST_COLUMNS:
         return _one_by_one(calls, marked)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for thread in threads:
-        table.add_column(_title(thread), overflow="fold")
+        table.add_column(lane_name(thread), overflow="fold")
     open_calls: set[int] = set()
     for call, begins in _events(calls):
         if begins:
@@ -52,7 +54,7 @@ def _one_by_one(calls: Sequence[Call], marked: set[int]) -> Table:
         end = "never" if call.returned is None else moments[call.returned]
         result = "" if call.returned is None else outcome_text(call.outcome)
         mark = " *" if id(call) in marked else ""
-        table.add_row(moments[call.invoked], end, _title(call.thread), call_text(call), f"{result}{mark}")
+        table.add_row(moments[call.invoked], end, lane_name(call.thread), call_text(call), f"{result}{mark}")
     return table
 
 
@@ -69,11 +71,3 @@ def _cell(thread: int, call: Call, mark: str, *, begins: bool, is_open: bool) ->
     if begins:
         return Text(f"\u250c {call_text(call)}" + ("  no response" if call.returned is None else ""))
     return Text(f"\u2514 {outcome_text(call.outcome)}{mark}")
-
-
-def _title(thread: int) -> str:
-    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")
-
-
-def _column_order(thread: int) -> tuple[int, int]:
-    return {PREFIX_THREAD: 0, FINAL_THREAD: 2}.get(thread, 1), thread

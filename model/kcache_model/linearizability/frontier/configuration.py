@@ -113,12 +113,8 @@ class Configuration(Contents):
 
     def take_put(self, put: Put) -> None:
         """See :meth:`take`."""
-        key = put.key
         del self.puts[put]
-        self.owed.pop(key, None)
-        if self.alternatives:
-            self.alternatives.pop(key, None)
-        self.put(key, put.version)
+        self._set(put.key, put.version)
 
     def _set(self, key: str, version: Version) -> None:
         self.owed.pop(key, None)

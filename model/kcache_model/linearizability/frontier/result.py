@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from ...verdict import Status
-from ..memory import peak_megabytes
+from ..memory import is_over
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,4 @@ class Purse:
 
     def is_used_up(self) -> bool:
         """Whether there is no time or no memory left."""
-        return time.monotonic() > self._deadline or (
-            self._megabytes < float("inf") and peak_megabytes() > self._megabytes
-        )
+        return time.monotonic() > self._deadline or is_over(self._megabytes)

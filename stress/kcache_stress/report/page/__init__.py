@@ -2,11 +2,12 @@
 
 from .cutting import MOST_CALLS
 from .from_finding import page_of_finding, picture_of_finding
-from .from_history import page_of_history, picture_of_history
+from .from_history import HEADLINES, page_of_history, picture_of_history
 from .picture import Detail, Page, Picture, Table
 from .write import page_text, write_page
 
 __all__ = [
+    "HEADLINES",
     "MOST_CALLS",
     "Detail",
     "Page",

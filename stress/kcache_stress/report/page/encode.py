@@ -9,11 +9,12 @@ from typing import Any
 from kcache_model.history import Call
 from kcache_model.render import call_text, outcome_text
 
+from ..lanes import lane_name, lane_order
 from .cutting import cut_note, drawn_calls
 from .picture import Picture
 from .placing import Placed, place_calls, place_points
 from .states import Difference, differences, initial_facts
-from .texts import argument_texts, lane_name, lane_order, sentences, shown, tick_text
+from .texts import argument_texts, sentences, shown, tick_text
 
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 

@@ -9,14 +9,15 @@ from kcache_model.history import Call, History
 from kcache_model.render import call_text, outcome_text
 from kcache_model.verdict import Status, Verdict
 
+from ..lanes import lane_name
 from .ordering import explaining_order, order_to_first_error
 from .picture import Detail, Page, Picture, Table
-from .texts import lane_name, sentences, shown, tick_text
+from .texts import sentences, shown, tick_text
 
 _MOST_ROWS = 200
 _NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
 _ELSEWHERE = "The first error is not one of the calls that the argument names: it came before the last of them."
-_HEADLINES = {
+HEADLINES = {
     Status.OK: "Some order of the calls, one after another, explains all results.",
     Status.VIOLATION: "No order of the calls, one after another, gives these results.",
     Status.UNKNOWN: "It is not known whether some order of the calls explains all results.",
@@ -87,7 +88,7 @@ def page_of_history(
     return Page(
         title,
         verdict.status,
-        _HEADLINES[verdict.status],
+        HEADLINES[verdict.status],
         tuple(filter(None, (reason, "" if history.calls else "There are no calls."))),
         picture,
         (*(() if picture is None else tables_of_calls(picture)), *tables),

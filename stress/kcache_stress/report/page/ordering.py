@@ -26,7 +26,7 @@ _SECONDS_FOR_EACH_CALL = 2e-4
 
 _STEPS = 100_000
 _LONGEST_SEARCHED = 400
-"""The search looks at all pairs of calls: more of them are not given to it at once."""
+"""What the search can take in time without a moment at which no call is open."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,9 @@
-"""Texts of a target, made fit to be shown; and the short names of things on a page."""
+"""Texts of a target, made fit to be shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD
 from kcache_model.items import Item
 from kcache_model.operations import Operation
 from kcache_model.render import item_text, printable
@@ -26,16 +25,6 @@ def shown(text: str) -> str:
 def sentences(*texts: str) -> str:
     """One after another, each with a full stop; empty texts are left out."""
     return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts if text)
-
-
-def lane_name(thread: int) -> str:
-    """What the lane of a thread is called."""
-    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")
-
-
-def lane_order(thread: int) -> tuple[int, int]:
-    """Sorts lanes: what was before the threads first, what came afterwards last."""
-    return {PREFIX_THREAD: 0, FINAL_THREAD: 2}.get(thread, 1), thread
 
 
 def tick_text(tick: int) -> str:
