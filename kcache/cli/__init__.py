@@ -8,6 +8,7 @@ import kcache
 
 from .check import check
 from .explore import explore
+from .fuzz import fuzz
 from .judge import judge
 from .replay import replay
 from .stress import stress
@@ -40,5 +41,6 @@ main.add_command(explore)
 main.add_command(verify)
 main.add_command(stress)
 main.add_command(judge)
+main.add_command(fuzz)
 main.add_command(replay)
 main.add_command(targets)

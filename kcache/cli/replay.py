@@ -8,9 +8,12 @@ from pathlib import Path
 
 import click
 
+from kcache_conformance.fuzzing import trial
+from kcache_conformance.fuzzing.replaying import Answer, replay_trial
 from kcache_conformance.jobs import run_program_in_child
 from kcache_conformance.suite import HarnessError
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.render import printable
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
@@ -64,7 +67,9 @@ def replay(
     patience: float,
     html_file: Path | None,
 ) -> None:
-    """Run a finding again: WORD of the explorer (kx1...), or PROGRAM (kc1... or a JSON file) on TARGET.
+    """Run a finding again: WORD of the explorer (kx1...) or of kcache fuzz (kf1...), or PROGRAM on TARGET.
+
+    A PROGRAM is a word (kc1...) or a JSON file.
 
     A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), or changed (2) if the sources have changed so
     much that nothing can be said. A PROGRAM of several threads runs again and again on real ones: exit code 3 if it did
@@ -84,10 +89,14 @@ def replay(
                 debug(token)
                 return
             _follow(words[0], patience, html_file)
+        if len(words) == 1 and words[0].startswith(trial.PREFIX):
+            if pdb or test_file is not None or html_file is not None:
+                raise click.UsageError("--pdb, --pytest and --html need a WORD of the explorer")
+            _try_again(words[0], patience)
         if len(words) == 2 and words[1].startswith(PREFIX):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
-            raise click.UsageError("give one WORD that begins with kx1., or TARGET and PROGRAM")
+            raise click.UsageError("give one WORD that begins with kx1. or kf1., or TARGET and PROGRAM")
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
         _run(words[0], words[1], budget, strict_errors, patience, html_file)
@@ -113,6 +122,16 @@ def _follow(word: str, patience: float, html_file: Path | None) -> None:
         )
         write_page(html_file, page)
     sys.exit(_EXIT_CODES[found.answer])
+
+
+def _try_again(word: str, patience: float) -> None:
+    """A finding of ``kcache fuzz``."""
+    found = replay_trial(word, patience_seconds=patience)
+    answered = trial.decode_trial(word)
+    style = {Answer.REPRODUCED: "bold red", Answer.FIXED: "bold green", Answer.UNKNOWN: "bold yellow"}[found.answer]
+    line = f"{found.answer.value.upper()}: {answered.rule.value} of {answered.spec}: {printable(found.what)}"
+    stdout_console().print(line, style=style, soft_wrap=True)
+    sys.exit({Answer.REPRODUCED: 1, Answer.FIXED: 0, Answer.UNKNOWN: EXIT_CODES[Status.UNKNOWN]}[found.answer])
 
 
 def _run(

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from rich.console import Console
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
+from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.suite import SuiteOptions
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
@@ -17,6 +18,7 @@ from kcache_model.render import printable
 from kcache_stress.report.finding_text import print_finding, replay_command
 
 RESULT_SCHEMA = "kcache/result/1"
+FUZZ_SCHEMA = "kcache/fuzz/1"
 
 
 def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResult) -> None:
@@ -39,6 +41,35 @@ def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResu
         "findings": [
             {**encode_finding(finding), "replay": replay_command(finding, target, strict_errors=options.strict_errors)}
             for finding in result.findings
+        ],
+    }
+    file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def write_fuzz_json(file: Path, report: FuzzReport) -> None:
+    """The whole report of ``kcache fuzz``; docs/formats.md describes the fields."""
+    data = {
+        "schema": FUZZ_SCHEMA,
+        "function": report.name,
+        "kind": report.kind.value,
+        "status": report.status.value,
+        "seconds": round(report.seconds, 3),
+        "objects": report.objects,
+        "rules": [rule.value for rule in report.rules],
+        "reasons": list(report.reasons),
+        "engines": [{**vars(engine), "engine": engine.engine.value} for engine in report.engines],
+        "findings": [
+            {
+                "rule": finding.rule.value,
+                "severity": finding.severity.value,
+                "tier": finding.tier.value,
+                "engine": finding.engine.value,
+                "what": finding.what,
+                "setting": finding.setting,
+                "code": finding.code,
+                "replay": f"kcache replay {finding.word}" if finding.word else None,
+            }
+            for finding in report.findings
         ],
     }
     file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")

@@ -20,6 +20,9 @@ class Watch(Protocol):
     def step(self, operation: Operation) -> None:
         """``operation`` is about to be done, as the next one of the program's prefix."""
 
+    def note(self, text: str) -> None:
+        """Something that is no program is about to be done; ``text`` says what."""
+
     def alive(self) -> None:
         """The program under way has been run once more; it is about to be run again."""
 
@@ -34,6 +37,9 @@ class Unwatched:
         """Do nothing."""
 
     def step(self, operation: Operation) -> None:
+        """Do nothing."""
+
+    def note(self, text: str) -> None:
         """Do nothing."""
 
     def alive(self) -> None:

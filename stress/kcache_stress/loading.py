@@ -24,9 +24,18 @@ def load_target(spec: str) -> Target:
     Raises:
         TargetError: there is no such thing, or it cannot be a target; the message says what to do.
     """
+    return make_target(load_object(spec), spec)  # type: ignore[arg-type]
+
+
+def load_object(spec: str, *, wanted: str = "factory") -> object:
+    """Whatever is called ``pkg.mod:name`` or ``path/to/file.py:name``; ``wanted`` says in messages what it should be.
+
+    Raises:
+        TargetError: there is no such thing; the message says what to do.
+    """
     location, separator, name = spec.rpartition(":")
     if not separator or not location or not name:
-        raise TargetError(f'"{spec}" is no target; write package.module:factory or path/to/file.py:factory')
+        raise TargetError(f'"{spec}" is no target; write package.module:{wanted} or path/to/file.py:{wanted}')
     module = _load_file(Path(location)) if location.endswith(".py") else _load_module(location)
     found: object = module
     for part in name.split("."):
@@ -34,7 +43,7 @@ def load_target(spec: str) -> Target:
             found = getattr(found, part)
         except AttributeError:
             raise TargetError(f"{location} has no {name}{_suggestion(part, found)}") from None
-    return make_target(found, spec)  # type: ignore[arg-type]
+    return found
 
 
 def _load_module(name: str) -> ModuleType:

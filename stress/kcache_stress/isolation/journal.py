@@ -23,12 +23,16 @@ class Journal(Protocol):
     def step(self, operation: Operation) -> None:
         """Append an operation to the program's prefix."""
 
+    def note(self, text: str) -> None:
+        """Start over with work that is no program."""
+
 
 class MemoryJournal:
     """For work that is done in this process."""
 
     def __init__(self) -> None:
         self._program = Program()
+        self.text = ""
         self._steps: list[Operation] = []
 
     def begin(self, program: Program) -> None:
@@ -38,6 +42,10 @@ class MemoryJournal:
     def step(self, operation: Operation) -> None:
         """Append an operation to the program's prefix."""
         self._steps.append(operation)
+
+    def note(self, text: str) -> None:
+        """Start over with work that is no program."""
+        self.text = text
 
     @property
     def program(self) -> Program:
@@ -61,6 +69,11 @@ class FileJournal:
         """Append an operation to the program's prefix."""
         os.write(self._descriptor, json.dumps(encode_operation(operation)).encode() + b"\n")
 
+    def note(self, text: str) -> None:
+        """Start over with work that is no program."""
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, text.encode(errors="surrogatepass"), 0)
+
 
 def read_journal(path: Path) -> Program | None:
     """The program that was under way; ``None`` if there was none, or the file is incomplete."""
@@ -71,3 +84,11 @@ def read_journal(path: Path) -> Program | None:
     except (OSError, IndexError, ValueError, FormatError):
         return None
     return replace(program, prefix=program.prefix + steps)
+
+
+def read_note(path: Path) -> str:
+    """The note that was written last; empty if there is none."""
+    try:
+        return path.read_bytes().decode(errors="surrogatepass")
+    except OSError:
+        return ""

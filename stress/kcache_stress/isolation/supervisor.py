@@ -21,7 +21,7 @@ import kcache
 import kcache_model
 from kcache_model.program import Program
 
-from .journal import read_journal
+from .journal import read_journal, read_note
 
 Event = dict[str, Any]
 
@@ -40,11 +40,13 @@ class JobEnd:
         how: ``"done"``, ``"hang"``, ``"crash"``, ``"target_error"`` or ``"harness_error"``.
         message: the stacks, the end of its error output, or the error.
         program: what the implementation was being asked when it hung or crashed.
+        note: the same for work that is no program, in the words of the job.
     """
 
     how: str
     message: str = ""
     program: Program | None = None
+    note: str = ""
 
 
 def run_job(
@@ -54,6 +56,7 @@ def run_job(
     on_event: Callable[[Event], None],
     deadline_seconds: float,
     patience_seconds: float,
+    environment: Mapping[str, str] | None = None,
 ) -> JobEnd:
     """Run a function in a child process and pass its events on. Never waits much longer than the deadline.
 
@@ -63,6 +66,7 @@ def run_job(
         on_event: told of each event that is not the end.
         deadline_seconds: when the function should have ended; it is given some grace beyond.
         patience_seconds: how long one call of the implementation may take.
+        environment: variables of the child that are not those of this process.
     """
     with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
@@ -75,7 +79,7 @@ def run_job(
             "patience": patience_seconds,
         }
         with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
-            child = _start(errors, folder)
+            child = _start(errors, folder, environment or {})
             try:
                 end = _listen(child, job, on_event, deadline_seconds + _GRACE_SECONDS)
                 if end is None:
@@ -85,15 +89,16 @@ def run_job(
             if end.how in ("crash", "harness_error") and not end.message:
                 end = JobEnd(end.how, _crash_text(child.returncode, stacks, errors))
         if end.how in ("hang", "crash"):
-            return JobEnd(end.how, end.message, read_journal(journal))
+            return JobEnd(end.how, end.message, read_journal(journal), read_note(journal))
         return end
 
 
-def _start(errors: IO[str], folder: str) -> subprocess.Popen[str]:
+def _start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subprocess.Popen[str]:
     # -P keeps the working directory off the import path while the harness is loaded: a queue.py that lies there must
     # not take the place of the standard library's.
     command = [sys.executable, "-P", "-m", f"{__package__}.worker"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_import_path()), "HYPOTHESIS_STORAGE_DIRECTORY": folder}
+    environment |= changes
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

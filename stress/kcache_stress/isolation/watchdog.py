@@ -63,6 +63,13 @@ class Watchdog:
         self._steps += 1
         self._busy = True
 
+    def note(self, text: str) -> None:
+        """Something that is no program is about to be done; ``text`` says what."""
+        self._journal.note(text)
+        self._steps += 1
+        self._patience = self._beats
+        self._busy = True
+
     def alive(self) -> None:
         """The program under way is about to be run again."""
         self._steps += 1

@@ -1,0 +1,126 @@
+"""``kcache fuzz``: try an index function or a key function."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from kcache_conformance.fuzzing.evidence import EngineReport
+from kcache_conformance.fuzzing.options import DEFAULT_SECONDS, FuzzOptions
+from kcache_conformance.fuzzing.rules import Kind, Rule
+from kcache_conformance.fuzzing.session import fuzz as run_fuzz
+from kcache_conformance.fuzzing.sources import Sources
+
+from .console import stdout_console
+from .exits import EXIT_CODES, clear_errors
+from .fuzz_text import engine_line, print_report
+from .options import duration, json_option, patience_option
+from .pages import touch
+from .reports import write_fuzz_json
+
+_RULES = click.Choice([rule.value for rule in Rule])
+
+
+@click.command()
+@click.argument("function")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in Kind]),
+    default=Kind.INDEX.value,
+    show_default=True,
+    help="An index function returns a list of values, a key function one key.",
+)
+@click.option("--object-type", metavar="MODULE:CLASS", help="Objects of this dataclass, TypedDict or client model.")
+@click.option(
+    "--schema",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Objects of this JSON Schema, OpenAPI document or CustomResourceDefinition.",
+)
+@click.option("--schema-name", metavar="NAME", help="Which schema of the document, for example io.k8s.api.core.v1.Pod.")
+@click.option(
+    "--samples",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Objects like these manifests (YAML or JSON, a file or a folder); may be repeated.",
+)
+@click.option("--strategy", metavar="MODULE:NAME", help="Objects of this Hypothesis strategy.")
+@click.option("--strict", is_flag=True, help="Warnings fail, too: objects that no API server gives, and lesser rules.")
+@click.option(
+    "--budget",
+    "seconds",
+    callback=duration,
+    metavar="DURATION",
+    default=f"{DEFAULT_SECONDS:g}s",
+    show_default=True,
+    help="For all engines together.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
+@click.option(
+    "--fan-out", type=click.IntRange(min=1), help="The most values that an object may have."
+)
+@click.option("--only", multiple=True, type=_RULES, metavar="RULE", help="Check only this rule; may be repeated.")
+@click.option("--exclude", multiple=True, type=_RULES, metavar="RULE", help="Do not check this rule; may be repeated.")
+@click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
+@patience_option
+@json_option("report")
+def fuzz(
+    function: str,
+    kind: str,
+    object_type: str | None,
+    schema: Path | None,
+    schema_name: str | None,
+    samples: tuple[Path, ...],
+    strategy: str | None,
+    strict: bool,
+    seconds: float,
+    seed: int,
+    fan_out: int | None,
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
+    crosshair: bool,
+    patience: float,
+    json_file: Path | None,
+) -> None:
+    """Look for an object for which FUNCTION breaks the contract of an index function (or key function).
+
+    FUNCTION is package.module:function or path/to/file.py:function. It runs in child processes. Without --object-type,
+    --schema, --samples or --strategy the objects are what its parameter is annotated with, or Kubernetes objects in the
+    style in which it reads them, dicts or attributes. The rules: docs/index-functions.md.
+    """
+    if sum(map(bool, (object_type, schema, samples, strategy))) > 1:
+        raise click.UsageError("give one of --object-type, --schema, --samples and --strategy")
+    if schema_name is not None and schema is None:
+        raise click.UsageError("--schema-name names a schema in the document given with --schema")
+    options = FuzzOptions(
+        sources=Sources(
+            object_type=object_type,
+            schema=None if schema is None else str(schema),
+            schema_name=schema_name,
+            samples=tuple(map(str, samples)),
+            strategy=strategy,
+        ),
+        seconds=seconds,
+        seed=seed,
+        is_strict=strict,
+        most_values=fan_out,
+        patience_seconds=patience,
+        only=tuple(map(Rule, only)),
+        exclude=tuple(map(Rule, exclude)),
+        is_symbolic=crosshair,
+    )
+    console = stdout_console()
+    with clear_errors():
+        touch(json_file)
+        settings = f"{kind} function, seed {seed}, budget {seconds:g} s{', strict' if strict else ''}"
+        console.print(f"kcache fuzz {function} ({settings})", soft_wrap=True)
+
+        def listener(report: EngineReport) -> None:
+            console.print(engine_line(report), soft_wrap=True)
+
+        report = run_fuzz(function, Kind(kind), options, listener)
+        print_report(console, report)
+        if json_file is not None:
+            write_fuzz_json(json_file, report)
+    sys.exit(EXIT_CODES[report.status])

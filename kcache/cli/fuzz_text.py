@@ -1,0 +1,100 @@
+"""What ``kcache fuzz`` shows on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from kcache_conformance.fuzzing.evidence import Engine, EngineReport
+from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
+from kcache_conformance.fuzzing.rules import RULES, Severity
+from kcache_model.render import printable
+
+from .console import STATUS_STYLES
+
+ENGINE_TITLES = {
+    Engine.HYPOTHESIS: "random objects (Hypothesis)",
+    Engine.CROSSHAIR: "symbolic objects (CrossHair)",
+    Engine.PROGRAMS: "programs on a cache",
+    Engine.THREADS: "threads",
+    Engine.EXPLORER: "explorer",
+    Engine.WORLDS: "other processes",
+}
+"""What people read for the name of an engine."""
+
+_WIDTH = max(map(len, ENGINE_TITLES.values()))
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
+
+
+def engine_line(report: EngineReport) -> Text:
+    """``  threads   12,000 calls by 4 threads``."""
+    line = Text(f"  {ENGINE_TITLES[report.engine]:{_WIDTH}}  {report.did}")
+    return line.append(f"; {printable(report.missed)}", style="yellow") if report.missed else line
+
+
+def print_report(console: Console, report: FuzzReport) -> None:
+    """Every finding, then the verdict."""
+    for finding in report.findings:
+        if finding.severity is Severity.ERROR:
+            console.print()
+            print_fuzz_finding(console, finding)
+    warnings = [finding for finding in report.findings if finding.severity is Severity.WARNING]
+    if warnings:
+        console.print()
+        console.print(Text("Warnings (--strict makes them fail):", style="bold yellow"))
+    for finding in warnings:
+        print_warning(console, finding)
+    console.print()
+    for reason in report.reasons:
+        console.print(f"  {printable(reason)}", soft_wrap=True)
+    verdict = Text(report.status.value, style=STATUS_STYLES[report.status])
+    console.print(verdict + Text(f" after {report.seconds:.1f} s: {_counted(report)}"))
+
+
+def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
+    """Which rule is broken, by which object, why that matters, and how to see it again."""
+    text = RULES[finding.rule]
+    console.print(Text(f"{finding.rule.value.upper()} (found by: {ENGINE_TITLES[finding.engine]})", style="bold red"))
+    console.print(Text(f"A right function {text.demand}."))
+    console.print()
+    console.print(_indented(printable(finding.what)))
+    if finding.setting:
+        console.print(_indented(printable(finding.setting)))
+    if finding.tier is Tier.HOSTILE:
+        console.print(_indented("The object is not one that a store should be given."))
+    _heading(console, "Smallest example:")
+    console.out("\n".join(f"    {line}".rstrip() for line in finding.code.splitlines()), highlight=False)
+    _heading(console, "Why it matters:")
+    console.print(_indented(text.why))
+    if finding.word:
+        _heading(console, "Run it again:")
+        console.print(Text(f"    kcache replay {finding.word}"), soft_wrap=True)
+
+
+def print_warning(console: Console, finding: FuzzFinding) -> None:
+    """One or two lines."""
+    where = " for an object that a store should not be given" if finding.tier is Tier.HOSTILE else ""
+    console.print(Text(f"  {finding.rule.value}: {printable(finding.what)}{where}"), soft_wrap=True)
+    objects = [line for line in finding.code.splitlines() if line and not line.startswith(("from ", "import "))]
+    shown = objects[:-1] if len(objects) <= 4 else [*objects[:3], "..."]
+    console.out("\n".join(f"      {line}" for line in shown), highlight=False)
+
+
+def _counted(report: FuzzReport) -> str:
+    errors = sum(finding.severity is Severity.ERROR for finding in report.findings)
+    warnings = len(report.findings) - errors
+    if not report.findings:
+        return f"no object found that breaks one of {len(report.rules)} rules, which is no proof"
+    broken = f"{errors} of {len(report.rules)} rules broken" if errors else f"no rule of {len(report.rules)} broken"
+    return broken if not warnings else f"{broken}, {warnings} warning{'s' if warnings > 1 else ''}"
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(f"  {text}", style="bold"))
+
+
+def _indented(text: str) -> Padding:
+    return Padding(Text(text), (0, 0, 0, 4), expand=False)

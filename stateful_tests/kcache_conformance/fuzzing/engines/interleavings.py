@@ -1,0 +1,136 @@
+"""Two threads call the function under the explorer, which goes through their interleavings one by one."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kcache_model.finding import FindingKind
+from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
+from kcache_stress.explorer.strategies.interface import Coverage
+
+from ..evidence import Engine, Evidence
+from ..judging.breach import Breach
+from ..judging.outcome import Answer, answer_of
+from ..judging.tiers import Tier
+from ..objects.specimen import Specimen
+from ..rules import Rule
+from ..subject import Subject
+
+_MOST_PAIRS = 6
+_SECONDS_PER_PAIR = 1.0
+
+
+@dataclass(frozen=True)
+class Interleavings:
+    """What exploring gave.
+
+    Attributes:
+        evidence: an interleaving with a wrong answer.
+        executions: how many interleavings were run.
+        is_complete: all interleavings of all pairs were run.
+        reason: why nothing can be said.
+    """
+
+    evidence: Evidence | None = None
+    executions: int = 0
+    is_complete: bool = False
+    reason: str = ""
+
+
+def explore_calls(subject: Subject, specimens: Sequence[Specimen], *, seconds: float) -> Interleavings:
+    """Explore two calls at a time, each of another object."""
+    if subject.spec is None:
+        return Interleavings(reason="the function cannot be loaded a second time")
+    pairs = _pairs(subject, specimens)
+    if not pairs:
+        return Interleavings(reason="there are no two objects with different answers")
+    end, executions, complete = time.monotonic() + seconds, 0, True
+    for one, other in pairs[:_MOST_PAIRS]:
+        left = end - time.monotonic()
+        if left < 0.05:
+            complete = False
+            break
+        try:
+            scenario = _scenario(subject, one, other)
+            result = explore_scenario(scenario, seconds=min(left, _SECONDS_PER_PAIR))
+        except CannotExploreError as error:
+            return Interleavings(executions=executions, reason=str(error))
+        except Exception as error:
+            return Interleavings(executions=executions, reason=f"{type(error).__name__}: {error}")
+        executions += result.executions
+        complete = complete and result.coverage is Coverage.EXHAUSTED
+        problem = result.problem
+        if problem is None:
+            continue
+        if problem.kind is FindingKind.NONDETERMINISM:
+            return Interleavings(executions=executions, reason="it keeps state that outlives an execution")
+        story = "\n".join(replay_scenario(scenario, result.schedule).story) if result.schedule else ""
+        return Interleavings(
+            Evidence(
+                Breach(Rule.THREAD_SAFE, problem.summary),
+                Tier.LEGAL,
+                Engine.EXPLORER,
+                (one, other),
+                f"two threads, interleaved like this:\n{story}" if story else "two threads",
+            ),
+            executions,
+        )
+    return Interleavings(executions=executions, is_complete=complete)
+
+
+def _pairs(subject: Subject, specimens: Sequence[Specimen]) -> list[tuple[Specimen, Specimen]]:
+    """Small objects with different answers."""
+    different: dict[Any, tuple[Specimen, Answer]] = {}
+    for specimen in sorted(specimens, key=lambda specimen: specimen.size):
+        answer = answer_of(subject.function, subject.kind, specimen.fresh())[0]
+        if answer.values:
+            different.setdefault(answer.meaning, (specimen, answer))
+    chosen = [specimen for specimen, _ in different.values()][: _MOST_PAIRS + 1]
+    return list(itertools.pairwise(chosen))
+
+
+def _scenario(subject: Subject, *pair: Specimen) -> Scenario:
+    module = _module_of(subject)
+    name = str(subject.spec).rpartition(":")[2]
+    alone = [answer_of(subject.function, subject.kind, specimen.fresh())[0].meaning for specimen in pair]
+
+    def call(function: Callable[[Any], Any], obj: Any) -> Callable[[], object]:
+        return lambda: answer_of(function, subject.kind, obj)[0]
+
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        found: Any = load(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return [call(found, specimen.fresh()) for specimen in pair]
+
+    def check(answers: list[Any]) -> str | None:
+        for answer, meaning in zip(answers, alone, strict=True):
+            if answer.meaning != meaning:
+                return f"{answer.text()} beside another call, {_values(meaning)} alone"
+        return None
+
+    return Scenario((_package(module),), setup, check)
+
+
+def _values(meaning: Any) -> str:
+    return "nothing" if meaning[0] is None else str(sorted(meaning[0]))
+
+
+def _module_of(subject: Subject) -> str | Path:
+    location = str(subject.spec).rpartition(":")[0]
+    return Path(location).resolve() if location.endswith(".py") else location
+
+
+def _package(module: str | Path) -> str:
+    if isinstance(module, Path):
+        return f"kcache_target_{module.stem}"
+    loaded: ModuleType | None = sys.modules.get(module)
+    return module if loaded is None or not hasattr(loaded, "__path__") else module.partition(".")[0]

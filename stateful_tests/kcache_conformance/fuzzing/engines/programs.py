@@ -1,0 +1,136 @@
+"""The index that the function makes, in a cache that works as client-go does: does it stay right?"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..evidence import Engine, Evidence
+from ..judging.breach import Breach
+from ..judging.outcome import answer_of
+from ..judging.tiers import Tier
+from ..objects.specimen import Specimen
+from ..rules import Kind, Rule
+
+_STEPS = 12
+_KEYS = ("a", "b", "c")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One write: ``specimen`` under ``key``; without one, a delete."""
+
+    key: str
+    specimen: Specimen | None
+
+    def text(self) -> str:
+        """For reports."""
+        return f"delete {self.key}" if self.specimen is None else f"put {self.key}"
+
+
+@dataclass
+class _ClientGoIndex:
+    """One index, kept as client-go keeps it: on a write the function is asked again for the old object."""
+
+    function: Callable[[Any], Any]
+    objects: dict[str, Any] = field(default_factory=dict)
+    entries: dict[str, set[str]] = field(default_factory=dict)
+
+    def values(self, obj: Any) -> frozenset[str] | None:
+        return answer_of(self.function, Kind.INDEX, obj)[0].meaning[0]
+
+    def write(self, key: str, obj: Any | None) -> None:
+        old = self.objects.pop(key, None)
+        if old is not None:
+            for value in self.values(old) or ():
+                self.entries.get(value, set()).discard(key)
+        if obj is not None:
+            self.objects[key] = obj
+            for value in self.values(obj) or ():
+                self.entries.setdefault(value, set()).add(key)
+
+    def fault(self) -> str | None:
+        """What the index has wrong, judged by what the function says of each object now."""
+        wanted = {key: self.values(obj) or frozenset() for key, obj in self.objects.items()}
+        for value, keys in sorted(self.entries.items()):
+            for key in sorted(keys):
+                if key not in wanted:
+                    return f"the index still has key {key} under {value!r}, but the object is deleted"
+                if value not in wanted[key]:
+                    now = sorted(wanted[key])
+                    return f"the index has key {key} under {value!r}, but its object's values are {now!r}"
+        for key, values in wanted.items():
+            for value in sorted(values):
+                if key not in self.entries.get(value, ()):
+                    return f"the index lacks key {key} under {value!r}, one of its object's values"
+        return None
+
+
+def run_programs(
+    function: Callable[[Any], Any],
+    specimens: Sequence[Specimen],
+    *,
+    seconds: float,
+    seed: int,
+    on_call: Callable[[Specimen], None] = lambda _: None,
+) -> tuple[Evidence | None, int]:
+    """Run random programs on such a cache; the first one that leaves it wrong, and how many were run."""
+    if not specimens:
+        return None, 0
+    chance, end = random.Random(seed), time.monotonic() + seconds
+    for number in itertools.count(1):
+        program = [
+            Step(chance.choice(_KEYS), chance.choice(specimens) if chance.random() < 0.7 else None)
+            for _ in range(_STEPS)
+        ]
+        on_call(program[0].specimen or specimens[0])
+        fault = _fault(function, program)
+        if fault is not None:
+            program = _fewest(function, program)
+            shown = _fault(function, program) or fault
+            steps = ", ".join(step.text() for step in program)
+            return Evidence(
+                Breach(Rule.CONSISTENT, shown),
+                Tier.LEGAL,
+                Engine.PROGRAMS,
+                tuple(step.specimen for step in program if step.specimen is not None),
+                f"after: {steps}",
+                {"keys": [step.key for step in program], "puts": [step.specimen is not None for step in program]},
+            ), number
+        if time.monotonic() > end:
+            return None, number
+    raise AssertionError
+
+
+def replay_program(
+    function: Callable[[Any], Any], keys: Sequence[str], puts: Sequence[bool], specimens: Sequence[Specimen]
+) -> str | None:
+    """Run the program of some evidence again; what is wrong with the index, if anything."""
+    objects = iter(specimens)
+    program = [Step(key, next(objects) if is_put else None) for key, is_put in zip(keys, puts, strict=True)]
+    return _fault(function, program)
+
+
+def _fault(function: Callable[[Any], Any], program: Sequence[Step]) -> str | None:
+    index = _ClientGoIndex(function)
+    for step in program:
+        index.write(step.key, None if step.specimen is None else step.specimen.fresh())
+        fault = index.fault()
+        if fault is not None:
+            return fault
+    return None
+
+
+def _fewest(function: Callable[[Any], Any], program: list[Step]) -> list[Step]:
+    position = 0
+    while position < len(program):
+        shorter = program[:position] + program[position + 1 :]
+        if shorter and _fault(function, shorter) is not None:
+            program = shorter
+        else:
+            position += 1
+    return program

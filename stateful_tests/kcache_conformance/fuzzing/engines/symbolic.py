@@ -1,0 +1,135 @@
+"""The second engine: CrossHair runs the function on symbolic objects and solves for branches that no guess reaches.
+
+It works in a child process that can be killed: the solver does not always come back. What it finds is only a hint:
+whoever started it passes the concrete object to the function again, without CrossHair.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+import sysconfig
+import threading
+import traceback
+from typing import Any
+
+from kcache_stress.isolation.worker import Outlet
+
+from ..objects.codec import NotPlainError, encode
+from ..options import FuzzOptions
+from ..reading import read
+from ..rules import Kind
+from ..subject import load_subject
+
+_MOST_EXAMPLES = 100_000
+_MOST_HINTS = 12
+
+
+def unavailable() -> str:
+    """Why CrossHair cannot work here; empty if it can."""
+    if any(importlib.util.find_spec(name) is None for name in ("crosshair", "hypothesis_crosshair_provider")):
+        return 'CrossHair is not installed: pip install "kcache[crosshair]"'
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "CrossHair would turn on the GIL of this free-threaded Python"
+    return ""
+
+
+def caveat() -> str:
+    """What CrossHair cannot do on this version of Python; empty for the versions on which it works best."""
+    if sys.version_info >= (3, 13):
+        return "on Python 3.13 and later CrossHair does not see through f-strings; 3.11 and 3.12 find more"
+    return ""
+
+
+def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds: float) -> None:
+    """Runs in the child: sends the objects for which the function seems to break a rule."""
+    from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+
+    from .symbolic_objects import SymbolicMaker
+
+    subject = load_subject(spec, Kind(kind))
+    reading = read(subject.function)
+    shape = FuzzOptions.from_json(options).sources.shape(subject, reading)
+    _end_process_after(seconds, outlet)
+    sent: set[str] = set()
+    paths = 0
+
+    @settings(
+        backend="crosshair",
+        max_examples=_MOST_EXAMPLES,
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        report_multiple_bugs=False,
+    )
+    @given(SymbolicMaker(reading).strategy(shape))
+    def test(obj: Any) -> None:
+        nonlocal paths
+        outlet.watch.note("")
+        paths += 1
+        wrong = _symptom(subject.function, subject.kind, obj)
+        if wrong and wrong not in sent and len(sent) < _MOST_HINTS:
+            tree = _realised(obj)
+            if tree is not None:
+                sent.add(wrong)
+                outlet.send({"event": "hint", "tree": tree})
+        outlet.send({"event": "paths", "paths": paths}) if paths % 20 == 0 else None
+
+    with contextlib.suppress(BaseException):
+        test()
+    outlet.watch.rest()
+    outlet.send({"event": "paths", "paths": paths})
+
+
+def _end_process_after(seconds: float, outlet: Outlet) -> None:
+    """An exception inside a symbolic run would upset the record of its paths; ending the process does not."""
+
+    def stop() -> None:
+        outlet.send({"event": "done"})
+        os._exit(0)
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+
+
+def _symptom(function: Any, kind: Kind, obj: Any) -> str:
+    """What seems to be wrong, as one word; the judge with the whole list of rules follows later."""
+    try:
+        returned = function(obj)
+    except Exception as error:
+        return f"raised {type(error).__name__} {_line(error)}"
+    if kind is Kind.KEY:
+        return "" if isinstance(returned, str) else "not a str"
+    if not isinstance(returned, (list, tuple)):
+        return f"returned {type(returned).__name__}"
+    if not all(isinstance(value, str) for value in returned):
+        return "holds something else"
+    if len(returned) > 200:
+        return "many values"
+    return ""
+
+
+def _line(error: BaseException) -> str:
+    """Where in the function's own code it was raised, as far as can be seen through CrossHair."""
+    lines = [
+        f"{frame.f_code.co_name}:{number}"
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if "crosshair" not in frame.f_code.co_filename
+    ]
+    return lines[-1] if lines else ""
+
+
+def _realised(obj: Any) -> Any:
+    """The object with concrete parts, as a tree; ``None`` if it cannot be had."""
+    from crosshair import deep_realize  # type: ignore[import-untyped,unused-ignore]
+
+    try:
+        return encode(deep_realize(obj))
+    except NotPlainError:
+        return None

@@ -1,0 +1,1 @@
+"""What one call of the function shows, and which rules that breaks."""

@@ -1,0 +1,107 @@
+"""The rules for keys: one object keeps its key, and no two objects have the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..objects.codec import Tree, decode
+from ..objects.specimen import Specimen
+from ..rules import Kind, Rule
+from .breach import Breach
+from .outcome import Answer, answer_of
+
+IDENTITY = ("namespace", "name", "uid")
+_KEEP = frozenset({*IDENTITY, "metadata", "id", "key", "$", "class", "fields", "kind", "apiVersion", "api_version"})
+
+
+@dataclass(frozen=True)
+class IdentityRules:
+    """Changes an object, and looks at its key. Only for objects whose name and namespace can be found."""
+
+    function: Callable[[Any], Any]
+
+    def breaches(self, specimen: Specimen, first: Answer) -> Iterator[Breach]:
+        """Which of the two rules the object shows to be broken."""
+        if not specimen.is_plain:
+            return
+        identity = _identity(specimen.tree)
+        if identity is None:
+            return
+        for tree, what in _changes(specimen.tree):
+            other = answer_of(self.function, Kind.KEY, decode(tree))[0]
+            if other.meaning != first.meaning and not other.error:
+                yield Breach(Rule.STABLE_KEY, f"{first.text()}, but {other.text()} {what}")
+                break
+        for name in ("namespace", "name"):
+            if not isinstance(identity.get(name), str):
+                continue
+            tree = _with(specimen.tree, name, f"{identity[name]}-2" if identity[name] else "x")
+            other = answer_of(self.function, Kind.KEY, decode(tree))[0]
+            if other.values is not None and other.values == first.values:
+                yield Breach(Rule.ONE_KEY_EACH, f"{first.text()} also for an object with another {name}")
+                return
+
+
+def _fields(tree: Tree) -> dict[str, Any] | None:
+    if not isinstance(tree, dict):
+        return None
+    fields = tree.get("fields") if "$" in tree else tree
+    return fields if isinstance(fields, dict) else None
+
+
+def _identity(tree: Tree) -> dict[str, Any] | None:
+    """The part of the tree that holds the name."""
+    fields = _fields(tree)
+    if fields is None:
+        return None
+    metadata = _fields(fields.get("metadata"))
+    found = metadata if metadata is not None else fields
+    return found if "name" in found else None
+
+
+def _with(tree: Tree, name: str, value: Any) -> Tree:
+    """A copy of the tree in which the field of the identity called ``name`` is ``value``."""
+    fields = _fields(tree)
+    assert fields is not None
+    copy = dict(fields)
+    metadata = _fields(fields.get("metadata"))
+    if metadata is None:
+        copy[name] = value
+    else:
+        copy["metadata"] = _rewrapped(fields["metadata"], {**metadata, name: value})
+    return _rewrapped(tree, copy)
+
+
+def _rewrapped(tree: Tree, fields: dict[str, Any]) -> Tree:
+    return {**tree, "fields": fields} if "$" in tree else fields
+
+
+def _changes(tree: Tree) -> Iterator[tuple[Tree, str]]:
+    """The same object later: other labels, another version, another spec."""
+    identity = _identity(tree) or {}
+    for name, value in identity.items():
+        if name in _KEEP:
+            continue
+        for other in _others(name, value):
+            yield _with(tree, name, other), f"when its {name} is {other!r}"
+    fields = _fields(tree) or {}
+    if identity is not fields:
+        for name in fields:
+            if name not in _KEEP and not isinstance(fields[name], (str, int)):
+                continue
+            if name not in _KEEP:
+                for other in _others(name, fields[name]):
+                    yield _rewrapped(tree, {**fields, name: other}), f"when its {name} is {other!r}"
+
+
+def _others(name: str, value: Any) -> Iterator[Any]:
+    if isinstance(value, str):
+        yield f"{int(value) + 1}" if value.isascii() and value.isdigit() else f"{value}x"
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+    elif isinstance(value, dict) and "$" not in value and "labels" in name:
+        yield {**value, "changed": "yes"}

@@ -1,0 +1,130 @@
+"""Whether an object is one that a store may really hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from ..objects.codec import NotPlainError, fields_of
+from ..objects.texts import is_valid_text
+from ..shapes.shape import (
+    Anything,
+    Blob,
+    Choice,
+    Either,
+    Field,
+    Flag,
+    Fraction,
+    Given,
+    Listing,
+    Moment,
+    Nothing,
+    Record,
+    Shape,
+    Style,
+    Table,
+    Text,
+    Whole,
+    resolved,
+)
+
+Reads = Callable[[Field], bool]
+
+
+def is_legal(obj: Any, shape: Shape, reads: Reads = lambda _: False) -> bool:
+    """Whether ``obj`` has ``shape``; O(size of the object). A key that the shape does not know is illegal.
+
+    Args:
+        obj: the object.
+        shape: what is legal.
+        reads: which fields the function reads. Real models have all their attributes; of objects that only stand for
+            them, those that are read must be there.
+    """
+    match resolved(shape):
+        case Text() as text:
+            return isinstance(obj, str) and is_valid_text(obj, text)
+        case Flag():
+            return isinstance(obj, bool)
+        case Whole(least, most):
+            return isinstance(obj, int) and not isinstance(obj, bool) and _within(obj, least, most)
+        case Fraction(least, most):
+            return isinstance(obj, float) and math.isfinite(obj) and _within(obj, least, most)
+        case Moment():
+            return isinstance(obj, datetime)
+        case Blob():
+            return isinstance(obj, bytes)
+        case Nothing():
+            return obj is None
+        case Choice(values):
+            return any(type(obj) is type(value) and obj == value for value in values)
+        case Either(options):
+            return any(is_legal(obj, option, reads) for option in options)
+        case Listing() as listing:
+            return (
+                isinstance(obj, listing.container)
+                and _within(len(obj), listing.least, listing.most)
+                and all(is_legal(item, listing.item, reads) for item in obj)
+            )
+        case Table() as table:
+            return (
+                isinstance(obj, Mapping)
+                and _within(len(obj), table.least, table.most)
+                and all(
+                    is_legal(key, table.key, reads) and is_legal(value, table.value, reads)
+                    for key, value in obj.items()
+                )
+            )
+        case Anything():
+            return _is_json(obj)
+        case Given():
+            return True
+        case Record() as record:
+            return _is_record(obj, record, reads)
+    return False
+
+
+def _is_record(obj: Any, record: Record, reads: Reads) -> bool:
+    if record.style is Style.ITEMS:
+        if not isinstance(obj, dict):
+            return False
+        present = obj
+    else:
+        if isinstance(record.make, type) and not isinstance(obj, record.make):
+            return False
+        try:
+            present = fields_of(obj)
+        except NotPlainError:
+            return False
+    known = {field.name: field for field in record.fields}
+    for name, value in present.items():
+        if name not in known:
+            if record.style is Style.ITEMS:
+                return False
+            continue  # instances may have more than their class declares
+        if not ((value is None and known[name].may_be_none) or is_legal(value, known[name].shape, reads)):
+            return False
+    return all(field.name in present or not _is_needed(field, record, reads) for field in record.fields)
+
+
+def _is_needed(field: Field, record: Record, reads: Reads) -> bool:
+    """Whether an object without the field is illegal."""
+    if record.style is Style.ATTRIBUTES:
+        return not (field.may_be_missing or field.may_be_none) or reads(field)
+    return record.style is Style.ITEMS and not field.may_be_missing
+
+
+def _within(value: float, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def _is_json(obj: Any) -> bool:
+    if isinstance(obj, dict):
+        return all(isinstance(key, str) and _is_json(value) for key, value in obj.items())
+    if isinstance(obj, list):
+        return all(map(_is_json, obj))
+    if dataclasses.is_dataclass(obj):
+        return False
+    return obj is None or isinstance(obj, (str, bool, int, float))

@@ -1,0 +1,88 @@
+"""What one call of the function gave."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kcache_model.outcomes import error_text
+
+from ..rules import Kind
+
+_MOST_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one call gave.
+
+    Attributes:
+        values: the values of an index function, the key of a key function (alone); ``None`` if there are none.
+        error: what was raised.
+        wrong: what is wrong with the type of the result.
+    """
+
+    values: tuple[str, ...] | None
+    error: str = ""
+    wrong: str = ""
+
+    @property
+    def meaning(self) -> tuple[frozenset[str] | None, str, str]:
+        """What must be the same for equal objects: the order of values and their number do not count for an index."""
+        kind_of_error = self.error.partition(":")[0]
+        return (None if self.values is None else frozenset(self.values), kind_of_error, self.wrong)
+
+    def text(self) -> str:
+        """For reports."""
+        if self.error:
+            return f"raised {self.error}"
+        if self.values is None:
+            return f"returned {self.wrong}"
+        shown = ", ".join(_short(value) for value in self.values[:_MOST_SHOWN])
+        more = f", ... {len(self.values) - _MOST_SHOWN} more" if len(self.values) > _MOST_SHOWN else ""
+        return f"[{shown}{more}]"
+
+
+def answer_of(function: Callable[[Any], Any], kind: Kind, obj: Any) -> tuple[Answer, Any]:
+    """Call ``function``; the answer, and what was returned."""
+    try:
+        returned = function(obj)
+        return (_values if kind is Kind.INDEX else _key)(returned), returned
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        return Answer(None, error=error_text(error)), None
+
+
+def _values(returned: Any) -> Answer:
+    if not isinstance(returned, (list, tuple)):
+        return Answer(None, wrong=_described(returned))
+    for value in returned:
+        if not isinstance(value, str):
+            return Answer(None, wrong=f"a {type(returned).__name__} that holds {_described(value)}")
+    return Answer(tuple(str.__str__(value) for value in returned))
+
+
+def _key(returned: Any) -> Answer:
+    if not isinstance(returned, str):
+        return Answer(None, wrong=_described(returned))
+    return Answer((str.__str__(returned),))
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, str):
+        return f"the str {_short(value)}"
+    if value is None:
+        return "None"
+    if inspect.isgenerator(value):
+        return "a generator"
+    if inspect.iscoroutine(value):
+        value.close()
+        return "a coroutine"
+    return f"a {type(value).__name__}"
+
+
+def _short(text: str) -> str:
+    return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."

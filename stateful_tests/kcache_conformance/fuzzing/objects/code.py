@@ -1,0 +1,134 @@
+"""A tree as Python code that can be pasted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from .codec import Tree
+
+_WIDTH = 88
+_SHORTEST_RUN = 12
+_FILE_MODULE = "kcache_target_"
+"""How modules are called that were loaded from a file; a reader imports them by the name of the file."""
+
+
+def code_of(tree: Tree, name: str = "obj") -> str:
+    """Statements that assign the object to ``name``; imports first."""
+    imports = sorted(_imports(tree))
+    lines = [*imports, ""] if imports else []
+    return "\n".join([*lines, f"{name} = {expression(tree, len(name) + 3)}"])
+
+
+def expression(tree: Tree, column: int = 0, indent: int = 0) -> str:
+    """One expression, broken into lines where it is long."""
+    flat = _flat(tree)
+    if column + len(flat) <= _WIDTH:
+        return flat
+    opening, parts, closing = _parts(tree)
+    if not parts:
+        return flat
+    inner = indent + 4
+    lines = [opening]
+    for label, value in parts:
+        lines.append(f"{' ' * inner}{label}{expression(value, inner + len(label) + 1, inner)},")
+    return "\n".join([*lines, " " * indent + closing])
+
+
+def _flat(tree: Tree) -> str:
+    if isinstance(tree, str):
+        return text_literal(tree)
+    opening, parts, closing = _parts(tree)
+    if not opening:
+        return repr(tree)
+    inside = ", ".join(label + _flat(value) for label, value in parts)
+    comma = "," if closing == ")" and opening == "(" and len(parts) == 1 else ""
+    return f"{opening}{inside}{comma}{closing}"
+
+
+def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
+    """What opens the expression, its labelled parts, and what closes it; nothing for scalars."""
+    if isinstance(tree, list):
+        return "[", [("", item) for item in tree], "]"
+    if not isinstance(tree, dict):
+        return "", [], ""
+    match tree.get("$"):
+        case None:
+            return "{", [(f"{text_literal(key)}: ", value) for key, value in tree.items()], "}"
+        case "dict":
+            return "{", [(f"{_flat(key)}: ", value) for key, value in tree["items"]], "}"
+        case "tuple":
+            return "(", [("", item) for item in tree["items"]], ")"
+        case "set" if tree["items"]:
+            return "{", [("", item) for item in tree["items"]], "}"
+        case "set" | "frozenset" as kind:
+            return f"{kind}(", [("", tree["items"])] if tree["items"] else [], ")"
+        case "namespace":
+            return "SimpleNamespace(", _keywords(tree["fields"]), ")"
+        case "object":
+            fields = {name: value for name, value in tree["fields"].items() if value is not None}
+            return f"{_qualname(tree)}(", _keywords(fields), ")"
+        case "float":
+            return "float(", [("", tree["text"])], ")"
+        case "bytes":
+            return "bytes.fromhex(", [("", tree["hex"])], ")"
+        case "datetime":
+            return "datetime.fromisoformat(", [("", tree["text"])], ")"
+        case "enum":
+            return f"{_qualname(tree)}[", [("", tree["name"])], "]"
+    return "", [], ""
+
+
+def _keywords(fields: dict[str, Tree]) -> list[tuple[str, Tree]]:
+    return [(f"{name}=", value) for name, value in fields.items()]
+
+
+def _qualname(tree: Tree) -> str:
+    return str(tree["class"]).partition(":")[2]
+
+
+def text_literal(text: str) -> str:
+    """A literal; long runs of one character become a product."""
+    if len(text) < 2 * _SHORTEST_RUN:
+        return _quoted(text)
+    parts: list[str] = []
+    plain = ""
+    for character, group in itertools.groupby(text):
+        number = len(list(group))
+        if number < _SHORTEST_RUN:
+            plain += character * number
+            continue
+        if plain:
+            parts.append(_quoted(plain))
+            plain = ""
+        parts.append(f"{_quoted(character)} * {number}")
+    if plain:
+        parts.append(_quoted(plain))
+    return " + ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    literal = ascii(text) if any(not character.isprintable() for character in text) else repr(text)
+    if literal.startswith("'") and '"' not in literal and "\\'" not in literal:
+        return f'"{literal[1:-1]}"'
+    return literal
+
+
+def _imports(tree: Tree) -> Iterable[str]:
+    found: set[str] = set()
+    stack = [tree]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, list):
+            stack += part
+        elif isinstance(part, dict):
+            match part.get("$"):
+                case "namespace":
+                    found.add("from types import SimpleNamespace")
+                case "datetime":
+                    found.add("from datetime import datetime")
+                case "object" | "enum":
+                    module, _, qualname = part["class"].partition(":")
+                    found.add(f"from {module.removeprefix(_FILE_MODULE)} import {qualname.partition('.')[0]}")
+            stack += part.values()
+    return found

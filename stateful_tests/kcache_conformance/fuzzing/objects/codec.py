@@ -1,0 +1,193 @@
+"""Objects as plain data and back: for other processes, for replay lines, and to make equal copies.
+
+A tree is JSON: scalars, lists, and dicts with text keys stand for themselves; everything else is a dict with the key
+``$``, which says what it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import importlib
+import math
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+Tree: TypeAlias = Any
+"""Plain JSON."""
+
+_MARK = "$"
+_DEEPEST = 60
+
+
+class NotPlainError(TypeError):
+    """An object has parts that plain data cannot stand for."""
+
+
+def encode(obj: Any, depth: int = 0) -> Tree:
+    """``obj`` as a tree; O(size).
+
+    Raises:
+        NotPlainError: it holds a function, a cycle, or something else that has no fields.
+    """
+    if obj is None or type(obj) in (bool, int, str):
+        return obj
+    if depth > _DEEPEST:
+        raise NotPlainError("it refers to itself, or is nested very deeply")
+    below = depth + 1
+    kind = type(obj)
+    if kind is list:
+        return [encode(item, below) for item in obj]
+    if kind is dict:
+        if all(type(key) is str for key in obj) and _MARK not in obj:
+            return {key: encode(value, below) for key, value in obj.items()}
+        return {_MARK: "dict", "items": [[encode(key, below), encode(value, below)] for key, value in obj.items()]}
+    if kind is float:
+        return obj if math.isfinite(obj) else {_MARK: "float", "text": repr(obj)}
+    if kind in (tuple, set, frozenset):
+        items = [encode(item, below) for item in obj]
+        return {_MARK: kind.__name__, "items": items if kind is tuple else sorted(items, key=repr)}
+    if kind is bytes:
+        return {_MARK: "bytes", "hex": obj.hex()}
+    if kind is datetime:
+        return {_MARK: "datetime", "text": obj.isoformat()}
+    if isinstance(obj, enum.Enum):
+        return {_MARK: "enum", "class": class_name(kind), "name": obj.name}
+    fields = fields_of(obj)
+    if kind is SimpleNamespace:
+        return {_MARK: "namespace", "fields": {name: encode(value, below) for name, value in fields.items()}}
+    return {
+        _MARK: "object",
+        "class": class_name(kind),
+        "fields": {name: encode(value, below) for name, value in fields.items()},
+    }
+
+
+def decode(tree: Tree) -> Any:
+    """A new object, equal to the one that ``tree`` was made of.
+
+    Raises:
+        NotPlainError: a class is not to be found any more, or refuses its fields.
+    """
+    if isinstance(tree, list):
+        return [decode(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    match tree.get(_MARK):
+        case None:
+            return {key: decode(value) for key, value in tree.items()}
+        case "dict":
+            return {decode(key): decode(value) for key, value in tree["items"]}
+        case "tuple" | "set" | "frozenset" as name:
+            made = {"tuple": tuple, "set": set, "frozenset": frozenset}[name]
+            return made(decode(item) for item in tree["items"])
+        case "float":
+            return float(tree["text"])
+        case "bytes":
+            return bytes.fromhex(tree["hex"])
+        case "datetime":
+            return datetime.fromisoformat(tree["text"])
+        case "enum":
+            return found_class(tree["class"])[tree["name"]]
+        case "namespace":
+            return SimpleNamespace(**{name: decode(value) for name, value in tree["fields"].items()})
+        case "object":
+            fields = {name: decode(value) for name, value in tree["fields"].items()}
+            return made_of(found_class(tree["class"]), fields)
+    raise NotPlainError(f"unknown part {tree[_MARK]!r}")
+
+
+def fields_of(obj: Any) -> dict[str, Any]:
+    """The fields of an instance, by the name under which its class takes them.
+
+    Raises:
+        NotPlainError: it has none.
+    """
+    kind = type(obj)
+    if dataclasses.is_dataclass(kind):
+        return {field.name: getattr(obj, field.name) for field in dataclasses.fields(kind)}
+    if isinstance(obj, tuple) and hasattr(kind, "_fields"):
+        return {name: getattr(obj, name) for name in kind._fields}
+    for declared in ("model_fields", "openapi_types"):
+        names = getattr(kind, declared, None)
+        if isinstance(names, dict):
+            return {name: getattr(obj, name) for name in names}
+    attributes = getattr(kind, "__attrs_attrs__", None)
+    if attributes is not None:
+        return {attribute.name: getattr(obj, attribute.name) for attribute in attributes}
+    if kind.__module__ == "builtins" or callable(obj) or not hasattr(obj, "__dict__"):
+        raise NotPlainError(f"it holds a {kind.__qualname__}")
+    return dict(vars(obj))
+
+
+def made_of(kind: Callable[..., Any], fields: dict[str, Any]) -> Any:
+    """An instance with these fields. Only declared data classes are called; other instances are filled in.
+
+    So no word that somebody sends can make this process call what it should not.
+
+    Raises:
+        NotPlainError: the class refuses the fields.
+    """
+    try:
+        if dataclasses.is_dataclass(kind):
+            return _dataclass(kind, fields)
+        if hasattr(kind, "model_fields"):
+            return _model(kind, fields)
+        if any(hasattr(kind, mark) for mark in ("_fields", "openapi_types")):
+            return kind(**fields)
+        made = kind.__new__(kind)  # type: ignore[call-overload]
+        for name, value in fields.items():
+            object.__setattr__(made, name, value)
+        return made
+    except Exception as error:
+        raise NotPlainError(f"{getattr(kind, '__qualname__', kind)} refuses its fields: {error}") from error
+
+
+def _dataclass(kind: Any, fields: dict[str, Any]) -> Any:
+    declared = {field.name: field for field in dataclasses.fields(kind)}
+    made = kind(**{name: value for name, value in fields.items() if name in declared and declared[name].init})
+    for name, value in fields.items():
+        if name not in declared or not declared[name].init:
+            object.__setattr__(made, name, value)
+    return made
+
+
+def _model(kind: Any, fields: dict[str, Any]) -> Any:
+    """A pydantic model takes its fields by name, or only by alias; the client's take either."""
+    try:
+        return kind(**fields)
+    except ValueError:
+        declared = kind.model_fields
+        return kind(**{getattr(declared[name], "alias", None) or name: value for name, value in fields.items()})
+
+
+def class_name(kind: type) -> str:
+    """How another process finds the class: ``module:qualified name``.
+
+    Raises:
+        NotPlainError: it is local to a function.
+    """
+    if "<" in kind.__qualname__:
+        raise NotPlainError(f"its class {kind.__qualname__} is local to a function")
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def found_class(name: str) -> Any:
+    """The class called ``module:qualified name``.
+
+    Raises:
+        NotPlainError: there is none.
+    """
+    module, _, qualname = name.partition(":")
+    try:
+        found: Any = sys.modules[module] if module in sys.modules else importlib.import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise NotPlainError(f"there is no class {name}: {error}") from error
+    if not isinstance(found, type):
+        raise NotPlainError(f"{name} is no class")
+    return found

@@ -1,0 +1,106 @@
+"""Makes an object smaller while it still shows what it shows, step by step (Zeller: delta debugging)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from .codec import Tree
+from .specimen import Specimen
+
+_SIMPLE_TEXTS = ("", "a", "0")
+_SIMPLE_NUMBERS = (0, 1)
+
+
+def minimise(
+    specimen: Specimen, shows: Callable[[Specimen], bool], *, seconds: float, attempts: int = 2000
+) -> Specimen:
+    """The smallest specimen found that still ``shows``; ``specimen`` itself if it is no plain data.
+
+    Args:
+        specimen: shows it.
+        shows: whether a candidate does; must be false for candidates that are not acceptable otherwise, too.
+        seconds: for all candidates together.
+        attempts: the most candidates.
+    """
+    if not specimen.is_plain:
+        return specimen
+    end = time.monotonic() + seconds
+    is_smaller = True
+    while is_smaller:
+        is_smaller = False
+        for candidate in smaller_trees(specimen.tree):
+            attempts -= 1
+            if attempts < 0 or time.monotonic() > end:
+                return specimen
+            if shows(Specimen(candidate)):
+                specimen, is_smaller = Specimen(candidate), True
+                break
+    return specimen
+
+
+def smaller_trees(tree: Tree) -> Iterator[Tree]:
+    """Trees that are a step smaller; the largest steps first."""
+    if isinstance(tree, str):
+        yield from _smaller_texts(tree)
+    elif isinstance(tree, bool) or tree is None:
+        return
+    elif isinstance(tree, int):
+        yield from (number for number in (*_SIMPLE_NUMBERS, tree // 2, tree - 1) if abs(number) < abs(tree))
+    elif isinstance(tree, list):
+        yield from _smaller_lists(tree)
+    elif isinstance(tree, dict):
+        yield from _smaller_dicts(tree)
+
+
+def _smaller_texts(text: str) -> Iterator[str]:
+    yield from (simple for simple in _SIMPLE_TEXTS if (len(simple), simple) < (len(text), text))
+    size = len(text) // 2
+    while size:
+        for start in range(0, len(text), size):
+            yield text[:start] + text[start + size :]
+        size //= 2
+    for position, character in enumerate(text[:100]):
+        if character not in "a0-./:=,_" and not character.isdigit():
+            yield text[:position] + "a" + text[position + 1 :]
+
+
+def _smaller_lists(items: list[Tree]) -> Iterator[list[Tree]]:
+    size = len(items)
+    while size:
+        for start in range(0, len(items), size):
+            yield items[:start] + items[start + size :]
+        size //= 2
+    for position, item in enumerate(items):
+        for smaller in smaller_trees(item):
+            yield [*items[:position], smaller, *items[position + 1 :]]
+
+
+def _smaller_dicts(tree: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
+    match tree.get("$"):
+        case None:
+            yield from _smaller_tables(tree)
+        case "namespace" | "object":
+            for name, value in tree["fields"].items():
+                if value is not None:
+                    yield {**tree, "fields": {**tree["fields"], name: None}}
+            if tree["$"] == "namespace":
+                for name in tree["fields"]:
+                    yield {**tree, "fields": {other: v for other, v in tree["fields"].items() if other != name}}
+            for name, value in tree["fields"].items():
+                for smaller in smaller_trees(value):
+                    yield {**tree, "fields": {**tree["fields"], name: smaller}}
+        case "tuple" | "set" | "frozenset" | "dict":
+            for smaller in _smaller_lists(tree["items"]):
+                if tree["$"] != "dict" or all(len(pair) == 2 for pair in smaller):
+                    yield {**tree, "items": smaller}
+
+
+def _smaller_tables(table: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
+    if len(table) > 1:
+        yield {}
+    for name in table:
+        yield {other: value for other, value in table.items() if other != name}
+    for name, value in table.items():
+        for smaller in smaller_trees(value):
+            yield {**table, name: smaller}

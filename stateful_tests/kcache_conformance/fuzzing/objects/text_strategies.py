@@ -1,0 +1,102 @@
+"""Strategies for texts: what the code compares with, what the format allows, and what often goes wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+from hypothesis.strategies import SearchStrategy
+
+from ..reading import Reading
+from ..shapes.shape import Format, Text
+from .texts import NUMERIC, POOLS, UNICODE, around, is_valid_text
+from .weights import weighted
+
+_LENGTHS = (63, 64, 253, 254, 1000, 5000)
+_MOST_MINED = 60
+_MOST_LENGTH = 20_000
+_FIELD_NAMES = frozenset({"metadata", "spec", "status", "labels", "annotations", "name", "namespace", "containers"})
+_SHAPES = {
+    Format.NAME: r"[a-z]([a-z0-9]{0,3}(-[a-z0-9]{1,3})?)?(\.[a-z]{1,3})?",
+    Format.LABEL: r"[a-z]([a-z0-9]{0,3}(-[a-z0-9]{1,3})?)?",
+    Format.LABEL_KEY: r"([a-z]{1,4}\.[a-z]{2,3}/)?[A-Za-z]([A-Za-z0-9._-]{0,3}[A-Za-z0-9])?",
+    Format.LABEL_VALUE: r"[A-Za-z0-9]([A-Za-z0-9._-]{0,4}[A-Za-z0-9])?",
+    Format.QUANTITY: r"[0-9]{1,4}(\.[0-9]{1,2})?(m|k|Ki|Mi|Gi|M|G)?",
+    Format.DIGITS: r"[1-9][0-9]{0,8}",
+    Format.TIME: r"(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z",
+}
+
+
+class TextMaker:
+    """Makes texts, all of which are valid where they stand."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._mined = [text for text in reading.texts if text][:_MOST_MINED]
+        self._separators = list(dict.fromkeys((*reading.separators, "-", ".", "/")))[:8]
+        self._made: dict[Text, SearchStrategy[str]] = {}
+
+    def strategy(self, shape: Text) -> SearchStrategy[str]:
+        """A strategy for valid texts of ``shape``."""
+        if shape not in self._made:
+            self._made[shape] = self._strategy(shape)
+        return self._made[shape]
+
+    def looked_up(self, shape: Text) -> list[str]:
+        """The texts in the code that are valid there, without those that are names of fields in general."""
+        return [text for text in self._mined if is_valid_text(text, shape) and text not in _FIELD_NAMES]
+
+    def _strategy(self, shape: Text) -> SearchStrategy[str]:
+        def valid(texts: Iterable[str]) -> list[str]:
+            return [text for text in dict.fromkeys(texts) if is_valid_text(text, shape)]
+
+        mined = valid(self._mined)
+        usual = valid((*shape.examples, *POOLS[shape.format]))
+        near = valid(text for one in (*self._mined, *shape.examples) for text in around(one, self._separators))
+        awkward = valid((*NUMERIC, *UNICODE, *self._long()))
+        pools = ((2, usual), (5, mined), (2, near), (3 if shape.format is Format.QUANTITY else 2, awkward))
+        options = [(weight, st.sampled_from(pool)) for weight, pool in pools if pool]
+        themes = mined + usual
+        if len(themes) > 1:
+            theme = st.shared(st.lists(st.sampled_from(themes), min_size=1, max_size=2), key=f"theme {shape!r}")
+            options.append((2, theme.flatmap(st.sampled_from)))
+        made = [*self._joined(mined + usual), *self._matching(), self._generated(shape)]
+        options += [(1, strategy.filter(lambda text: is_valid_text(text, shape))) for strategy in made]
+        return weighted(*options)
+
+    def _long(self) -> Iterable[str]:
+        for length in (*_LENGTHS, *self._reading.lengths):
+            if 3 < length <= _MOST_LENGTH:
+                yield "a" * length
+                yield ("a" * 62 + ".") * (length // 63) + "a" * (length % 63 or 1)
+
+    def _joined(self, parts: Sequence[str]) -> Iterable[SearchStrategy[str]]:
+        """Two or three parts with separators between, parts and numbers."""
+        if not parts:
+            return
+        number = st.integers(0, 120).map(str)
+        part = st.one_of(st.sampled_from(parts), number, st.sampled_from(["a", "b", ""]))
+        separator = st.sampled_from([*self._separators, ""])
+        yield st.builds(lambda one, by, two: one + by + two, part, separator, part)
+        yield st.builds(lambda a, x, b, y, c: a + x + b + y + c, part, separator, part, separator, part)
+        suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])
+        yield st.builds(lambda digits, unit: digits + unit, st.integers(0, 10**6).map(str), suffix)
+
+    def _matching(self) -> Iterable[SearchStrategy[str]]:
+        for pattern in self._reading.patterns[:12]:
+            try:
+                found = st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True)
+                found.validate()
+            except (HypothesisException, re.error, ValueError, OverflowError):
+                continue
+            yield found
+
+    def _generated(self, shape: Text) -> SearchStrategy[str]:
+        if shape.pattern is not None:
+            return st.from_regex(shape.pattern)
+        if shape.format is Format.FREE:
+            most = 6 if shape.most is None else min(6, shape.most)
+            return st.text(st.characters(codec="utf-8"), min_size=shape.least, max_size=max(most, shape.least))
+        return st.from_regex(_SHAPES[shape.format], fullmatch=True)

@@ -1,0 +1,89 @@
+"""Which texts a format allows, and the pools from which texts are made."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from ..shapes.shape import Format, Text
+
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_FORMATS = {
+    Format.NAME: re.compile(rf"({_DNS_LABEL}(\.{_DNS_LABEL})*)?"),
+    Format.LABEL: re.compile(rf"({_DNS_LABEL})?"),
+    Format.LABEL_KEY: re.compile(rf"({_DNS_LABEL}(\.{_DNS_LABEL})*/)?{_QUALIFIED}"),
+    Format.LABEL_VALUE: re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"),
+    Format.QUANTITY: re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"),
+    Format.DIGITS: re.compile(r"(0|[1-9][0-9]*)?"),
+    Format.TIME: re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z"),
+}
+
+POOLS: dict[Format, tuple[str, ...]] = {
+    Format.FREE: ("", "a", "web", "Web", "default", "kube-system", "true", "a b", "a,b", "a/b", "a=b", "a:b", "-", " "),
+    Format.NAME: ("a", "web", "web-0", "web-1", "node-1", "kube-system", "a.b.c", "0", "10"),
+    Format.LABEL: ("a", "default", "kube-system", "web", "prod", "0"),
+    Format.LABEL_KEY: ("app", "tier", "a", "b", "env", "app.kubernetes.io/name", "topology.kubernetes.io/zone", "A"),
+    Format.LABEL_VALUE: ("", "web", "Web", "db", "true", "a", "v1.2", "eu-west-1a", "0", "1", "a_b", "a-b", "a.b"),
+    Format.QUANTITY: ("0", "100m", "1", "1.5", "1500m", "2Gi", "512Mi", "1e3", "1k", "1Ki", "100u", "0.5", ".5", "5.",
+                      "-1", "1E", "9" * 18, "128974848"),
+    Format.DIGITS: ("0", "1", "42", "9", "10", "18446744073709551616"),
+    Format.TIME: ("2024-02-29T23:59:59Z", "1970-01-01T00:00:00Z", "2038-01-19T03:14:08Z",
+                  "2024-01-01T00:00:00.123456Z"),
+}  # fmt: skip
+"""Typical and awkward texts of each format."""
+
+NUMERIC = (
+    "0", "1", "-1", "+1", "100m", "1.5", "1e3", "2Gi", "007", "1_000", "0x10", " 1", "m", "80", "8080", "65536",
+    "9" * 20, "nan", "inf", "\u00b2", "\u0967", "\uff11", "\u2167",
+)  # fmt: skip
+"""Texts that look like numbers, to some functions only."""
+
+UNICODE = (
+    "\u00e9", "e\u0301", "\ufb01", "fi", "\u212a", "K", "\u00df", "SS", "\u1e9e", "\u0130", "\u0131", "i\u0307",
+    "\u200b", "\u00a0", "\U0001f600", "\uff57\uff45\uff42", "\u03a3", "\u03c2", "\u01c6", "\u0130stanbul",
+    "\u2028", "\x1f", "\x85", "\u00bd", "\ufb00", "\ufeff",
+)  # fmt: skip
+"""Texts that normal forms, case mappings and ``strip`` change."""
+
+
+def is_valid_text(text: str, shape: Text) -> bool:
+    """Whether the API server, or the schema, accepts ``text`` there."""
+    if len(text) < shape.least or (shape.most is not None and len(text) > shape.most):
+        return False
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return False
+    if shape.pattern is not None and re.search(shape.pattern, text) is None:
+        return False
+    pattern = _FORMATS.get(shape.format)
+    if pattern is None or (text in shape.examples):
+        return True
+    if shape.format is Format.LABEL_KEY and len(text.rpartition("/")[0]) > 253:
+        return False
+    if shape.format in (Format.NAME, Format.LABEL) and any(len(part) > 253 for part in text.split(".")):
+        return False
+    return pattern.fullmatch(text) is not None
+
+
+def variants(text: str) -> tuple[str, ...]:
+    """Texts that some functions take for the same: other case, other normal form, blanks around."""
+    made = (
+        text.upper(), text.lower(), text.swapcase(), text.casefold(), unicodedata.normalize("NFKC", text),
+        unicodedata.normalize("NFD", text), text + " ", text[::-1], text.replace("-", "_"), text.title(),
+    )  # fmt: skip
+    return tuple(dict.fromkeys(variant for variant in made if variant != text))
+
+
+def around(text: str, separators: Iterable[str]) -> tuple[str, ...]:
+    """Texts that begin with, end with, or repeat ``text``."""
+    made = [text + "0", text + "-a", "a-" + text, text + text, text[:-1], text[1:], text + "1", text.strip("-./:=,_ ")]
+    for separator in separators:
+        made += [text + separator, separator + text, text + separator + "a", "a" + separator + text]
+        made += [
+            text + separator + "1",
+            text + separator,
+            f"{text}{separator}{text}",
+            f"a{separator}{text}{separator}1",
+        ]
+    return tuple(dict.fromkeys(made))

@@ -1,0 +1,60 @@
+"""What to fuzz with, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from .rules import RULES, Kind, Rule, Severity, rules_for
+from .sources import Sources
+
+DEFAULT_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class FuzzOptions:
+    """What one run is told.
+
+    Attributes:
+        sources: where objects come from.
+        seconds: for all engines together. Most functions take less.
+        seed: of everything random.
+        is_strict: warnings fail, too: hostile objects, and rules that only warn.
+        most_values: how many values an object may have; ``None`` for a number in proportion to its size.
+        patience_seconds: how long one call may take.
+        only: the rules to check; all if empty.
+        exclude: rules not to check.
+        is_symbolic: use CrossHair, where it is installed.
+    """
+
+    sources: Sources = field(default_factory=Sources)
+    seconds: float = DEFAULT_SECONDS
+    seed: int = 0
+    is_strict: bool = False
+    most_values: int | None = None
+    patience_seconds: float = 3.0
+    only: tuple[Rule, ...] = ()
+    exclude: tuple[Rule, ...] = ()
+    is_symbolic: bool = True
+
+    def rules(self, kind: Kind) -> frozenset[Rule]:
+        """The rules that are checked."""
+        chosen = self.only or rules_for(kind)
+        return frozenset(chosen) - frozenset(self.exclude)
+
+    def to_json(self) -> dict[str, Any]:
+        """For a child process."""
+        data = asdict(replace(self, sources=replace(self.sources, given=None)))
+        return {**data, "only": [rule.value for rule in self.only], "exclude": [rule.value for rule in self.exclude]}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> FuzzOptions:
+        """The inverse of :meth:`to_json`."""
+        sources = Sources(**{**data["sources"], "samples": tuple(data["sources"]["samples"])})
+        rules = {name: tuple(Rule(value) for value in data[name]) for name in ("only", "exclude")}
+        return FuzzOptions(**{**data, **rules, "sources": sources})
+
+
+def severity_of(rule: Rule, *, is_legal: bool) -> Severity:
+    """What a violation of ``rule`` does to the verdict."""
+    return RULES[rule].severity if is_legal else Severity.WARNING

@@ -1,0 +1,34 @@
+"""Evidence as code that a reader can paste into an interpreter."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from .evidence import Evidence
+from .objects.code import code_of
+from .rules import Kind
+
+
+def code_for(name: str, kind: Kind, evidence: Evidence) -> str:
+    """Imports, the objects, and the calls."""
+    location, _, function = name.rpartition(":")
+    imports, lines = [], []
+    if location:
+        module = PurePath(location).stem if location.endswith(".py") else location
+        imports.append(f"from {module} import {function.partition('.')[0]}")
+    called = function or name.rpartition(".")[2].strip("<>") or str(kind)
+    single = len(evidence.specimens) == 1
+    for number, specimen in enumerate(evidence.specimens, 1):
+        variable = "obj" if single else f"obj{number}"
+        if not specimen.is_plain:
+            lines.append(f"{variable} = ...  # {specimen.original!r}")
+            continue
+        text = code_of(specimen.tree, variable)
+        head, _, rest = text.rpartition(f"{variable} = ") if text.startswith(("from ", "import ")) else ("", "", "")
+        if head:
+            imports += [line for line in head.splitlines() if line]
+            text = f"{variable} = {rest}"
+        lines.append(text)
+    lines += [f"{called}({'obj' if single else f'obj{number}'})" for number in range(1, len(evidence.specimens) + 1)]
+    unique = list(dict.fromkeys(sorted(imports)))
+    return "\n".join([*unique, "", *lines] if unique else lines)

@@ -1,0 +1,171 @@
+"""The rules that an index function or a key function must keep, and what breaking each one does to a cache."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Kind(enum.StrEnum):
+    """What is fuzzed."""
+
+    INDEX = "index"
+    """``object -> list of str``: under which values an index has the object."""
+    KEY = "key"
+    """``object -> str``: under which key a store has the object."""
+
+
+class Severity(enum.StrEnum):
+    """What a finding does to the verdict."""
+
+    ERROR = "error"
+    """The run fails."""
+    WARNING = "warning"
+    """The run passes, unless it is strict."""
+
+
+class Rule(enum.StrEnum):
+    """The rules: a closed set. The value is the name that reports and ``--only`` use."""
+
+    RETURNS_LIST = "returns-list"
+    RETURNS_STR = "returns-str"
+    TOTAL = "total"
+    TERMINATES = "terminates"
+    PURE = "pure"
+    REPEATABLE = "repeatable"
+    EQUAL_OBJECTS = "equal-objects"
+    HISTORY = "history"
+    OWN_RESULT = "own-result"
+    FAN_OUT = "fan-out"
+    DISTINCT = "distinct"
+    STABLE_KEY = "stable-key"
+    ONE_KEY_EACH = "one-key-each"
+    HASH_SEED = "hash-seed"
+    CLOCK = "clock"
+    ENVIRONMENT = "environment"
+    THREAD_SAFE = "thread-safe"
+    CONSISTENT = "consistent"
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """What people read about a rule.
+
+    Attributes:
+        demand: what the function must do.
+        why: what happens to a cache if it does not.
+        severity: of a violation on a legal object.
+        kinds: which functions it binds.
+    """
+
+    demand: str
+    why: str
+    severity: Severity = Severity.ERROR
+    kinds: frozenset[Kind] = frozenset(Kind)
+
+
+_INDEX_ONLY = frozenset({Kind.INDEX})
+_KEY_ONLY = frozenset({Kind.KEY})
+
+RULES: dict[Rule, RuleText] = {
+    Rule.RETURNS_LIST: RuleText(
+        "returns a list or tuple of str",
+        "A str is taken for a list of its characters, a generator is empty the second time, None and other types "
+        "raise in some caches and are swallowed by others.",
+        kinds=_INDEX_ONLY,
+    ),
+    Rule.RETURNS_STR: RuleText(
+        "returns a str",
+        "A store with keys of other types cannot be looked up by key, and sorts or prints them in surprising ways.",
+        kinds=_KEY_ONLY,
+    ),
+    Rule.TOTAL: RuleText(
+        "raises for no legal object",
+        "client-go panics in the middle of the write: the object is stored, but this index and perhaps others lack it "
+        "(kubernetes#43566). kcache's reference refuses the whole write.",
+        kinds=_INDEX_ONLY,
+    ),
+    Rule.TERMINATES: RuleText(
+        "returns within a reasonable time",
+        "client-go calls index functions with the lock held: every reader and writer waits.",
+    ),
+    Rule.PURE: RuleText(
+        "leaves the object as it is",
+        "All readers share the stored object: they see the change without any lock, and the informer's copy no longer "
+        "equals the server's.",
+    ),
+    Rule.REPEATABLE: RuleText(
+        "gives the same object the same values each time",
+        "On update and delete client-go asks again for the old object's values; if they differ, the old entries stay "
+        "for ever and point to an object that is gone.",
+    ),
+    Rule.EQUAL_OBJECTS: RuleText(
+        "gives equal objects the same values",
+        "The same object decoded a second time (another watch event, a relist) would be indexed elsewhere: lookups by "
+        "value miss it.",
+    ),
+    Rule.HISTORY: RuleText(
+        "does not depend on which objects it was called with before",
+        "The index then depends on the order of events, which differs from one relist to the next; old entries are "
+        "not found again and stay for ever.",
+    ),
+    Rule.OWN_RESULT: RuleText(
+        "returns a list of its own each time",
+        "Whoever changes the returned list changes the stored object, or the values of other objects.",
+        severity=Severity.WARNING,
+        kinds=_INDEX_ONLY,
+    ),
+    Rule.FAN_OUT: RuleText(
+        "returns a number of values in proportion to the size of the object",
+        "Each value is an entry of the index: one object can exhaust the memory, and each update takes as long as "
+        "there are values, with the lock held.",
+        kinds=_INDEX_ONLY,
+    ),
+    Rule.DISTINCT: RuleText(
+        "returns no value twice",
+        "client-go and kcache count a value once; other caches hand out the object twice in by_index.",
+        severity=Severity.WARNING,
+        kinds=_INDEX_ONLY,
+    ),
+    Rule.STABLE_KEY: RuleText(
+        "gives an object the same key whatever else in it changes",
+        "An update would add a second object instead of replacing the first, and a delete would miss.",
+        kinds=_KEY_ONLY,
+    ),
+    Rule.ONE_KEY_EACH: RuleText(
+        "gives objects of different namespace or name different keys",
+        "Two objects under one key: the later replaces the earlier, which nobody notices.",
+        severity=Severity.WARNING,
+        kinds=_KEY_ONLY,
+    ),
+    Rule.HASH_SEED: RuleText(
+        "does not depend on hash() or the order of sets",
+        "Each process hashes strings otherwise (PYTHONHASHSEED): two replicas, or the same one restarted, index the "
+        "same object elsewhere, and tests do not repeat.",
+    ),
+    Rule.CLOCK: RuleText(
+        "does not depend on the time",
+        "An object moves to other values while nobody writes it: lookups give yesterday's answer, and the entries "
+        "under the old values are not found on update or delete.",
+    ),
+    Rule.ENVIRONMENT: RuleText(
+        "does not depend on time zone, locale, environment variables, working directory or the global random state",
+        "It indexes elsewhere on another machine, or when another part of the program changes a global.",
+    ),
+    Rule.THREAD_SAFE: RuleText(
+        "may be called by several threads at once",
+        "Informers, resyncs and readers (Index) call it from their own threads; kcache's reference calls it before it "
+        "takes the lock.",
+    ),
+    Rule.CONSISTENT: RuleText(
+        "keeps an index right through adds, updates, deletes and replaces",
+        "A cache that works as client-go does ends with stale or missing entries.",
+        kinds=_INDEX_ONLY,
+    ),
+}
+"""Every rule, with its text."""
+
+
+def rules_for(kind: Kind) -> tuple[Rule, ...]:
+    """The rules that bind functions of ``kind``, in the order of the reports."""
+    return tuple(rule for rule, text in RULES.items() if kind in text.kinds)

@@ -1,0 +1,246 @@
+"""What one process can find out about the function: every engine that needs no other process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from kcache_model.watch import Watch
+from kcache_stress.isolation.worker import Outlet
+
+from .engines.interleavings import explore_calls
+from .engines.programs import run_programs
+from .engines.random_search import Search
+from .engines.threads import run_threads
+from .evidence import Engine, EngineReport, Evidence, encode_evidence
+from .judging.inline import Inline
+from .judging.tiers import Tier
+from .objects.corruption import corrupted
+from .objects.crossing import crossed
+from .objects.minimise import minimise
+from .objects.specimen import Specimen
+from .objects.strategies import ObjectMaker
+from .options import FuzzOptions
+from .reading import read
+from .rules import Kind, Rule
+from .shapes.shape import Record, Shape, resolved
+from .subject import Subject, load_subject
+
+_EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2500, 400, 300
+_SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
+_PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
+_MOST_MEMORY = 6 * 2**30
+_STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
+_SMALLEST_RUN = 8
+_MOST_CROSSED = 60
+
+
+class Sink(Protocol):
+    """Where a job reports to: a pipe, or a list in the same process."""
+
+    watch: Watch
+
+    def send(self, event: dict[str, Any]) -> None:
+        """One event, plain JSON."""
+
+
+def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any]) -> None:
+    """Runs in the child."""
+    _limit_memory()
+    subject = load_subject(spec, Kind(kind))
+    search(subject, FuzzOptions.from_json(options), outlet)
+
+
+def hints_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
+    """Runs in the child: judges objects that CrossHair came up with, without CrossHair, and makes them smaller."""
+    _limit_memory()
+    subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
+    work = _Work(subject, chosen, outlet)
+    for tree in trees:
+        work.hint(Specimen(tree))
+
+
+def tier_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tree: Any) -> None:
+    """Runs in the child: says whether an object is legal, without calling the function for it."""
+    subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
+    work = _Work(subject, chosen, outlet)
+    outlet.send({"event": "tier", "tier": work.search.tier(Specimen(tree)).value})
+
+
+def legal_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
+    """Runs in the child: which of the objects are legal."""
+    subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
+    work = _Work(subject, chosen, outlet)
+    outlet.send({"event": "legal", "legal": [work.search.tier(Specimen(tree)) is Tier.LEGAL for tree in trees]})
+
+
+def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
+    """Run the engines of one process one after another; everything found is sent to ``sink``."""
+    work = _Work(subject, options, sink)
+    work.random_objects()
+    if subject.kind is Kind.INDEX:
+        work.programs()
+    work.threads()
+    work.interleavings()
+    sink.send({"event": "kept", "trees": work.other_worlds(), "shape": work.shape_name})
+
+
+class _Work:
+    def __init__(self, subject: Subject, options: FuzzOptions, sink: Sink) -> None:
+        self._subject, self._options, self._sink = subject, options, sink
+        self._reading = read(subject.function)
+        self._rules = options.rules(subject.kind)
+        sink.watch.note("")
+        self.shape: Shape = options.sources.shape(subject, self._reading)
+        sink.watch.rest()
+        self.found: set[Rule] = set()
+        self.search = Search(
+            Inline(subject.function, subject.kind, options.most_values),
+            self.shape,
+            self._evidence,
+            on_call=self._call,
+            on_rest=sink.watch.rest,
+            reads=lambda field: self._reading.reads(field.name, *field.aliases),
+            seed=options.seed,
+            rules=self._rules,
+        )
+
+    @property
+    def shape_name(self) -> str:
+        shape = resolved(self.shape)
+        return shape.name if isinstance(shape, Record) else type(shape).__name__.lower()
+
+    def random_objects(self) -> None:
+        began, seconds = time.monotonic(), self._options.seconds
+        objects = ObjectMaker(self._reading).strategy(self.shape)
+        whole = ObjectMaker(self._reading, is_whole=True).strategy(self.shape)
+        with _quiet():
+            # A little of everything first, so that what is easy is found at once.
+            for share in (0.15, 0.85):
+                self.search.run(objects, share * _SEARCH * seconds, examples=round(share * _EXAMPLES))
+                self.search.run(whole, share * _WHOLE * seconds, examples=round(share * _WHOLE_EXAMPLES))
+                self.search.run(
+                    corrupted(objects), share * _HOSTILE * seconds, examples=round(share * _HOSTILE_EXAMPLES)
+                )
+        self._sink.watch.rest()
+        did = f"{self.search.examples:,} objects"
+        self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))
+
+    def programs(self) -> None:
+        if Rule.CONSISTENT not in self._rules:
+            return
+        began = time.monotonic()
+        specimens = self._kept(40)
+        evidence, number = run_programs(
+            self._subject.function,
+            specimens,
+            seconds=_PROGRAMS * self._options.seconds,
+            seed=self._options.seed,
+            on_call=self._call,
+        )
+        self._sink.watch.rest()
+        if evidence is not None:
+            self._evidence(evidence)
+        missed = "" if specimens else "no object that the function accepts was found"
+        self._report(EngineReport(Engine.PROGRAMS, f"{number:,} programs", missed, time.monotonic() - began))
+
+    def threads(self) -> None:
+        if Rule.THREAD_SAFE not in self._rules:
+            return
+        began, specimens = time.monotonic(), self._kept(_SMALLEST_RUN)
+        if self.found & _STATEFUL or not specimens:
+            why = "with one thread it already gives different answers" if specimens else "there are no objects"
+            self._report(EngineReport(Engine.THREADS, "0 calls", why))
+            return
+        seconds = _THREADS * self._options.seconds
+        evidence, calls = run_threads(self._subject.function, self._subject.kind, specimens, seconds=seconds)
+        self._sink.watch.rest()
+        if evidence is not None:
+            self._evidence(evidence)
+        self._report(EngineReport(Engine.THREADS, f"{calls:,} calls by 4 threads", "", time.monotonic() - began))
+
+    def interleavings(self) -> None:
+        if Rule.THREAD_SAFE not in self._rules or self.found & _STATEFUL:
+            return
+        began = time.monotonic()
+        seconds = _INTERLEAVINGS * self._options.seconds
+        with _quiet():
+            result = explore_calls(self._subject, self._kept(40), seconds=seconds)
+        if result.evidence is not None:
+            self.found.discard(Rule.THREAD_SAFE)  # this evidence can be replayed, that of real threads cannot
+            self._evidence(result.evidence)
+        missed = result.reason
+        if not missed and not result.is_complete and result.evidence is None:
+            missed = "not all interleavings within the time"
+        did = f"{result.executions:,} interleavings of two threads"
+        self._report(EngineReport(Engine.EXPLORER, did, missed, time.monotonic() - began))
+
+    def hint(self, specimen: Specimen) -> None:
+        """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
+        for tier, breach in self.search.judge(specimen):
+            rule = breach.rule
+            best = {"tier": tier, "breach": breach}
+
+            def shows(candidate: Specimen, rule: Rule = rule, best: dict[str, Any] = best) -> bool:
+                for found_tier, found in self.search.judge(candidate):
+                    if found.rule is rule and (found_tier is best["tier"] or found_tier is Tier.LEGAL):
+                        best.update(tier=found_tier, breach=found)
+                        return True
+                return False
+
+            smaller = minimise(specimen, shows, seconds=1.0)
+            self._evidence(Evidence(best["breach"], best["tier"], Engine.CROSSHAIR, (smaller,)))
+        self._sink.watch.rest()
+
+    def other_worlds(self) -> list[Any]:
+        """The objects for other processes: kept ones, and such as look like later versions of them."""
+        plain = [specimen.tree for specimen in self.search.kept.values() if specimen.is_plain]
+        mixed = crossed(plain, _MOST_CROSSED, self._options.seed)
+        return plain + [tree for tree in mixed if self.search.tier(Specimen(tree)) is Tier.LEGAL]
+
+    def _kept(self, most: int) -> list[Specimen]:
+        """Kept objects, small ones with different answers first, and such as look like later versions of them."""
+        kept = sorted(self.search.kept.values(), key=lambda specimen: specimen.size)
+        first: dict[object, Specimen] = {}
+        for specimen in kept:
+            answer = self.search.answer(specimen)
+            if answer.values:
+                first.setdefault(answer.meaning, specimen)
+        chosen = [*first.values(), *(specimen for specimen in kept if specimen not in first.values())][:most]
+        trees = [specimen.tree for specimen in chosen if specimen.is_plain]
+        mixed = (Specimen(tree) for tree in crossed(trees, most // 2, self._options.seed))
+        return chosen + [specimen for specimen in mixed if self.search.tier(specimen) is Tier.LEGAL]
+
+    def _call(self, specimen: Specimen) -> None:
+        self._sink.watch.note(json.dumps(specimen.tree) if specimen.is_plain else "null")
+
+    def _evidence(self, evidence: Evidence) -> None:
+        if evidence.rule in self._rules and evidence.rule not in self.found:
+            if evidence.tier is Tier.LEGAL:
+                self.found.add(evidence.rule)
+            self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
+
+    def _report(self, report: EngineReport) -> None:
+        self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hypothesis warns of strategies that are meant to be as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _limit_memory() -> None:
+    """A function that fills the memory gets a MemoryError instead of taking the machine down."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        limit = _MOST_MEMORY if most == resource.RLIM_INFINITY else min(most, _MOST_MEMORY)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, most))

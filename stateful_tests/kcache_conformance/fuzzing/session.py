@@ -1,0 +1,309 @@
+"""A whole run: the engines in child processes one after another, and the report of what they found."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kcache_model.errors import FormatError
+from kcache_model.target import TargetError
+from kcache_model.verdict import Status
+from kcache_model.watch import Watch
+from kcache_stress.isolation import JobEnd, run_job
+from kcache_stress.isolation.journal import MemoryJournal
+from kcache_stress.isolation.watchdog import Watchdog
+
+from ..suite import HarnessError
+from .engines import symbolic
+from .engines.world_tour import Tour
+from .evidence import Engine, EngineReport, Evidence, decode_evidence
+from .judging.breach import Breach
+from .judging.tiers import Tier
+from .objects.codec import Tree
+from .objects.specimen import Specimen
+from .options import FuzzOptions, severity_of
+from .pasteable import code_for
+from .report import FuzzFinding, FuzzReport
+from .rules import RULES, Kind, Rule, Severity
+from .search_job import search
+from .subject import Subject
+from .trial import Trial, encode_trial
+
+Listener = Callable[[EngineReport], None]
+
+_STARTUP_SECONDS = 30.0
+_SYMBOLIC, _WORLDS = 0.25, 0.2
+_WORLD_RULES = frozenset({Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY, Rule.REPEATABLE})
+_FOUND_ANYWAY = frozenset({Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR, Rule.FAN_OUT})
+_JOBS = f"{__package__}.search_job"
+
+
+def fuzz(target: str | Subject, kind: Kind, options: FuzzOptions, listener: Listener = lambda _: None) -> FuzzReport:
+    """Run every engine within the budget.
+
+    Args:
+        target: the name of a function that child processes can load, or a function that only this process has. Such a
+            one runs in a thread, without the engines that need other processes.
+        kind: index or key function.
+        options: what to fuzz with.
+        listener: told what each engine did, when it is done.
+
+    Raises:
+        TargetError: there is no such function, or no objects can be made for it.
+        HarnessError: kcache itself failed.
+    """
+    run = _Run(target if isinstance(target, str) else target.name, kind, options, listener)
+    if isinstance(target, str):
+        run.in_children(target)
+    else:
+        run.in_thread(target)
+    return run.report()
+
+
+@dataclass
+class _Run:
+    name: str
+    kind: Kind
+    options: FuzzOptions
+    listener: Listener
+    began: float = field(default_factory=time.monotonic)
+    evidence: dict[Rule, Evidence] = field(default_factory=dict)
+    engines: list[EngineReport] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    kept: list[Tree] = field(default_factory=list)
+    objects: str = ""
+    spec: str | None = None
+
+    def in_children(self, spec: str) -> None:
+        self.spec = spec
+        end = self._child("search_job", {"options": self.options.to_json()}, 0.75 * self.options.seconds)
+        if end.how in ("hang", "crash") and end.note == "" and not self.evidence:
+            # It was asked about an object that agrees to everything, which is nobody's fault.
+            self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
+            end = self._child("search_job", {"options": self.options.to_json()}, 0.75 * self.options.seconds)
+        if end.how in ("hang", "crash"):
+            self._stopped(end)
+        else:
+            self._symbolic()
+        self._worlds()
+
+    def in_thread(self, subject: Subject) -> None:
+        ends: queue.Queue[JobEnd] = queue.Queue()
+        journal = MemoryJournal()
+        patience = self.options.patience_seconds
+        sink = _ThreadSink(self._event, Watchdog(journal, patience, lambda text: ends.put(JobEnd("hang", text))))
+
+        def work() -> None:
+            try:
+                search(subject, self.options, sink)
+                ends.put(JobEnd("done"))
+            except TargetError as error:
+                ends.put(JobEnd("target_error", str(error)))
+            except BaseException:
+                ends.put(JobEnd("harness_error", traceback.format_exc()))
+
+        threading.Thread(target=work, name="kcache fuzz", daemon=True).start()
+        end = ends.get()
+        self._raise(end)
+        if end.how == "hang":
+            self._stopped(replace(end, note=journal.text))
+        why = "other processes cannot load the function: give it a name in a module"
+        self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
+        self._engine(EngineReport(Engine.WORLDS, "none visited", why))
+
+    def _child(self, job: str, arguments: dict[str, Any], seconds: float) -> JobEnd:
+        end = run_job(
+            f"{_JOBS}:{job}",
+            {"spec": self.spec, "kind": self.kind.value, **arguments},
+            on_event=self._event,
+            deadline_seconds=_STARTUP_SECONDS + 2 * seconds,
+            patience_seconds=self.options.patience_seconds,
+        )
+        self._raise(end)
+        return end
+
+    def _raise(self, end: JobEnd) -> None:
+        match end.how:
+            case "target_error":
+                raise TargetError(end.message)
+            case "harness_error":
+                raise HarnessError(end.message)
+
+    def _event(self, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "evidence":
+                self._found(decode_evidence(event["evidence"]))
+            case "engine":
+                fields = {name: value for name, value in event.items() if name != "event"}
+                self._engine(EngineReport(**{**fields, "engine": Engine(event["engine"])}))
+            case "kept":
+                self.kept, self.objects = event["trees"], event["shape"]
+
+    def _found(self, evidence: Evidence) -> None:
+        """Keep the best evidence for each rule: of a legal object, and one that can be replayed."""
+        known = self.evidence.get(evidence.rule)
+        if known is None or _worth(evidence) > _worth(known):
+            self.evidence[evidence.rule] = evidence
+
+    def _engine(self, report: EngineReport) -> None:
+        self.engines.append(report)
+        self.listener(report)
+
+    def _stopped(self, end: JobEnd) -> None:
+        """A call hung, or ended the process."""
+        trees = [json.loads(end.note)] if end.note not in ("", "null") else []
+        if not trees:
+            self.reasons.append(
+                f"the search ended early ({end.how}): {end.message.splitlines()[0] if end.message else ''}"
+            )
+            return
+        patience = self.options.patience_seconds
+        breach = (
+            Breach(Rule.TERMINATES, f"it did not return within {patience:g} s")
+            if end.how == "hang"
+            else Breach(Rule.TOTAL, f"it ended the process: {end.message.splitlines()[0]}")
+        )
+        tiers: list[Tier] = []
+        arguments = {"options": self.options.to_json(), "tree": trees[0]}
+        run_job(
+            f"{_JOBS}:tier_job",
+            {"spec": self.spec, "kind": self.kind.value, **arguments},
+            on_event=lambda event: tiers.append(Tier(event["tier"])),
+            deadline_seconds=_STARTUP_SECONDS,
+            patience_seconds=patience,
+        ) if self.spec is not None else None
+        tier = tiers[0] if tiers else Tier.LEGAL
+        details = {"how": end.how}
+        self._found(Evidence(breach, tier, Engine.HYPOTHESIS, (Specimen(trees[0]),), details=details))
+        self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
+
+    def _symbolic(self) -> None:
+        if not self.options.is_symbolic:
+            return
+        why = symbolic.unavailable()
+        legal = {rule for rule, evidence in self.evidence.items() if evidence.tier is Tier.LEGAL}
+        if legal & _FOUND_ANYWAY and not why:
+            why = "not needed: what it looks for was found already"
+        if self.options.sources.strategy is not None:
+            why = "a strategy of your own cannot be made symbolic"
+        if why:
+            self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
+            return
+        began, seconds = time.monotonic(), _SYMBOLIC * self.options.seconds
+        hints: list[Tree] = []
+        counts = {"paths": 0, "confirmed": False, "reason": ""}
+
+        def on_event(event: dict[str, Any]) -> None:
+            if event["event"] == "hint":
+                hints.append(event["tree"])
+            else:
+                counts.update({name: value for name, value in event.items() if name in counts})
+
+        end = run_job(
+            f"{symbolic.__name__}:symbolic_job",
+            {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "seconds": seconds},
+            on_event=on_event,
+            deadline_seconds=seconds + 5.0,
+            patience_seconds=max(seconds, self.options.patience_seconds),
+        )
+        if hints:
+            self._child("hints_job", {"options": self.options.to_json(), "trees": hints}, 5.0)
+        missed = str(counts["reason"]) or symbolic.caveat()
+        if end.how not in ("done", "hang") and not counts["paths"]:
+            missed = f"it failed ({end.how}): {(end.message.splitlines() or [''])[-1]}"
+        elif not hints and not missed:
+            missed = "all paths were confirmed" if counts["confirmed"] else "no counterexample is no proof"
+        did = f"{counts['paths']:,} symbolic paths, {len(hints)} hints"
+        self._engine(EngineReport(Engine.CROSSHAIR, did, missed, time.monotonic() - began))
+
+    def _worlds(self) -> None:
+        wanted = self.options.rules(self.kind) & _WORLD_RULES
+        if not wanted or self.spec is None or Rule.TERMINATES in self.evidence:
+            return
+        began = time.monotonic()
+        tour = Tour(self.spec, self.kind, self._legal, self.options.patience_seconds)
+        specimens = [Specimen(tree) for tree in self.kept]
+        found, missed = tour.run(specimens, _WORLDS * self.options.seconds)
+        is_unstable = Rule.REPEATABLE in self.evidence
+        for evidence in found:
+            # What differs even from call to call differs between worlds, too.
+            if evidence.rule in wanted and not is_unstable:
+                self._found(evidence)
+        did = f"{len(specimens)} objects in {tour.visits} processes"
+        self._engine(EngineReport(Engine.WORLDS, did, missed, time.monotonic() - began))
+        if missed and specimens:
+            self.reasons.append(f"worlds: {missed}")
+
+    def _legal(self, trees: list[Tree]) -> list[bool]:
+        """Which objects are legal: asked of a child, because only there the function's types are loaded."""
+        verdicts: list[bool] = []
+        run_job(
+            f"{_JOBS}:legal_job",
+            {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "trees": trees},
+            on_event=lambda event: verdicts.extend(event["legal"]),
+            deadline_seconds=_STARTUP_SECONDS,
+            patience_seconds=self.options.patience_seconds,
+        )
+        return verdicts
+
+    def report(self) -> FuzzReport:
+        """The result."""
+        findings = [self._finding(evidence) for evidence in self.evidence.values()]
+        order = list(RULES)
+        findings.sort(key=lambda finding: (finding.severity is not Severity.ERROR, order.index(finding.rule)))
+        fails = any(self.options.is_strict or finding.severity is Severity.ERROR for finding in findings)
+        tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
+        if tried is not None and tried.missed and not findings:
+            self.reasons.append(f"hypothesis: {tried.missed}")
+        status = Status.VIOLATION if fails else Status.UNKNOWN if self.reasons else Status.OK
+        rules = self.options.rules(self.kind)
+        return FuzzReport(
+            self.name,
+            self.kind,
+            status,
+            tuple(findings),
+            tuple(self.engines),
+            tuple(rule for rule in order if rule in rules),
+            self.objects,
+            tuple(self.reasons) if status is Status.UNKNOWN else (),
+            time.monotonic() - self.began,
+        )
+
+    def _finding(self, evidence: Evidence) -> FuzzFinding:
+        severity = severity_of(evidence.rule, is_legal=evidence.tier is Tier.LEGAL)
+        if self.options.is_strict:
+            severity = Severity.ERROR
+        word = ""
+        if self.spec is not None and all(specimen.is_plain for specimen in evidence.specimens):
+            try:
+                word = encode_trial(Trial.of(self.spec, self.kind, evidence, self.options.most_values))
+            except (FormatError, TypeError, ValueError):
+                word = ""
+        code = code_for(self.name, self.kind, evidence)
+        return FuzzFinding(
+            evidence.rule, severity, evidence.tier, evidence.engine, evidence.breach.what, evidence.setting, code, word
+        )
+
+
+@dataclass
+class _ThreadSink:
+    """A sink within this process."""
+
+    on_event: Callable[[dict[str, Any]], None]
+    watch: Watch
+
+    def send(self, event: dict[str, Any]) -> None:
+        self.on_event(event)
+
+
+_WORTH = {Engine.EXPLORER: 1, Engine.THREADS: -1}
+
+
+def _worth(evidence: Evidence) -> tuple[bool, int]:
+    return evidence.tier is Tier.LEGAL, _WORTH.get(evidence.engine, 0)

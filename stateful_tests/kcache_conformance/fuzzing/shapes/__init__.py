@@ -1,0 +1,1 @@
+"""What objects may look like, wherever that is known from."""

@@ -1,0 +1,152 @@
+"""Which objects to try when nobody says: those that the function asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..reading import Reading
+from ..reading.probe import Node
+from .kinds import kinds
+from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, metadata, snake_case
+from .shape import Either, Field, Listing, Record, Shape, Table, Text, Whole, resolved
+
+_COMMON = frozenset({"metadata", "spec", "status", "kind", "apiVersion", "api_version"})
+
+
+def default_shape(reading: Reading, asked: Node) -> Shape:
+    """Kubernetes objects in the manner in which the function reads them, with whatever unknown fields it asks for.
+
+    Args:
+        reading: what the code says.
+        asked: what the function asked of an object that agrees to everything.
+    """
+    shapes = tuple(_in_manner(manner, reading, asked) for manner in _manners(reading, asked))
+    return shapes[0] if len(shapes) == 1 else Either(shapes)
+
+
+def _manners(reading: Reading, asked: Node) -> tuple[Manner, ...]:
+    names = set(_names(asked)) or set(reading.names)
+    is_camel = any(name != snake_case(name) for name in names if _is_known(name))
+    is_snake = any(name != camel_case(name) for name in names if _is_known(name))
+    items = AS_DICT if is_snake and not is_camel else MANIFEST
+    attributes = DYNAMIC if is_camel and not is_snake else MODEL
+    if asked.by_attribute == asked.by_item:
+        return (attributes, items) if asked.by_item else (attributes,)
+    if asked.by_attribute and asked.takes_manifests and reading.names & {"Mapping", "dict"}:
+        return attributes, items
+    return (attributes,) if asked.by_attribute else (items,)
+
+
+def _is_known(name: str) -> bool:
+    return name in _KNOWN_NAMES
+
+
+def _in_manner(manner: Manner, reading: Reading, asked: Node) -> Shape:
+    known = kinds(manner)
+    scores = [_score(kind, reading, asked) for kind in known]
+    best = max(scores)
+    chosen = known[scores.index(best)]
+    if _asks_beyond(asked, chosen):
+        return _extended(_custom(manner, chosen, asked), asked, manner)
+    return chosen
+
+
+def _score(kind: Record, reading: Reading, asked: Node) -> tuple[int, int]:
+    """How many of the parts that were asked for the kind has; then, how many of the names in the code."""
+    found = sum(1 for _ in _found(kind, asked))
+    own = {name for name in _field_names(kind, frozenset()) if name not in _COMMON}
+    return found, len(own & reading.names) - len(kind.fields) // 10
+
+
+def _found(shape: Shape, asked: Node) -> Iterator[None]:
+    shape = resolved(shape)
+    if isinstance(shape, Listing) and asked.element is not None:
+        yield from _found(shape.item, asked.element)
+    if isinstance(shape, Record):
+        for field in shape.fields:
+            node = asked.children.get(field.name)
+            if node is not None:
+                yield None
+                yield from _found(field.shape, node)
+
+
+def _asks_beyond(asked: Node, shape: Shape) -> bool:
+    shape = resolved(shape)
+    if isinstance(shape, Listing):
+        return asked.element is not None and _asks_beyond(asked.element, shape.item)
+    if not isinstance(shape, Record):
+        return False
+    known = {field.name: field for field in shape.fields}
+    return any(
+        name not in known or _asks_beyond(node, known[name].shape)
+        for name, node in asked.children.items()
+        if not name.startswith("_")
+    )
+
+
+def _custom(manner: Manner, like: Record, asked: Node) -> Record:
+    """A record with the parts of a known kind that were asked for."""
+    bare = "metadata" not in asked.children
+    fields = tuple(field for field in like.fields if field.name in asked.children or field.name == "metadata")
+    if bare:
+        fields = tuple(field for field in fields if field.name != "metadata")
+    elif not fields:
+        fields = (manner.field("metadata", metadata(manner), required=True),)
+    return Record(fields, manner.style, name="object")
+
+
+def _extended(record: Record, asked: Node, manner: Manner) -> Record:
+    """``record`` with the unknown fields that were asked for. They are always there: nobody says that they may not."""
+    fields = []
+    for field in record.fields:
+        node, shape = asked.children.get(field.name), resolved(field.shape)
+        if node is not None and isinstance(shape, Record):
+            field = replace(field, shape=_extended(shape, node, manner))
+        fields.append(field)
+    known = {field.name for field in record.fields}
+    for name, node in asked.children.items():
+        if name not in known and not name.startswith("_"):
+            is_part = name in ("spec", "status")
+            fields.append(Field(name, _inferred(node, manner), is_part, is_part))
+    return replace(record, fields=tuple(fields))
+
+
+def _inferred(node: Node, manner: Manner) -> Shape:
+    if node.children:
+        return _extended(Record((), manner.style), node, manner)
+    if node.table:
+        return Table(Text(), Text())
+    if node.element is not None:
+        return Listing(_inferred(node.element, manner))
+    if node.is_number and not node.is_text:
+        return Whole()
+    if node.is_text:
+        return Text()
+    return Text()
+
+
+def _names(node: Node) -> Iterator[str]:
+    for name, child in node.children.items():
+        yield name
+        yield from _names(child)
+    if node.element is not None:
+        yield from _names(node.element)
+
+
+def _field_names(shape: Shape, above: frozenset[int]) -> Iterator[str]:
+    shape = resolved(shape)
+    if id(shape) in above:
+        return
+    if isinstance(shape, Listing):
+        yield from _field_names(shape.item, above | {id(shape)})
+    elif isinstance(shape, Record):
+        for field in shape.fields:
+            yield field.name
+            if field.name != "template":
+                yield from _field_names(field.shape, above | {id(shape)})
+
+
+_KNOWN_NAMES = frozenset(
+    name for manner in (MODEL, MANIFEST) for kind in kinds(manner) for name in _field_names(kind, frozenset())
+)
