@@ -9,16 +9,14 @@ run_conformance(new_indexer, seconds=20)
 
 from __future__ import annotations
 
-import inspect
-import io
-import sys
 from collections.abc import Iterable
-from importlib.machinery import PathFinder
-
-from rich.console import Console
 
 from kcache import Semantics
+from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
 from kcache_conformance.events import SuiteResult
+from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func
+from kcache_conformance.fuzzing.report import FuzzReport
+from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.phases import PHASES
 from kcache_conformance.suite import HarnessError, SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
@@ -29,6 +27,8 @@ from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay_token import decode_token
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
+from kcache_stress.loading import importable_spec
+from kcache_stress.report.capturing import captured
 from kcache_stress.report.finding_text import print_finding
 
 __all__ = [
@@ -38,10 +38,13 @@ __all__ = [
     "Factory",
     "Finding",
     "FindingKind",
+    "FuzzError",
+    "FuzzReport",
     "HarnessError",
     "History",
     "InconclusiveError",
     "Program",
+    "Rule",
     "SearchBudget",
     "Status",
     "SuiteResult",
@@ -49,25 +52,11 @@ __all__ = [
     "TargetError",
     "Verdict",
     "check_linearizable",
+    "fuzz_index_func",
+    "fuzz_key_func",
     "replay",
     "run_conformance",
 ]
-
-
-class ConformanceError(AssertionError):
-    """The implementation violates the specification; the message shows how.
-
-    Attributes:
-        result: everything that the run found.
-    """
-
-    def __init__(self, message: str, result: SuiteResult) -> None:
-        super().__init__(message)
-        self.result = result
-
-
-class InconclusiveError(AssertionError):
-    """The budget was too small to say anything; this must not pass for success."""
 
 
 def run_conformance(
@@ -152,31 +141,9 @@ def _resolve(target: str | Factory, unsupported: Iterable[str] | None) -> tuple[
             raise ValueError("declare what is unsupported on the factory: factory.kcache_unsupported = [...]")
         return target, target
     made = make_target(target, unsupported=unsupported)
-    spec = _importable_spec(target) if unsupported is None else None
+    spec = importable_spec(target) if unsupported is None else None
     return spec or made, spec or made.name
 
 
-def _importable_spec(factory: Factory) -> str | None:
-    """How a child process can import the factory; ``None`` if it cannot."""
-    module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", "<")
-    if module is None or "<" in name or not _names(sys.modules.get(module), name, factory):
-        return None
-    if module != "__main__" and PathFinder.find_spec(module.partition(".")[0]) is not None:
-        return f"{module}:{name}"
-    file = inspect.getsourcefile(sys.modules[module])
-    alone = not getattr(sys.modules[module], "__package__", "")
-    return f"{file}:{name}" if alone and module != "__main__" and file is not None and file.endswith(".py") else None
-
-
-def _names(module: object, qualname: str, factory: object) -> bool:
-    found = module
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found is factory
-
-
 def _text(finding: Finding, target: str, strict_errors: bool) -> str:
-    console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
-    with console.capture() as capture:
-        print_finding(console, finding, target, strict_errors=strict_errors)
-    return "\n" + "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return captured(lambda console: print_finding(console, finding, target, strict_errors=strict_errors))

@@ -9,13 +9,13 @@ import click
 
 from kcache_conformance.fuzzing.evidence import EngineReport
 from kcache_conformance.fuzzing.options import DEFAULT_SECONDS, FuzzOptions
+from kcache_conformance.fuzzing.report_text import engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz as run_fuzz
 from kcache_conformance.fuzzing.sources import Sources
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .fuzz_text import engine_line, print_report
 from .options import duration, json_option, patience_option
 from .pages import touch
 from .reports import write_fuzz_json
@@ -57,9 +57,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
     help="For all engines together.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
-@click.option(
-    "--fan-out", type=click.IntRange(min=1), help="The most values that an object may have."
-)
+@click.option("--fan-out", type=click.IntRange(min=1), help="The most values that an object may have.")
 @click.option("--only", multiple=True, type=_RULES, metavar="RULE", help="Check only this rule; may be repeated.")
 @click.option("--exclude", multiple=True, type=_RULES, metavar="RULE", help="Do not check this rule; may be repeated.")
 @click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")

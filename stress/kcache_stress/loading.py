@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import inspect
 import sys
 import traceback
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +46,25 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
         except AttributeError:
             raise TargetError(f"{location} has no {name}{_suggestion(part, found)}") from None
     return found
+
+
+def importable_spec(factory: object) -> str | None:
+    """How a child process can load ``factory``, a function or a class; ``None`` if it cannot."""
+    module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", "<")
+    if module is None or "<" in name or not _names(sys.modules.get(module), name, factory):
+        return None
+    if module != "__main__" and PathFinder.find_spec(module.partition(".")[0]) is not None:
+        return f"{module}:{name}"
+    file = inspect.getsourcefile(sys.modules[module])
+    alone = not getattr(sys.modules[module], "__package__", "")
+    return f"{file}:{name}" if alone and module != "__main__" and file is not None and file.endswith(".py") else None
+
+
+def _names(module: object, qualname: str, factory: object) -> bool:
+    found = module
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found is factory
 
 
 def _load_module(name: str) -> ModuleType:

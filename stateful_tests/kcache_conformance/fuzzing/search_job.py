@@ -7,6 +7,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kcache_model.watch import Watch
@@ -17,6 +18,7 @@ from .engines.programs import run_programs
 from .engines.random_search import Search
 from .engines.threads import run_threads
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
+from .judging.breach import Breach
 from .judging.inline import Inline
 from .judging.tiers import Tier
 from .objects.corruption import corrupted
@@ -182,18 +184,9 @@ class _Work:
     def hint(self, specimen: Specimen) -> None:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for tier, breach in self.search.judge(specimen):
-            rule = breach.rule
-            best = {"tier": tier, "breach": breach}
-
-            def shows(candidate: Specimen, rule: Rule = rule, best: dict[str, Any] = best) -> bool:
-                for found_tier, found in self.search.judge(candidate):
-                    if found.rule is rule and (found_tier is best["tier"] or found_tier is Tier.LEGAL):
-                        best.update(tier=found_tier, breach=found)
-                        return True
-                return False
-
+            shows = _Shows(self.search, breach, tier)
             smaller = minimise(specimen, shows, seconds=1.0)
-            self._evidence(Evidence(best["breach"], best["tier"], Engine.CROSSHAIR, (smaller,)))
+            self._evidence(Evidence(shows.breach, shows.tier, Engine.CROSSHAIR, (smaller,)))
         self._sink.watch.rest()
 
     def other_worlds(self) -> list[Any]:
@@ -226,6 +219,22 @@ class _Work:
 
     def _report(self, report: EngineReport) -> None:
         self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
+
+
+@dataclass
+class _Shows:
+    """Whether a smaller object breaks the same rule; a legal one is worth more than a hostile one."""
+
+    search: Search
+    breach: Breach
+    tier: Tier
+
+    def __call__(self, candidate: Specimen) -> bool:
+        for tier, found in self.search.judge(candidate):
+            if found.rule is self.breach.rule and tier in (self.tier, Tier.LEGAL):
+                self.breach, self.tier = found, tier
+                return True
+        return False
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -65,6 +65,7 @@ def is_legal(obj: Any, shape: Shape, reads: Reads = lambda _: False) -> bool:
         case Listing() as listing:
             return (
                 isinstance(obj, listing.container)
+                and isinstance(obj, Collection)
                 and _within(len(obj), listing.least, listing.most)
                 and all(is_legal(item, listing.item, reads) for item in obj)
             )

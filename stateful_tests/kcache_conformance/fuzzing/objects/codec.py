@@ -11,7 +11,6 @@ import enum
 import importlib
 import math
 import sys
-from collections.abc import Callable
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -123,7 +122,7 @@ def fields_of(obj: Any) -> dict[str, Any]:
     return dict(vars(obj))
 
 
-def made_of(kind: Callable[..., Any], fields: dict[str, Any]) -> Any:
+def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
     """An instance with these fields. Only declared data classes are called; other instances are filled in.
 
     So no word that somebody sends can make this process call what it should not.
@@ -138,7 +137,7 @@ def made_of(kind: Callable[..., Any], fields: dict[str, Any]) -> Any:
             return _model(kind, fields)
         if any(hasattr(kind, mark) for mark in ("_fields", "openapi_types")):
             return kind(**fields)
-        made = kind.__new__(kind)  # type: ignore[call-overload]
+        made = object.__new__(kind)
         for name, value in fields.items():
             object.__setattr__(made, name, value)
         return made

@@ -12,7 +12,7 @@ from kcache.keys import DeletedFinalStateUnknown
 
 from .codec import NotPlainError, Tree, decode, encode
 
-_WRONG = (None, "", 0, -1, True, [], {}, ["a"], {"a": "b"}, 1.5, "\ud800", "a/b=c", "é", "A" * 300)
+_WRONG: tuple[Any, ...] = (None, "", 0, -1, True, [], {}, ["a"], {"a": "b"}, 1.5, "\ud800", "a/b=c", "é", "A" * 300)
 Path = tuple[str | int, ...]
 
 
@@ -64,9 +64,9 @@ def _put(tree: Tree, path: Path, value: Any, is_removed: bool) -> Tree:
     head, *rest = path
     copy = list(tree) if isinstance(tree, list) else dict(tree)
     if rest:
-        copy[head] = _put(tree[head], tuple(rest), value, is_removed)  # type: ignore[index, call-overload]
+        copy[head] = _put(tree[head], tuple(rest), value, is_removed)  # type: ignore[index]
     elif is_removed and isinstance(copy, dict):
-        del copy[head]  # type: ignore[arg-type]
+        del copy[head]
     else:
-        copy[head] = value  # type: ignore[index, call-overload]
+        copy[head] = value  # type: ignore[index]
     return copy

@@ -109,7 +109,8 @@ class _Agreeable:
         node.table = True
         value = Node(is_text=True)
         made = _Agreeable(value, steps, is_true)
-        return {"items": [("app", made)], "keys": ["app"], "values": [made]}[name]
+        entries: dict[str, list[Any]] = {"items": [("app", made)], "keys": ["app"], "values": [made]}
+        return entries[name]
 
     def __getitem__(self, key: Any) -> Any:
         node = self.__dict__["_probe"][0]
@@ -172,6 +173,6 @@ class _Agreeable:
 
     __str__ = __repr__ = _as_text
     __int__ = __index__ = _as_number
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
     __add__ = __radd__ = __mul__ = __rmul__ = _combined
     __sub__ = __rsub__ = __floordiv__ = __rfloordiv__ = __mod__ = __truediv__ = __and__ = __or__ = _as_number

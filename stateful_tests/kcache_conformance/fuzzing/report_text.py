@@ -1,4 +1,4 @@
-"""What ``kcache fuzz`` shows on a terminal."""
+"""What fuzzing gave, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from kcache_conformance.fuzzing.evidence import Engine, EngineReport
-from kcache_conformance.fuzzing.judging.tiers import Tier
-from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
-from kcache_conformance.fuzzing.rules import RULES, Severity
 from kcache_model.render import printable
+from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES
+from .evidence import Engine, EngineReport
+from .judging.tiers import Tier
+from .report import FuzzFinding, FuzzReport
+from .rules import RULES, Severity
 
 ENGINE_TITLES = {
     Engine.HYPOTHESIS: "random objects (Hypothesis)",
@@ -25,7 +25,7 @@ ENGINE_TITLES = {
 """What people read for the name of an engine."""
 
 _WIDTH = max(map(len, ENGINE_TITLES.values()))
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
+_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 
 
 def engine_line(report: EngineReport) -> Text:
@@ -49,7 +49,7 @@ def print_report(console: Console, report: FuzzReport) -> None:
     console.print()
     for reason in report.reasons:
         console.print(f"  {printable(reason)}", soft_wrap=True)
-    verdict = Text(report.status.value, style=STATUS_STYLES[report.status])
+    verdict = Text(report.status.value, style=_STYLES[report.status])
     console.print(verdict + Text(f" after {report.seconds:.1f} s: {_counted(report)}"))
 
 
