@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from kcache.testing import Factory
+    from collections.abc import Callable
+
+    from kcache.testing import Factory, FuzzReport
 
 _SUITE = "kcache_conformance.pytest_suite"
 
@@ -66,3 +68,18 @@ def kcache_target(request: pytest.FixtureRequest) -> str | Factory:
     if target is None:
         pytest.fail("name an implementation with --kcache-target, or override the fixture kcache_target")
     return target
+
+
+@pytest.fixture(scope="session")
+def kcache_fuzz() -> Callable[..., FuzzReport]:
+    """``kcache_fuzz(function, objects=None, kind="index", ...)``: fails if an index or key function breaks a rule.
+
+    The arguments are those of :func:`kcache.testing.fuzz_index_func`.
+    """
+    from kcache_conformance.fuzzing.library import by_kind
+
+    def fuzz(function: Any, objects: Any = None, *, kind: str = "index", **options: Any) -> FuzzReport:
+        __tracebackhide__ = True
+        return by_kind(kind)(function, objects, **options)
+
+    return fuzz

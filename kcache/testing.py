@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from kcache import Semantics
 from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
 from kcache_conformance.events import SuiteResult
-from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func
+from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
 from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.phases import PHASES
@@ -54,6 +54,7 @@ __all__ = [
     "check_linearizable",
     "fuzz_index_func",
     "fuzz_key_func",
+    "fuzzed",
     "replay",
     "run_conformance",
 ]

@@ -17,6 +17,7 @@ class Engine(enum.StrEnum):
     """Who found something."""
 
     HYPOTHESIS = "hypothesis"
+    COMPARISONS = "comparisons"
     CROSSHAIR = "crosshair"
     PROGRAMS = "programs"
     THREADS = "threads"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kcache_model.verdict import Status
 from kcache_stress.loading import importable_spec
@@ -18,6 +20,8 @@ from .rules import Kind, Rule
 from .session import fuzz
 from .sources import Sources
 from .subject import load_subject, make_subject
+
+T = TypeVar("T")
 
 
 def fuzz_index_func(
@@ -88,6 +92,48 @@ def fuzz_key_func(
     __tracebackhide__ = True
     options = _fuzz_options(locals())
     return _fuzz(function, Kind.KEY, options)
+
+
+def fuzzed(
+    function: str | Callable[[Any], Any], objects: Any = None, *, kind: str = "index", **options: Any
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Makes a test of a function whose first parameter is the :class:`FuzzReport`; the test fails if a rule is broken.
+
+    Args:
+        function: what to fuzz.
+        objects: what it is called with.
+        kind: ``"index"`` or ``"key"``.
+        options: as :func:`fuzz_index_func` takes them.
+    """
+    run = by_kind(kind)
+
+    def decorate(test: Callable[..., T]) -> Callable[..., T]:
+        signature = inspect.signature(test)
+        parameters = list(signature.parameters.values())
+        place = 1 if parameters and parameters[0].name == "self" else 0
+        if len(parameters) <= place:
+            raise TypeError(f"{test.__qualname__} must have a parameter for the report")
+        rest = parameters[:place] + parameters[place + 1 :]
+
+        def with_report(*arguments: Any, **fixtures: Any) -> T:
+            __tracebackhide__ = True
+            return test(*arguments, run(function, objects, **options), **fixtures)
+
+        functools.update_wrapper(with_report, test)
+        del with_report.__wrapped__  # type: ignore[attr-defined]  # pytest would look for its fixtures there
+        with_report.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+        return with_report
+
+    return decorate
+
+
+def by_kind(kind: str) -> Callable[..., FuzzReport]:
+    """:func:`fuzz_index_func` or :func:`fuzz_key_func`.
+
+    Raises:
+        ValueError: there is no such kind.
+    """
+    return {Kind.INDEX: fuzz_index_func, Kind.KEY: fuzz_key_func}[Kind(kind)]
 
 
 def _fuzz_options(given: dict[str, Any]) -> FuzzOptions:

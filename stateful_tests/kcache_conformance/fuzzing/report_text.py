@@ -16,6 +16,7 @@ from .rules import RULES, Severity
 
 ENGINE_TITLES = {
     Engine.HYPOTHESIS: "random objects (Hypothesis)",
+    Engine.COMPARISONS: "followed comparisons",
     Engine.CROSSHAIR: "symbolic objects (CrossHair)",
     Engine.PROGRAMS: "programs on a cache",
     Engine.THREADS: "threads",
@@ -59,15 +60,15 @@ def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
     console.print(Text(f"{finding.rule.value.upper()} (found by: {ENGINE_TITLES[finding.engine]})", style="bold red"))
     console.print(Text(f"A right function {text.demand}."))
     console.print()
-    console.print(_indented(printable(finding.what)))
+    _print_indented(console, printable(finding.what))
     if finding.setting:
-        console.print(_indented(printable(finding.setting)))
+        _print_indented(console, printable(finding.setting))
     if finding.tier is Tier.HOSTILE:
-        console.print(_indented("The object is not one that a store should be given."))
+        _print_indented(console, "The object is not one that a store should be given.")
     _heading(console, "Smallest example:")
     console.out("\n".join(f"    {line}".rstrip() for line in finding.code.splitlines()), highlight=False)
     _heading(console, "Why it matters:")
-    console.print(_indented(text.why))
+    _print_indented(console, text.why)
     if finding.word:
         _heading(console, "Run it again:")
         console.print(Text(f"    kcache replay {finding.word}"), soft_wrap=True)
@@ -96,5 +97,8 @@ def _heading(console: Console, text: str) -> None:
     console.print(Text(f"  {text}", style="bold"))
 
 
-def _indented(text: str) -> Padding:
-    return Padding(Text(text), (0, 0, 0, 4), expand=False)
+def _print_indented(console: Console, text: str) -> None:
+    """Wrapped, and without the blanks with which rich fills its lines."""
+    with console.capture() as capture:
+        console.print(Padding(Text(text), (0, 0, 0, 4), expand=False))
+    console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)

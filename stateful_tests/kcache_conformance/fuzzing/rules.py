@@ -81,9 +81,9 @@ RULES: dict[Rule, RuleText] = {
     ),
     Rule.TOTAL: RuleText(
         "raises for no legal object",
-        "client-go panics in the middle of the write: the object is stored, but this index and perhaps others lack it "
-        "(kubernetes#43566). kcache's reference refuses the whole write.",
-        kinds=_INDEX_ONLY,
+        "An index function that fails makes client-go panic in the middle of the write: the object is stored, but this "
+        "index and perhaps others lack it (kubernetes#43566); kcache's reference refuses the whole write. A key "
+        "function that fails keeps the object out of the store.",
     ),
     Rule.TERMINATES: RuleText(
         "returns within a reasonable time",
@@ -112,7 +112,6 @@ RULES: dict[Rule, RuleText] = {
     Rule.OWN_RESULT: RuleText(
         "returns a list of its own each time",
         "Whoever changes the returned list changes the stored object, or the values of other objects.",
-        severity=Severity.WARNING,
         kinds=_INDEX_ONLY,
     ),
     Rule.FAN_OUT: RuleText(

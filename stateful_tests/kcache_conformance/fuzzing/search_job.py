@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from kcache_model.watch import Watch
 from kcache_stress.isolation.worker import Outlet
 
+from .engines.comparisons import follow_comparisons
 from .engines.interleavings import explore_calls
 from .engines.programs import run_programs
 from .engines.random_search import Search
@@ -34,10 +35,12 @@ from .subject import Subject, load_subject
 
 _EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2500, 400, 300
 _SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
+_COMPARISONS = 0.06
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
 _MOST_MEMORY = 6 * 2**30
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
 _SMALLEST_RUN = 8
+_MOST_FOLLOWED = 40
 _MOST_CROSSED = 60
 
 
@@ -84,6 +87,7 @@ def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
     """Run the engines of one process one after another; everything found is sent to ``sink``."""
     work = _Work(subject, options, sink)
     work.random_objects()
+    work.comparisons()
     if subject.kind is Kind.INDEX:
         work.programs()
     work.threads()
@@ -131,6 +135,24 @@ class _Work:
         self._sink.watch.rest()
         did = f"{self.search.examples:,} objects"
         self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))
+
+    def comparisons(self) -> None:
+        began, known = time.monotonic(), set(self.search.kept)
+
+        def is_new(specimen: Specimen) -> bool:
+            self._hint(specimen, Engine.COMPARISONS)
+            return specimen.identity in self.search.kept and specimen.identity not in known
+
+        number = follow_comparisons(
+            self._subject.function,
+            self._kept(_MOST_FOLLOWED),
+            is_new,
+            seconds=_COMPARISONS * self._options.seconds,
+            on_call=self._call,
+            on_rest=self._sink.watch.rest,
+        )
+        did = f"{number:,} objects"
+        self._report(EngineReport(Engine.COMPARISONS, did, "", time.monotonic() - began))
 
     def programs(self) -> None:
         if Rule.CONSISTENT not in self._rules:
@@ -182,11 +204,16 @@ class _Work:
         self._report(EngineReport(Engine.EXPLORER, did, missed, time.monotonic() - began))
 
     def hint(self, specimen: Specimen) -> None:
+        """Judge an object that CrossHair came up with."""
+        self._hint(specimen, Engine.CROSSHAIR)
+
+    def _hint(self, specimen: Specimen, engine: Engine) -> None:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for tier, breach in self.search.judge(specimen):
             shows = _Shows(self.search, breach, tier)
             smaller = minimise(specimen, shows, seconds=1.0)
-            self._evidence(Evidence(shows.breach, shows.tier, Engine.CROSSHAIR, (smaller,)))
+            self.search.close(shows.breach.rule, shows.tier)
+            self._evidence(Evidence(shows.breach, shows.tier, engine, (smaller,)))
         self._sink.watch.rest()
 
     def other_worlds(self) -> list[Any]:

@@ -209,7 +209,7 @@ class _Run:
             f"{symbolic.__name__}:symbolic_job",
             {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "seconds": seconds},
             on_event=on_event,
-            deadline_seconds=seconds + 5.0,
+            deadline_seconds=seconds + _STARTUP_SECONDS,
             patience_seconds=max(seconds, self.options.patience_seconds),
         )
         if hints:

@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 
 from ..evidence import Engine, Evidence
 from ..judging.breach import Breach
+from ..judging.identity import is_nameless
 from ..judging.inline import Inline
 from ..judging.legality import is_legal
 from ..judging.outcome import Answer
@@ -22,13 +23,13 @@ from ..judging.tiers import Tier
 from ..objects.codec import NotPlainError
 from ..objects.minimise import minimise
 from ..objects.specimen import Specimen, specimen_of
-from ..rules import RULES, Rule, Severity
+from ..rules import RULES, Kind, Rule, Severity
 from ..shapes.shape import Field, Shape
 
-_SHRINK_SECONDS = 1.0
-_MINIMISE_SECONDS = 0.7
+_SHRINK_SECONDS = {Tier.LEGAL: 0.7, Tier.HOSTILE: 0.1}
+_MINIMISE_SECONDS = {Tier.LEGAL: 0.7, Tier.HOSTILE: 0.2}
 _EXAMPLES_PER_ROUND = 150
-_MOST_KEPT = 150
+_MOST_KEPT = 200
 _MOST_KEPT_PER_ANSWER = 3
 _CONSEQUENCES = {Rule.EQUAL_OBJECTS: {Rule.REPEATABLE}}
 """A rule is not searched for where one that implies it is broken already."""
@@ -101,6 +102,10 @@ class Search:
         finally:
             self.on_rest()
 
+    def close(self, rule: Rule, tier: Tier) -> None:
+        """Look no longer for a rule that somebody else found broken."""
+        self._done.add((rule, tier))
+
     def answer(self, specimen: Specimen) -> Answer:
         """What the function gives for the object."""
         self.on_call(specimen)
@@ -111,6 +116,8 @@ class Search:
 
     def tier(self, specimen: Specimen) -> Tier:
         """Whether a store may really hold the object."""
+        if self.inline.kind is Kind.KEY and is_nameless(specimen.tree):
+            return Tier.HOSTILE
         try:
             return Tier.LEGAL if is_legal(specimen.fresh(), self.shape, self.reads) else Tier.HOSTILE
         except NotPlainError:
@@ -160,7 +167,7 @@ class Search:
             for tier, breach in self.judge(specimen):
                 key = (breach.rule, tier)
                 if target is None:
-                    target, until = key, min(end, time.monotonic() + _SHRINK_SECONDS)
+                    target, until = key, min(end, time.monotonic() + _SHRINK_SECONDS[tier])
                 if key == target:
                     self._note(key, specimen, breach)
                     raise _Broken(breach.what)
@@ -190,7 +197,7 @@ class Search:
             breach = found[0]
             return True
 
-        specimen = minimise(specimen, shows, seconds=_MINIMISE_SECONDS)
+        specimen = minimise(specimen, shows, seconds=_MINIMISE_SECONDS[tier])
         self._done.add(key)
         self.on_evidence(Evidence(breach, tier, Engine.HYPOTHESIS, (specimen,)))
 

@@ -52,7 +52,6 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
     subject = load_subject(spec, Kind(kind))
     reading = read(subject.function)
     shape = FuzzOptions.from_json(options).sources.shape(subject, reading)
-    _end_process_after(seconds, outlet)
     sent: set[str] = set()
     paths = 0
 
@@ -71,6 +70,8 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
     def test(obj: Any) -> None:
         nonlocal paths
         outlet.watch.note("")
+        if paths == 0:
+            _end_process_after(seconds, outlet)  # what came before was the import of the solver
         paths += 1
         wrong = _symptom(subject.function, subject.kind, obj)
         if wrong and wrong not in sent and len(sent) < _MOST_HINTS:
@@ -78,7 +79,7 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
             if tree is not None:
                 sent.add(wrong)
                 outlet.send({"event": "hint", "tree": tree})
-        outlet.send({"event": "paths", "paths": paths}) if paths % 20 == 0 else None
+        outlet.send({"event": "paths", "paths": paths})
 
     with contextlib.suppress(BaseException):
         test()

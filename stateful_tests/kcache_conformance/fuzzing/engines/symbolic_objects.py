@@ -44,8 +44,8 @@ class SymbolicMaker(ObjectMaker):
         return st.dictionaries(self.strategy(shape.key, depth + 1), value, min_size=shape.least, max_size=2)
 
     def _value(self, field: Field, depth: int) -> SearchStrategy[Any]:
-        value = self.strategy(field.shape, depth + 1)
-        return st.one_of(st.none(), value) if field.may_be_none else value
+        """Never ``None``: random objects have that already, and each such choice doubles the paths."""
+        return self.strategy(field.shape, depth + 1)
 
     def _optional(self, optional: dict[str, SearchStrategy[Any]], seldom: set[str]) -> SearchStrategy[Any]:  # noqa: ARG002
         return st.fixed_dictionaries(optional)

@@ -124,7 +124,7 @@ def world_job(outlet: Outlet, spec: str, kind: str, trees: list[Tree], world: di
     chosen = replace(World(**world), order=Order(world["order"]))
     with _moved_clock(chosen.days):
         subject = load_subject(spec, Kind(kind))
-        random.seed(f"world {chosen.hash_seed} {chosen.is_elsewhere}")
+        random.seed(f"world {chosen.is_elsewhere}")
         order = calls_in_order(len(trees), chosen)
         if chosen.is_elsewhere:
             os.chdir(tempfile.gettempdir())

@@ -44,6 +44,12 @@ class IdentityRules:
                 return
 
 
+def is_nameless(tree: Tree) -> bool:
+    """Whether the object has no name, or an empty one: a key function may refuse it."""
+    identity = _identity(tree)
+    return identity is not None and not identity.get("name")
+
+
 def _fields(tree: Tree) -> dict[str, Any] | None:
     if not isinstance(tree, dict):
         return None
@@ -58,7 +64,7 @@ def _identity(tree: Tree) -> dict[str, Any] | None:
         return None
     metadata = _fields(fields.get("metadata"))
     found = metadata if metadata is not None else fields
-    return found if "name" in found else None
+    return found if "name" in found or metadata is not None else None
 
 
 def _with(tree: Tree, name: str, value: Any) -> Tree:

@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from ..reading import Reading
 from ..shapes.shape import Format, Text
-from .texts import NUMERIC, POOLS, UNICODE, around, is_valid_text
+from .texts import NUMERIC, POOLS, UNICODE, around, is_valid_text, variants
 from .weights import weighted
 
 _LENGTHS = (63, 64, 253, 254, 1000, 5000)
@@ -45,8 +45,10 @@ class TextMaker:
         return self._made[shape]
 
     def looked_up(self, shape: Text) -> list[str]:
-        """The texts in the code that are valid there, without those that are names of fields in general."""
-        return [text for text in self._mined if is_valid_text(text, shape) and text not in _FIELD_NAMES]
+        """Texts in the code that may be keys there, or begin keys; without the names of fields in general."""
+        whole = [text for text in self._mined if is_valid_text(text, shape) and text not in _FIELD_NAMES]
+        begun = [text + end for text in self._mined for end in ("a", "b") if not is_valid_text(text, shape)]
+        return whole + [text for text in begun if len(text) > 2 and is_valid_text(text, shape)]
 
     def _strategy(self, shape: Text) -> SearchStrategy[str]:
         def valid(texts: Iterable[str]) -> list[str]:
@@ -81,6 +83,8 @@ class TextMaker:
         separator = st.sampled_from([*self._separators, ""])
         yield st.builds(lambda one, by, two: one + by + two, part, separator, part)
         yield st.builds(lambda a, x, b, y, c: a + x + b + y + c, part, separator, part, separator, part)
+        awkward = st.one_of(st.sampled_from(UNICODE), st.sampled_from(parts))
+        yield st.builds(_alike, awkward, separator, st.integers(0, 9))
         suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])
         yield st.builds(lambda digits, unit: digits + unit, st.integers(0, 10**6).map(str), suffix)
 
@@ -100,3 +104,9 @@ class TextMaker:
             most = 6 if shape.most is None else min(6, shape.most)
             return st.text(st.characters(codec="utf-8"), min_size=shape.least, max_size=max(most, shape.least))
         return st.from_regex(_SHAPES[shape.format], fullmatch=True)
+
+
+def _alike(text: str, separator: str, number: int) -> str:
+    """Two texts that some functions take for the same, side by side."""
+    others = variants(text) or (text,)
+    return text + separator + others[number % len(others)]
