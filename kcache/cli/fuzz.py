@@ -61,6 +61,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
 @click.option("--only", multiple=True, type=_RULES, metavar="RULE", help="Check only this rule; may be repeated.")
 @click.option("--exclude", multiple=True, type=_RULES, metavar="RULE", help="Do not check this rule; may be repeated.")
 @click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
+@click.option("--first", is_flag=True, help="Stop at the first violation.")
 @patience_option
 @json_option("report")
 def fuzz(
@@ -78,6 +79,7 @@ def fuzz(
     only: tuple[str, ...],
     exclude: tuple[str, ...],
     crosshair: bool,
+    first: bool,
     patience: float,
     json_file: Path | None,
 ) -> None:
@@ -107,6 +109,7 @@ def fuzz(
         only=tuple(map(Rule, only)),
         exclude=tuple(map(Rule, exclude)),
         is_symbolic=crosshair,
+        is_first_enough=first,
     )
     console = stdout_console()
     with clear_errors():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import zlib
 from typing import Any
@@ -53,5 +52,7 @@ def unpack(prefix: str, word: str, name: str) -> Any:
         if not decompressor.eof:
             raise FormatError(f"the {name} is incomplete; copy all of it")
         return json.loads(text)
-    except (binascii.Error, zlib.error, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except FormatError:
+        raise
+    except (ValueError, zlib.error) as error:
         raise FormatError(f"the {name} is damaged; copy all of it ({error})") from None

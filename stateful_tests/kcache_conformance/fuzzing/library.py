@@ -39,6 +39,7 @@ def fuzz_index_func(
     schema: str | Path | None = None,
     schema_name: str | None = None,
     crosshair: bool = True,
+    first: bool = False,
 ) -> FuzzReport:
     """Look for an object for which an index function breaks its contract; returns only if none is found.
 
@@ -61,6 +62,7 @@ def fuzz_index_func(
         schema: a file with a JSON Schema, an OpenAPI document or a CustomResourceDefinition that the objects have.
         schema_name: which schema of that document.
         crosshair: use CrossHair, where it is installed.
+        first: stop at the first violation.
 
     Raises:
         FuzzError: a rule is broken; the message shows the smallest object.
@@ -87,6 +89,7 @@ def fuzz_key_func(
     schema: str | Path | None = None,
     schema_name: str | None = None,
     crosshair: bool = True,
+    first: bool = False,
 ) -> FuzzReport:
     """The same as :func:`fuzz_index_func` for a key function, which returns one ``str``."""
     __tracebackhide__ = True
@@ -156,6 +159,7 @@ def _fuzz_options(given: dict[str, Any]) -> FuzzOptions:
         only=tuple(map(Rule, given["only"])),
         exclude=tuple(map(Rule, given["exclude"])),
         is_symbolic=given["crosshair"],
+        is_first_enough=given["first"],
     )
 
 

@@ -25,6 +25,7 @@ class FuzzOptions:
         only: the rules to check; all if empty.
         exclude: rules not to check.
         is_symbolic: use CrossHair, where it is installed.
+        is_first_enough: stop at the first violation.
     """
 
     sources: Sources = field(default_factory=Sources)
@@ -36,6 +37,7 @@ class FuzzOptions:
     only: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     is_symbolic: bool = True
+    is_first_enough: bool = False
 
     def rules(self, kind: Kind) -> frozenset[Rule]:
         """The rules that are checked."""

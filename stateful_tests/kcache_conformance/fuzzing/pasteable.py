@@ -24,7 +24,7 @@ def code_for(name: str, kind: Kind, evidence: Evidence) -> str:
             lines.append(f"{variable} = ...  # {specimen.original!r}")
             continue
         text = code_of(specimen.tree, variable)
-        head, _, rest = text.rpartition(f"{variable} = ") if text.startswith(("from ", "import ")) else ("", "", "")
+        head, _, rest = text.partition(f"\n{variable} = ") if text.startswith(("from ", "import ")) else ("", "", "")
         if head:
             imports += [line for line in head.splitlines() if line]
             text = f"{variable} = {rest}"

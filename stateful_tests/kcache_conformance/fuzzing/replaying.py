@@ -18,6 +18,7 @@ from .engines.worlds import USUAL, Order, World, visit
 from .evidence import Engine
 from .judging.inline import Inline
 from .judging.outcome import answer_of
+from .memory import limit_memory
 from .objects.specimen import Specimen
 from .rules import Rule
 from .subject import load_subject
@@ -77,6 +78,7 @@ def replay_trial(word: str, *, patience_seconds: float = 3.0) -> Replayed:
 
 def trial_job(outlet: Outlet, word: str) -> None:
     """Runs in the child."""
+    limit_memory()
     trial = decode_trial(word)
     subject = load_subject(trial.spec, trial.kind)
     specimens = [Specimen(tree) for tree in trial.trees]

@@ -22,6 +22,7 @@ from .evidence import Engine, EngineReport, Evidence, encode_evidence
 from .judging.breach import Breach
 from .judging.inline import Inline
 from .judging.tiers import Tier
+from .memory import limit_memory
 from .objects.corruption import corrupted
 from .objects.crossing import crossed
 from .objects.minimise import minimise
@@ -29,7 +30,7 @@ from .objects.specimen import Specimen
 from .objects.strategies import ObjectMaker
 from .options import FuzzOptions
 from .reading import read
-from .rules import Kind, Rule
+from .rules import RULES, Kind, Rule, Severity
 from .shapes.shape import Record, Shape, resolved
 from .subject import Subject, load_subject
 
@@ -37,7 +38,6 @@ _EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2500, 400, 300
 _SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
 _COMPARISONS = 0.06
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
-_MOST_MEMORY = 6 * 2**30
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
 _SMALLEST_RUN = 8
 _MOST_FOLLOWED = 40
@@ -55,14 +55,14 @@ class Sink(Protocol):
 
 def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any]) -> None:
     """Runs in the child."""
-    _limit_memory()
+    limit_memory()
     subject = load_subject(spec, Kind(kind))
     search(subject, FuzzOptions.from_json(options), outlet)
 
 
 def hints_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
     """Runs in the child: judges objects that CrossHair came up with, without CrossHair, and makes them smaller."""
-    _limit_memory()
+    limit_memory()
     subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
     work = _Work(subject, chosen, outlet)
     for tree in trees:
@@ -86,12 +86,10 @@ def legal_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tre
 def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
     """Run the engines of one process one after another; everything found is sent to ``sink``."""
     work = _Work(subject, options, sink)
-    work.random_objects()
-    work.comparisons()
-    if subject.kind is Kind.INDEX:
-        work.programs()
-    work.threads()
-    work.interleavings()
+    steps = [work.random_objects, work.comparisons, work.programs, work.threads, work.interleavings]
+    for step in steps:
+        if not work.is_enough():
+            step()
     sink.send({"event": "kept", "trees": work.other_worlds(), "shape": work.shape_name})
 
 
@@ -110,6 +108,7 @@ class _Work:
             self._evidence,
             on_call=self._call,
             on_rest=sink.watch.rest,
+            is_enough=self.is_enough,
             reads=lambda field: self._reading.reads(field.name, *field.aliases),
             seed=options.seed,
             rules=self._rules,
@@ -119,6 +118,11 @@ class _Work:
     def shape_name(self) -> str:
         shape = resolved(self.shape)
         return shape.name if isinstance(shape, Record) else type(shape).__name__.lower()
+
+    def is_enough(self) -> bool:
+        """Whether a violation was found, and one is all that is wanted."""
+        failing = {rule for rule in self.found if RULES[rule].severity is Severity.ERROR}
+        return self._options.is_first_enough and bool(failing)
 
     def random_objects(self) -> None:
         began, seconds = time.monotonic(), self._options.seconds
@@ -155,7 +159,7 @@ class _Work:
         self._report(EngineReport(Engine.COMPARISONS, did, "", time.monotonic() - began))
 
     def programs(self) -> None:
-        if Rule.CONSISTENT not in self._rules:
+        if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
             return
         began = time.monotonic()
         specimens = self._kept(40)
@@ -270,13 +274,3 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def _limit_memory() -> None:
-    """A function that fills the memory gets a MemoryError instead of taking the machine down."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        limit = _MOST_MEMORY if most == resource.RLIM_INFINITY else min(most, _MOST_MEMORY)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, most))

@@ -89,9 +89,16 @@ class _Run:
             end = self._child("search_job", {"options": self.options.to_json()}, 0.75 * self.options.seconds)
         if end.how in ("hang", "crash"):
             self._stopped(end)
-        else:
+        elif not self._is_enough():
             self._symbolic()
-        self._worlds()
+        if not self._is_enough():
+            self._worlds()
+
+    def _is_enough(self) -> bool:
+        return self.options.is_first_enough and any(
+            evidence.tier is Tier.LEGAL and RULES[evidence.rule].severity is Severity.ERROR
+            for evidence in self.evidence.values()
+        )
 
     def in_thread(self, subject: Subject) -> None:
         ends: queue.Queue[JobEnd] = queue.Queue()

@@ -49,6 +49,7 @@ class Search:
         on_evidence: told of each broken rule, with its smallest object, as soon as that is known.
         on_call: told of each object before the function sees it.
         on_rest: told when the function has been called for it.
+        is_enough: whether to stop.
         reads: which fields the function reads.
         seed: of everything random.
         rules: those to look for.
@@ -64,6 +65,7 @@ class Search:
     on_evidence: Callable[[Evidence], None]
     on_call: Callable[[Specimen], None] = lambda _: None
     on_rest: Callable[[], None] = lambda: None
+    is_enough: Callable[[], bool] = lambda: False
     reads: Callable[[Field], bool] = lambda _: False
     seed: int = 0
     rules: frozenset[Rule] = frozenset(Rule)
@@ -78,7 +80,7 @@ class Search:
     def run(self, objects: SearchStrategy[Any], seconds: float, *, examples: int) -> None:
         """Search until the time or the number of examples is used up; a rule that was found is not looked for again."""
         end, left = time.monotonic() + seconds, examples
-        while left > 0 and time.monotonic() < end:
+        while left > 0 and time.monotonic() < end and not self.is_enough():
             before = self.examples
             found = self._round(objects, end, min(left, _EXAMPLES_PER_ROUND))
             left -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))

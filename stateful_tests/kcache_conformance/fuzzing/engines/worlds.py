@@ -19,6 +19,7 @@ from kcache_stress.isolation import run_job
 from kcache_stress.isolation.worker import Outlet
 
 from ..judging.outcome import answer_of
+from ..memory import limit_memory
 from ..objects.codec import NotPlainError, Tree, decode
 from ..rules import Kind, Rule
 from ..subject import load_subject
@@ -121,6 +122,7 @@ def visit(spec: str, kind: Kind, trees: list[Tree], world: World, *, patience_se
 
 def world_job(outlet: Outlet, spec: str, kind: str, trees: list[Tree], world: dict[str, Any]) -> None:
     """Runs in the child: calls the function with every object, in the order and at the time of the world."""
+    limit_memory()
     chosen = replace(World(**world), order=Order(world["order"]))
     with _moved_clock(chosen.days):
         subject = load_subject(spec, Kind(kind))

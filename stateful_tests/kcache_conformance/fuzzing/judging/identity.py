@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..objects.codec import Tree, decode
+from ..objects.codec import NotPlainError, Tree, decode
 from ..objects.specimen import Specimen
 from ..rules import Kind, Rule
 from .breach import Breach
@@ -30,7 +30,7 @@ class IdentityRules:
         if identity is None:
             return
         for tree, what in _changes(specimen.tree):
-            other = answer_of(self.function, Kind.KEY, decode(tree))[0]
+            other = self._answer(tree)
             if other.meaning != first.meaning and not other.error:
                 yield Breach(Rule.STABLE_KEY, f"{first.text()}, but {other.text()} {what}")
                 break
@@ -38,10 +38,17 @@ class IdentityRules:
             if not isinstance(identity.get(name), str):
                 continue
             tree = _with(specimen.tree, name, f"{identity[name]}-2" if identity[name] else "x")
-            other = answer_of(self.function, Kind.KEY, decode(tree))[0]
+            other = self._answer(tree)
             if other.values is not None and other.values == first.values:
                 yield Breach(Rule.ONE_KEY_EACH, f"{first.text()} also for an object with another {name}")
                 return
+
+
+    def _answer(self, tree: Tree) -> Answer:
+        try:
+            return answer_of(self.function, Kind.KEY, decode(tree))[0]
+        except NotPlainError as error:
+            return Answer(None, error=str(error))  # there is no such object
 
 
 def is_nameless(tree: Tree) -> bool:

@@ -108,10 +108,11 @@ class Inline:
     def _changed(self, specimen: Specimen, obj: Any) -> str | None:
         if specimen.is_plain:
             try:
-                return difference(specimen.tree, encode(obj))
+                return difference(specimen.canonical, encode(obj))
             except NotPlainError as error:
                 return str(error)
         try:
-            return None if obj == specimen.original else "it is no longer equal to its copy"
+            is_comparable = specimen.fresh() == specimen.original
+            return "it is no longer equal to its copy" if is_comparable and obj != specimen.original else None
         except Exception:
             return None  # objects that cannot be compared say nothing

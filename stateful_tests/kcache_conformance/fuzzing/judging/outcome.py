@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,13 +48,15 @@ class Answer:
 
 def answer_of(function: Callable[[Any], Any], kind: Kind, obj: Any) -> tuple[Answer, Any]:
     """Call ``function``; the answer, and what was returned."""
+    process = os.getpid()
     try:
         returned = function(obj)
         return (_values if kind is Kind.INDEX else _key)(returned), returned
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:
         return Answer(None, error=error_text(error)), None
+    finally:
+        if os.getpid() != process:
+            os._exit(0)  # the function forked: its copy of this process must not go on with our work
 
 
 def _values(returned: Any) -> Answer:
@@ -61,7 +64,7 @@ def _values(returned: Any) -> Answer:
         return Answer(None, wrong=_described(returned))
     for value in returned:
         if not isinstance(value, str):
-            return Answer(None, wrong=f"a {type(returned).__name__} that holds {_described(value)}")
+            return Answer(None, wrong=f"{with_article(type(returned).__name__)} that holds {_described(value)}")
     return Answer(tuple(str.__str__(value) for value in returned))
 
 
@@ -81,7 +84,12 @@ def _described(value: Any) -> str:
     if inspect.iscoroutine(value):
         value.close()
         return "a coroutine"
-    return f"a {type(value).__name__}"
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """``an int``, ``a list``."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _short(text: str) -> str:

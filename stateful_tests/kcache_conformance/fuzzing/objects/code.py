@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import keyword
 from collections.abc import Iterable
 
 from .codec import Tree
@@ -11,6 +12,8 @@ _WIDTH = 88
 _SHORTEST_RUN = 12
 _FILE_MODULE = "kcache_target_"
 """How modules are called that were loaded from a file; a reader imports them by the name of the file."""
+_CLIENTS = ("kubernetes.", "kubernetes_asyncio.")
+"""Whose models have many fields, and take each for ``None`` that is not given."""
 
 
 def code_of(tree: Tree, name: str = "obj") -> str:
@@ -26,8 +29,8 @@ def expression(tree: Tree, column: int = 0, indent: int = 0) -> str:
     if column + len(flat) <= _WIDTH:
         return flat
     opening, parts, closing = _parts(tree)
-    if not parts:
-        return flat
+    if not parts or (closing == "]" and opening != "["):
+        return flat  # a comma after the name of an enum's member would make it a tuple
     inner = indent + 4
     lines = [opening]
     for label, value in parts:
@@ -66,8 +69,7 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
         case "namespace":
             return "SimpleNamespace(", _keywords(tree["fields"]), ")"
         case "object":
-            fields = {name: value for name, value in tree["fields"].items() if value is not None}
-            return f"{_qualname(tree)}(", _keywords(fields), ")"
+            return f"{_qualname(tree)}(", _keywords(_given(tree)), ")"
         case "float":
             return "float(", [("", tree["text"])], ")"
         case "bytes":
@@ -79,8 +81,20 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
     return "", [], ""
 
 
+def _given(tree: Tree) -> dict[str, Tree]:
+    """The fields that the class is called with."""
+    is_short = tree["class"].startswith(_CLIENTS)
+    return {
+        name: value
+        for name, value in tree["fields"].items()
+        if name not in tree.get("late", ()) and not (is_short and value is None)
+    }
+
+
 def _keywords(fields: dict[str, Tree]) -> list[tuple[str, Tree]]:
-    return [(f"{name}=", value) for name, value in fields.items()]
+    odd = [[name, value] for name, value in fields.items() if not name.isidentifier() or keyword.iskeyword(name)]
+    usual = [(f"{name}=", value) for name, value in fields.items() if [name, value] not in odd]
+    return [*usual, ("**", {"$": "dict", "items": odd})] if odd else usual
 
 
 def _qualname(tree: Tree) -> str:

@@ -15,6 +15,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
+from ..shapes.declared import alias_of
+
 Tree: TypeAlias = Any
 """Plain JSON."""
 
@@ -54,35 +56,50 @@ def encode(obj: Any, depth: int = 0) -> Tree:
     if kind is datetime:
         return {_MARK: "datetime", "text": obj.isoformat()}
     if isinstance(obj, enum.Enum):
+        if obj.name not in kind.__members__:
+            raise NotPlainError(f"{obj!r} has no name of its own")
         return {_MARK: "enum", "class": class_name(kind), "name": obj.name}
     fields = fields_of(obj)
     if kind is SimpleNamespace:
         return {_MARK: "namespace", "fields": {name: encode(value, below) for name, value in fields.items()}}
-    return {
+    made = {
         _MARK: "object",
         "class": class_name(kind),
         "fields": {name: encode(value, below) for name, value in fields.items()},
     }
+    late = (
+        [field.name for field in dataclasses.fields(kind) if not field.init] if dataclasses.is_dataclass(kind) else []
+    )
+    return {**made, "late": late} if late else made
 
 
 def decode(tree: Tree) -> Any:
     """A new object, equal to the one that ``tree`` was made of.
 
     Raises:
-        NotPlainError: a class is not to be found any more, or refuses its fields.
+        NotPlainError: a class is not to be found any more, or refuses its fields; or the tree is damaged.
     """
+    try:
+        return _decoded(tree)
+    except NotPlainError:
+        raise
+    except Exception as error:
+        raise NotPlainError(f"it cannot be made again: {type(error).__name__}: {error}") from error
+
+
+def _decoded(tree: Tree) -> Any:
     if isinstance(tree, list):
-        return [decode(item) for item in tree]
+        return [_decoded(item) for item in tree]
     if not isinstance(tree, dict):
         return tree
     match tree.get(_MARK):
         case None:
-            return {key: decode(value) for key, value in tree.items()}
+            return {key: _decoded(value) for key, value in tree.items()}
         case "dict":
-            return {decode(key): decode(value) for key, value in tree["items"]}
+            return {_decoded(key): _decoded(value) for key, value in tree["items"]}
         case "tuple" | "set" | "frozenset" as name:
             made = {"tuple": tuple, "set": set, "frozenset": frozenset}[name]
-            return made(decode(item) for item in tree["items"])
+            return made(_decoded(item) for item in tree["items"])
         case "float":
             return float(tree["text"])
         case "bytes":
@@ -90,11 +107,14 @@ def decode(tree: Tree) -> Any:
         case "datetime":
             return datetime.fromisoformat(tree["text"])
         case "enum":
-            return found_class(tree["class"])[tree["name"]]
+            kind = found_class(tree["class"])
+            if issubclass(kind, enum.Enum):
+                return kind[tree["name"]]
+            raise NotPlainError(f"{tree['class']} is no enum")
         case "namespace":
-            return SimpleNamespace(**{name: decode(value) for name, value in tree["fields"].items()})
+            return SimpleNamespace(**{name: _decoded(value) for name, value in tree["fields"].items()})
         case "object":
-            fields = {name: decode(value) for name, value in tree["fields"].items()}
+            fields = {name: _decoded(value) for name, value in tree["fields"].items()}
             return made_of(found_class(tree["class"]), fields)
     raise NotPlainError(f"unknown part {tree[_MARK]!r}")
 
@@ -119,6 +139,8 @@ def fields_of(obj: Any) -> dict[str, Any]:
         return {attribute.name: getattr(obj, attribute.name) for attribute in attributes}
     if kind.__module__ == "builtins" or callable(obj) or not hasattr(obj, "__dict__"):
         raise NotPlainError(f"it holds a {kind.__qualname__}")
+    if any(getattr(base, "__slots__", ()) for base in kind.__mro__):
+        raise NotPlainError(f"it holds a {kind.__qualname__}, which keeps some fields in slots")
     return dict(vars(obj))
 
 
@@ -137,6 +159,8 @@ def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
             return _model(kind, fields)
         if any(hasattr(kind, mark) for mark in ("_fields", "openapi_types")):
             return kind(**fields)
+        if hasattr(kind, "__del__"):
+            raise TypeError("its __del__ would be called")
         made = object.__new__(kind)
         for name, value in fields.items():
             object.__setattr__(made, name, value)
@@ -155,12 +179,11 @@ def _dataclass(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def _model(kind: Any, fields: dict[str, Any]) -> Any:
-    """A pydantic model takes its fields by name, or only by alias; the client's take either."""
-    try:
+    """A pydantic model takes a field by its alias only, unless it says otherwise; the client's do."""
+    config = getattr(kind, "model_config", None) or {}
+    if config.get("populate_by_name") or config.get("validate_by_name"):
         return kind(**fields)
-    except ValueError:
-        declared = kind.model_fields
-        return kind(**{getattr(declared[name], "alias", None) or name: value for name, value in fields.items()})
+    return kind(**{alias_of(name, kind.model_fields[name]): value for name, value in fields.items()})
 
 
 def class_name(kind: type) -> str:

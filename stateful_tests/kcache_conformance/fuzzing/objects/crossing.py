@@ -31,10 +31,12 @@ def crossed(trees: list[Tree], most: int, seed: int) -> list[Tree]:
 
 def _paths(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     yield above
-    if isinstance(tree, dict):
+    if isinstance(tree, dict) and "$" in tree:
+        for key, value in tree.get("fields", {}).items():
+            yield from _paths(value, (*above, "fields", key))
+    elif isinstance(tree, dict):
         for key, value in tree.items():
-            if key not in ("$", "class"):
-                yield from _paths(value, (*above, key))
+            yield from _paths(value, (*above, key))
 
 
 def _at(tree: Tree, path: tuple[str, ...]) -> tuple[bool, Tree]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from kcache_model.target import TargetError
+
 from .codec import NotPlainError, Tree, decode, encode
 
 
@@ -37,6 +39,11 @@ class Specimen:
         return decode(_reversed(self.tree)) if self.is_plain else copy.deepcopy(self.original)
 
     @cached_property
+    def canonical(self) -> Tree:
+        """The tree of a new copy. A class may change its fields as it is made, and a smaller set may be unsorted."""
+        return encode(self.fresh())
+
+    @cached_property
     def size(self) -> int:
         """Characters and nodes: what the number of values may be in proportion to."""
         return _size(self.tree)
@@ -48,13 +55,20 @@ class Specimen:
 
 
 def specimen_of(obj: Any) -> Specimen:
-    """A specimen of ``obj``, which must not be shown to any function before."""
+    """A specimen of ``obj``, which must not be shown to any function before.
+
+    Raises:
+        TargetError: the object cannot be copied.
+    """
     try:
         tree = encode(obj)
         decode(tree)
         return Specimen(tree)
     except NotPlainError:
-        return Specimen(None, copy.deepcopy(obj))
+        try:
+            return Specimen(None, copy.deepcopy(obj))
+        except Exception as error:
+            raise TargetError(f"objects must be such as can be copied: {type(error).__name__}: {error}") from error
 
 
 def difference(before: Tree, after: Tree, path: str = "obj") -> str | None:
@@ -63,7 +77,7 @@ def difference(before: Tree, after: Tree, path: str = "obj") -> str | None:
         return f"{path} was {_shown(before)}, now {_shown(after)}"
     if isinstance(before, dict):
         is_tagged = "$" in before
-        if is_tagged and "fields" in before and "fields" in after:
+        if is_tagged and "fields" in before and "fields" in after and before.get("class") == after.get("class"):
             return difference(before["fields"], after["fields"], path)
         for key in (*before, *(key for key in after if key not in before)):
             place = f"{path}.{key}" if not is_tagged else path

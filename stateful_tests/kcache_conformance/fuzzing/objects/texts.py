@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from datetime import datetime
 
 from ..shapes.shape import Format, Text
 
@@ -63,7 +64,17 @@ def is_valid_text(text: str, shape: Text) -> bool:
         return False
     if shape.format in (Format.NAME, Format.LABEL) and any(len(part) > 253 for part in text.split(".")):
         return False
-    return pattern.fullmatch(text) is not None
+    if pattern.fullmatch(text) is None:
+        return False
+    return shape.format is not Format.TIME or _is_moment(text)
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text[:19])
+    except ValueError:
+        return False
+    return True
 
 
 def variants(text: str) -> tuple[str, ...]:

@@ -73,8 +73,10 @@ def probe(function: Callable[[Any], Any]) -> Node:
 def _bounded() -> Iterator[None]:
     """The agreeable object may lead a function into deep recursion; let that end early."""
     before = sys.getrecursionlimit()
-    yield
-    sys.setrecursionlimit(before)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class _Agreeable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 _DEEPEST = 6
 _MOST_CODES = 400
+_ABOUT_CLASSES = frozenset({"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__"})
 
 
 class Reachable:
@@ -42,6 +44,8 @@ class Reachable:
             self._follow(value.__func__, depth)
         elif isinstance(value, property):
             self._follow(value.fget, depth)
+        elif isinstance(value, functools.cached_property):
+            self._follow(value.func, depth)
         elif isinstance(value, types.MethodType):
             self._follow(value.__func__, depth)
             self._follow(value.__self__, depth)
@@ -51,13 +55,18 @@ class Reachable:
             self._follow(value.__wrapped__, depth)
         elif isinstance(value, type):
             if self._is_own(value):
-                for member in vars(value).values():
-                    self._follow(member, depth + 1)
+                for name, member in vars(value).items():
+                    if name not in _ABOUT_CLASSES:
+                        self._follow(member, depth + 1)
         elif self._is_own(type(value)):
             self._follow(type(value), depth)
-            self.values.extend(getattr(value, "__dict__", {}).values())
+            for part in list(getattr(value, "__dict__", {}).values()):
+                self._follow(part, depth + 1)
         else:
             self.values.append(value)
+            for part in nested(value):
+                if callable(part) and part is not value:  # a table of functions
+                    self._follow(part, depth + 1)
 
     def _function(self, function: types.FunctionType, depth: int) -> None:
         if not self._is_own(function):
@@ -78,7 +87,7 @@ class Reachable:
         self.codes.append(code)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
-                self._code(constant, names, None, depth)
+                self._code(constant, names, _doc_of(constant), depth)
             elif constant is not doc:
                 self.values.append(constant)
         for name in code.co_names:
@@ -110,6 +119,12 @@ def nested(value: Any, depth: int = 4) -> Iterator[Any]:
             yield from nested(item, depth - 1)
     else:
         yield value
+
+
+def _doc_of(code: types.CodeType) -> Any:
+    """The doc string of a nested function; before Python 3.14 the first constant of one that has none is ``None``."""
+    may_have_one = code.co_flags & getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
+    return code.co_consts[0] if may_have_one and code.co_consts and not code.co_name.startswith("<") else None
 
 
 def _package_of(function: Callable[..., Any]) -> str:

@@ -110,10 +110,13 @@ def _pydantic(cls: Any, infos: Mapping[str, Any]) -> Declaration:
     config = getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", None) or {}
     if config.get("populate_by_name") or config.get("validate_by_name"):
         return Declaration(fields, Style.CLASS, cls)
-    return Declaration(fields, Style.CLASS, _renaming(cls, {name: _alias(name, info) for name, info in infos.items()}))
+    return Declaration(
+        fields, Style.CLASS, _renaming(cls, {name: alias_of(name, info) for name, info in infos.items()})
+    )
 
 
-def _alias(name: str, info: Any) -> str:
+def alias_of(name: str, info: Any) -> str:
+    """The keyword by which a pydantic model takes its field ``name``."""
     alias = getattr(info, "validation_alias", None) or getattr(info, "alias", None)
     choices = getattr(alias, "choices", (alias,))
     return next((choice for choice in choices if isinstance(choice, str)), name)
