@@ -43,7 +43,6 @@ class IdentityRules:
                 yield Breach(Rule.ONE_KEY_EACH, f"{first.text()} also for an object with another {name}")
                 return
 
-
     def _answer(self, tree: Tree) -> Answer:
         try:
             return answer_of(self.function, Kind.KEY, decode(tree))[0]
