@@ -39,6 +39,10 @@ class _Broken(AssertionError):
     """Raised inside Hypothesis for the rule that is being looked for."""
 
 
+class _TimeIsUp(BaseException):
+    """Ends a run of Hypothesis at once: it takes only ordinary exceptions for failures."""
+
+
 @dataclass
 class Search:
     """Looks for objects that break rules.
@@ -163,7 +167,7 @@ class Search:
         def test(obj: Any) -> None:
             nonlocal target, until
             if time.monotonic() > until:
-                return
+                raise _TimeIsUp
             self.examples += 1
             specimen = specimen_of(obj)
             for tier, breach in self.judge(specimen):
@@ -175,7 +179,7 @@ class Search:
                     raise _Broken(breach.what)
 
         try:
-            with contextlib.suppress(_Broken, BaseExceptionGroup):
+            with contextlib.suppress(_Broken, _TimeIsUp, BaseExceptionGroup):
                 test()
         except (HypothesisException, NotPlainError) as error:
             if self.examples == 0:

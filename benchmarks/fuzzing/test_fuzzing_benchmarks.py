@@ -1,0 +1,15 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).parent / "run.py"
+
+
+def test_both_tables_are_printed():
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(SCRIPT), "--seconds", "3", "--most", "1"]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=240)
+    assert ended.returncode == 0, ended.stderr
+    assert "Faulty index functions, budget 3 s" in ended.stdout
+    assert "Correct index functions, budget 3 s" in ended.stdout

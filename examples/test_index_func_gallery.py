@@ -1,0 +1,57 @@
+"""Every faulty example index function is caught, and no correct one is accused."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from kcache_conformance.fuzzing.options import FuzzOptions
+from kcache_conformance.fuzzing.rules import Kind, Rule
+from kcache_conformance.fuzzing.session import fuzz
+from kcache_conformance.gallery import function_gallery
+from kcache_model.verdict import Status
+
+EXAMPLES = function_gallery()
+FAULTY = [example for example in EXAMPLES if not example.is_correct]
+CORRECT = [example for example in EXAMPLES if example.is_correct]
+BUDGETS = (8.0, 20.0)
+"""A short budget is tried first: it is enough for nearly all."""
+
+
+@pytest.mark.brute_force
+@pytest.mark.parametrize("example", FAULTY, ids=lambda example: example.name)
+def test_faulty_functions_are_caught(example):
+    found = set()
+    for seconds in BUDGETS:
+        options = FuzzOptions(seconds=seconds, is_first_enough=True)
+        report = fuzz(f"{example.path}:index_func", Kind.INDEX, options)
+        found |= {finding.rule.value for finding in report.errors}
+        if found & set(example.rules):
+            break
+    assert found & set(example.rules), report
+
+
+@pytest.mark.brute_force
+@pytest.mark.parametrize("example", CORRECT, ids=lambda example: example.name)
+def test_correct_functions_are_not_accused(example):
+    report = fuzz(f"{example.path}:index_func", Kind.INDEX, FuzzOptions(seconds=6.0))
+    assert report.status is Status.OK, report
+    assert all(finding.tier.value == "hostile" for finding in report.findings), report
+
+
+def test_the_catalog_is_complete():
+    files = {file.stem for file in EXAMPLES[0].path.parent.glob("*.py")}
+    assert files == {example.name for example in EXAMPLES}
+    known = {rule.value for rule in Rule}
+    assert all(set(example.rules) <= known and bool(example.rules) is not example.is_correct for example in EXAMPLES)
+    assert all("index_func" in example.path.read_text(encoding="utf-8") for example in EXAMPLES)
+    assert all(ast.get_docstring(ast.parse(example.path.read_text(encoding="utf-8"))) for example in EXAMPLES)
+
+
+def test_the_gallery_is_as_large_as_is_said():
+    number = Counter((example.is_correct, example.is_held_out) for example in EXAMPLES)
+    assert number[False, False] + number[False, True] >= 36
+    assert number[True, False] + number[True, True] >= 12
+    assert 3 * number[False, True] >= number[False, True] + number[False, False]
