@@ -1,0 +1,1 @@
+"""Measures the fuzzer of index functions."""

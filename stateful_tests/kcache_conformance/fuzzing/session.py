@@ -20,7 +20,7 @@ from kcache_stress.isolation.journal import MemoryJournal
 from kcache_stress.isolation.watchdog import Watchdog
 
 from ..suite import HarnessError
-from .engines import symbolic
+from .engines.solver import ask_solver
 from .engines.world_tour import Tour
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
 from .judging.breach import Breach
@@ -191,43 +191,17 @@ class _Run:
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
 
     def _symbolic(self) -> None:
-        if not self.options.is_symbolic:
+        if not self.options.is_symbolic or self.spec is None:
             return
-        why = symbolic.unavailable()
         legal = {rule for rule, evidence in self.evidence.items() if evidence.tier is Tier.LEGAL}
-        if legal & _FOUND_ANYWAY and not why:
+        if legal & _FOUND_ANYWAY:
             why = "not needed: what it looks for was found already"
-        if self.options.sources.strategy is not None:
-            why = "a strategy of your own cannot be made symbolic"
-        if why:
             self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
             return
-        began, seconds = time.monotonic(), _SYMBOLIC * self.options.seconds
-        hints: list[Tree] = []
-        counts = {"paths": 0, "confirmed": False, "reason": ""}
-
-        def on_event(event: dict[str, Any]) -> None:
-            if event["event"] == "hint":
-                hints.append(event["tree"])
-            else:
-                counts.update({name: value for name, value in event.items() if name in counts})
-
-        end = run_job(
-            f"{symbolic.__name__}:symbolic_job",
-            {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "seconds": seconds},
-            on_event=on_event,
-            deadline_seconds=seconds + _STARTUP_SECONDS,
-            patience_seconds=max(seconds, self.options.patience_seconds),
-        )
+        hints, report = ask_solver(self.spec, self.kind, self.options, _SYMBOLIC * self.options.seconds)
         if hints:
             self._child("hints_job", {"options": self.options.to_json(), "trees": hints}, 5.0)
-        missed = str(counts["reason"]) or symbolic.caveat()
-        if end.how not in ("done", "hang") and not counts["paths"]:
-            missed = f"it failed ({end.how}): {(end.message.splitlines() or [''])[-1]}"
-        elif not hints and not missed:
-            missed = "all paths were confirmed" if counts["confirmed"] else "no counterexample is no proof"
-        did = f"{counts['paths']:,} symbolic paths, {len(hints)} hints"
-        self._engine(EngineReport(Engine.CROSSHAIR, did, missed, time.monotonic() - began))
+        self._engine(report)
 
     def _worlds(self) -> None:
         wanted = self.options.rules(self.kind) & _WORLD_RULES

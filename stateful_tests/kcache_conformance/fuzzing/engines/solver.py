@@ -1,0 +1,56 @@
+"""Starts CrossHair in a child process, and collects the objects that it comes up with."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from kcache_stress.isolation import run_job
+
+from ..evidence import Engine, EngineReport
+from ..objects.codec import Tree
+from ..options import FuzzOptions
+from ..rules import Kind
+from . import symbolic
+
+_STARTUP_SECONDS = 30.0
+
+
+def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> tuple[list[Tree], EngineReport]:
+    """Objects for which the function seemed to break a rule; they are hints, to be judged without CrossHair.
+
+    Args:
+        spec: how a process loads the function.
+        kind: of the function.
+        options: of the run.
+        seconds: for the paths; what comes before them, the import of the solver, does not count.
+    """
+    why = symbolic.unavailable()
+    if options.sources.strategy is not None:
+        why = "a strategy of your own cannot be made symbolic"
+    if why:
+        return [], EngineReport(Engine.CROSSHAIR, "did not run", why)
+    began, paths = time.monotonic(), 0
+    hints: list[Tree] = []
+
+    def on_event(event: dict[str, Any]) -> None:
+        nonlocal paths
+        if event["event"] == "hint":
+            hints.append(event["tree"])
+        else:
+            paths = event["paths"]
+
+    end = run_job(
+        f"{symbolic.__name__}:symbolic_job",
+        {"spec": spec, "kind": kind.value, "options": options.to_json(), "seconds": seconds},
+        on_event=on_event,
+        deadline_seconds=seconds + _STARTUP_SECONDS,
+        patience_seconds=max(seconds, options.patience_seconds),
+    )
+    missed = symbolic.caveat()
+    if end.how not in ("done", "hang") and not paths:
+        missed = f"it failed ({end.how}): {(end.message.splitlines() or [''])[-1]}"
+    elif not hints:
+        missed = "; ".join(filter(None, (missed, "no counterexample is no proof")))
+    did = f"{paths:,} symbolic paths, {len(hints)} hints"
+    return hints, EngineReport(Engine.CROSSHAIR, did, missed, time.monotonic() - began)
