@@ -31,10 +31,10 @@ from .objects.strategies import ObjectMaker
 from .options import FuzzOptions
 from .reading import read
 from .rules import RULES, Kind, Rule, Severity
-from .shapes.shape import Record, Shape, resolved
+from .shapes.shape import Given, Record, Shape, resolved
 from .subject import Subject, load_subject
 
-_EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2500, 400, 300
+_EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2400, 600, 300
 _SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
 _COMPARISONS = 0.06
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
@@ -73,7 +73,8 @@ def tier_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tree
     """Runs in the child: says whether an object is legal, without calling the function for it."""
     subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
     work = _Work(subject, chosen, outlet)
-    outlet.send({"event": "tier", "tier": work.search.tier(Specimen(tree)).value})
+    tier = Tier.LEGAL if work.search.trusts_only_drawn else work.search.tier(Specimen(tree))
+    outlet.send({"event": "tier", "tier": tier.value})
 
 
 def legal_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
@@ -112,6 +113,7 @@ class _Work:
             reads=lambda field: self._reading.reads(field.name, *field.aliases),
             seed=options.seed,
             rules=self._rules,
+            trusts_only_drawn=isinstance(self.shape, Given),
         )
 
     @property
@@ -128,14 +130,14 @@ class _Work:
         began, seconds = time.monotonic(), self._options.seconds
         objects = ObjectMaker(self._reading).strategy(self.shape)
         whole = ObjectMaker(self._reading, is_whole=True).strategy(self.shape)
+        hostile = corrupted(objects)
         with _quiet():
             # A little of everything first, so that what is easy is found at once.
             for share in (0.15, 0.85):
                 self.search.run(objects, share * _SEARCH * seconds, examples=round(share * _EXAMPLES))
                 self.search.run(whole, share * _WHOLE * seconds, examples=round(share * _WHOLE_EXAMPLES))
-                self.search.run(
-                    corrupted(objects), share * _HOSTILE * seconds, examples=round(share * _HOSTILE_EXAMPLES)
-                )
+                number = round(share * _HOSTILE_EXAMPLES)
+                self.search.run(hostile, share * _HOSTILE * seconds, examples=number, are_corrupted=True)
         self._sink.watch.rest()
         did = f"{self.search.examples:,} objects"
         self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))

@@ -87,12 +87,14 @@ class _Run:
             # It was asked about an object that agrees to everything, which is nobody's fault.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
             end = self._child("search_job", {"options": self.options.to_json()}, 0.75 * self.options.seconds)
-        if end.how in ("hang", "crash"):
+        is_stopped = end.how in ("hang", "crash")
+        if is_stopped:
             self._stopped(end)
-        elif not self._is_enough():
-            self._symbolic()
+        # The solver takes longest and finds least, so it comes last.
         if not self._is_enough():
             self._worlds()
+        if not (is_stopped or self._is_enough()):
+            self._symbolic()
 
     def _is_enough(self) -> bool:
         return self.options.is_first_enough and any(

@@ -57,6 +57,7 @@ class Search:
         reads: which fields the function reads.
         seed: of everything random.
         rules: those to look for.
+        trusts_only_drawn: no object is legal but those that a strategy of the user's gave.
 
     Attributes:
         examples: how many objects were tried.
@@ -73,20 +74,22 @@ class Search:
     reads: Callable[[Field], bool] = lambda _: False
     seed: int = 0
     rules: frozenset[Rule] = frozenset(Rule)
+    trusts_only_drawn: bool = False
     examples: int = 0
     missed: str = ""
     kept: dict[str, Specimen] = field(default_factory=dict)
+    _drawn: set[str] = field(default_factory=set)
     _answers: dict[Any, int] = field(default_factory=dict)
     _done: set[tuple[Rule, Tier]] = field(default_factory=set)
     _best: dict[tuple[Rule, Tier], tuple[Specimen, Breach]] = field(default_factory=dict)
     _rounds: Iterator[int] = field(default_factory=itertools.count)
 
-    def run(self, objects: SearchStrategy[Any], seconds: float, *, examples: int) -> None:
+    def run(self, objects: SearchStrategy[Any], seconds: float, *, examples: int, are_corrupted: bool = False) -> None:
         """Search until the time or the number of examples is used up; a rule that was found is not looked for again."""
         end, left = time.monotonic() + seconds, examples
         while left > 0 and time.monotonic() < end and not self.is_enough():
             before = self.examples
-            found = self._round(objects, end, min(left, _EXAMPLES_PER_ROUND))
+            found = self._round(objects, end, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
             left -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))
             if found is not None:
                 self._report(found)
@@ -122,6 +125,8 @@ class Search:
 
     def tier(self, specimen: Specimen) -> Tier:
         """Whether a store may really hold the object."""
+        if self.trusts_only_drawn and specimen.identity not in self._drawn:
+            return Tier.HOSTILE
         if self.inline.kind is Kind.KEY and is_nameless(specimen.tree):
             return Tier.HOSTILE
         try:
@@ -146,7 +151,9 @@ class Search:
             self._answers[meaning] = self._answers.get(meaning, 0) + 1
             self.kept[specimen.identity] = specimen
 
-    def _round(self, objects: SearchStrategy[Any], end: float, examples: int) -> tuple[Rule, Tier] | None:
+    def _round(
+        self, objects: SearchStrategy[Any], end: float, examples: int, are_corrupted: bool
+    ) -> tuple[Rule, Tier] | None:
         """One run of Hypothesis. It looks for any rule first; from then on only for the one that it found."""
         target: tuple[Rule, Tier] | None = None
         until = end
@@ -170,6 +177,8 @@ class Search:
                 raise _TimeIsUp
             self.examples += 1
             specimen = specimen_of(obj)
+            if self.trusts_only_drawn and not are_corrupted:
+                self._drawn.add(specimen.identity)
             for tier, breach in self.judge(specimen):
                 key = (breach.rule, tier)
                 if target is None:

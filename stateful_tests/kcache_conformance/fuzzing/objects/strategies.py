@@ -43,6 +43,7 @@ Values: TypeAlias = "SearchStrategy[Any]"
 _EDGES = (0, 1, -1, 2, 10, 100, 255, 256, 32767, 32768, 65535, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, -(2**31))
 _USUAL_SIZE = 4
 _MANY = (5, 8, 12, 20)
+_VERY_MANY = (64, 300)
 _MOST_MINED_SIZE = 40
 _DEEPEST = 12
 _NONE_IS_ONE_IN = 9
@@ -155,8 +156,8 @@ class ObjectMaker:
         if shape.most is None or shape.most >= 2:
             twins = st.builds(_twins, st.just(resolved(shape.value)), usual, key, key, value, st.integers(0, 9))
             options.append((1, twins.filter(lambda table: shape.most is None or len(table) <= shape.most)))
-        sizes = self._sizes_within(shape.least, shape.most)
-        if sizes and isinstance(resolved(shape.key), Text) and shape.most is None:
+        sizes = [*self._sizes_within(shape.least, shape.most), *_VERY_MANY]
+        if isinstance(resolved(shape.key), Text) and shape.most is None:
             options.append((1, st.builds(_numbered, st.sampled_from(sizes), value)))
         return weighted(*options)
 

@@ -11,9 +11,10 @@ from hypothesis.strategies import SearchStrategy
 
 from ..reading import Reading
 from ..shapes.shape import Format, Text
-from .texts import NUMERIC, POOLS, UNICODE, around, is_valid_text, variants
+from .texts import ALPHABET, NUMERIC, POOLS, UNICODE, around, is_valid_text, variants
 from .weights import weighted
 
+_ASCII = st.characters(max_codepoint=127)  # without it Hypothesis goes through all of Unicode first, for a second
 _LENGTHS = (63, 64, 253, 254, 1000, 5000)
 _MOST_MINED = 60
 _MOST_LENGTH = 20_000
@@ -91,7 +92,7 @@ class TextMaker:
     def _matching(self) -> Iterable[SearchStrategy[str]]:
         for pattern in self._reading.patterns[:12]:
             try:
-                found = st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True)
+                found = st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True, alphabet=_ASCII)
                 found.validate()
             except (HypothesisException, re.error, ValueError, OverflowError):
                 continue
@@ -99,11 +100,11 @@ class TextMaker:
 
     def _generated(self, shape: Text) -> SearchStrategy[str]:
         if shape.pattern is not None:
-            return st.from_regex(shape.pattern)
+            return st.from_regex(shape.pattern, alphabet=_ASCII)
         if shape.format is Format.FREE:
             most = 6 if shape.most is None else min(6, shape.most)
-            return st.text(st.characters(codec="utf-8"), min_size=shape.least, max_size=max(most, shape.least))
-        return st.from_regex(_SHAPES[shape.format], fullmatch=True)
+            return st.text(ALPHABET, min_size=shape.least, max_size=max(most, shape.least))
+        return st.from_regex(_SHAPES[shape.format], fullmatch=True, alphabet=_ASCII)
 
 
 def _alike(text: str, separator: str, number: int) -> str:

@@ -49,6 +49,14 @@ UNICODE = (
 """Texts that normal forms, case mappings and ``strip`` change."""
 
 
+ALPHABET = "".join(map(chr, range(32, 127))) + (
+    "\0\t\n\r\x1f\x7f\x85\xa0\xad\xb2\xb5\xbd\xc4\xc9\xd7\xdf\xe9\xff\u0130\u0131\u017f\u0300\u0301\u03a3"
+    "\u03c2\u0416\u05d0\u0661\u0967\u0e01\u1e9e\u200b\u200d\u2028\u202e\u20ac\u212a\u2167\u3042\u4e2d\uac00"
+    "\ufb01\ufeff\uff11\uff21\ufffd\U0001d7d8\U0001f600\U0010ffff"
+)
+"""Of random texts: ASCII, and some of each sort of character that functions treat in an own way."""
+
+
 def is_valid_text(text: str, shape: Text) -> bool:
     """Whether the API server, or the schema, accepts ``text`` there."""
     if len(text) < shape.least or (shape.most is not None and len(text) > shape.most):
