@@ -49,7 +49,7 @@ def replay_line(output: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["check"], ["explore"], ["verify"], ["stress"], ["judge"], ["replay"], ["targets"]]
+    "command", [[], ["check"], ["explore"], ["verify"], ["stress"], ["judge"], ["fuzz"], ["replay"], ["targets"]]
 )
 def test_help(command: list[str], golden: Callable[[str, str], None]) -> None:
     done = in_this_process(*command, "--help")

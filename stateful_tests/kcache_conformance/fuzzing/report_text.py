@@ -61,7 +61,7 @@ def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
     console.print(Text(f"A right function {text.demand}."))
     console.print()
     _print_indented(console, printable(finding.what))
-    if finding.setting:
+    if finding.setting and finding.setting not in finding.what:
         _print_indented(console, printable(finding.setting))
     if finding.tier is Tier.HOSTILE:
         _print_indented(console, "The object is not one that a store should be given.")

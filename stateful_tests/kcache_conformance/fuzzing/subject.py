@@ -11,6 +11,7 @@ from typing import Any
 from kcache_model.target import TargetError
 from kcache_stress.loading import load_object
 
+from .judging.outcome import with_article
 from .rules import Kind
 
 _NO_TYPE = (Any, object, None, inspect.Parameter.empty, dict, typing.Mapping)
@@ -59,7 +60,7 @@ def make_subject(function: object, kind: Kind, name: str | None = None, spec: st
     """
     shown = name or spec or str(getattr(function, "__qualname__", repr(function)))
     if not callable(function):
-        raise TargetError(f"{shown} is a {type(function).__name__}; it must be a function of one object")
+        raise TargetError(f"{shown} is {with_article(type(function).__name__)}; it must be a function of one object")
     try:
         inspect.signature(function).bind(None)
     except TypeError:
