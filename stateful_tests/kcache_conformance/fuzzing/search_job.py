@@ -31,12 +31,13 @@ from .objects.strategies import ObjectMaker
 from .options import FuzzOptions
 from .reading import read
 from .rules import RULES, Kind, Rule, Severity
-from .shapes.shape import Given, Record, Shape, resolved
+from .shapes.shape import Either, Given, Record, Shape, resolved
 from .subject import Subject, load_subject
 
 _EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2400, 600, 300
 _SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
-_COMPARISONS = 0.06
+_COMPARISONS = 0.08
+_FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
 _SMALLEST_RUN = 8
@@ -54,10 +55,17 @@ class Sink(Protocol):
 
 
 def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any]) -> None:
-    """Runs in the child."""
+    """Runs in the child: a little of everything."""
     limit_memory()
     subject = load_subject(spec, Kind(kind))
     search(subject, FuzzOptions.from_json(options), outlet)
+
+
+def deep_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], known: list[str]) -> None:
+    """Runs in the child: looks longer for what is still not ``known``."""
+    limit_memory()
+    subject = load_subject(spec, Kind(kind))
+    search_deeply(subject, FuzzOptions.from_json(options), outlet, frozenset(map(Rule, known)))
 
 
 def hints_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
@@ -94,11 +102,28 @@ def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
     sink.send({"event": "kept", "trees": work.other_worlds(), "shape": work.shape_name})
 
 
+def search_deeply(subject: Subject, options: FuzzOptions, sink: Sink, known: frozenset[Rule]) -> None:
+    """Random objects and comparisons, for longer."""
+    work = _Work(subject, options, sink, is_deep=True, known=known)
+    for step in (work.random_objects, work.comparisons):
+        if not work.is_enough():
+            step()
+
+
 class _Work:
-    def __init__(self, subject: Subject, options: FuzzOptions, sink: Sink) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        options: FuzzOptions,
+        sink: Sink,
+        *,
+        is_deep: bool = False,
+        known: frozenset[Rule] = frozenset(),
+    ) -> None:
         self._subject, self._options, self._sink = subject, options, sink
         self._reading = read(subject.function)
-        self._rules = options.rules(subject.kind)
+        self._rules = options.rules(subject.kind) - known
+        self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
         sink.watch.note("")
         self.shape: Shape = options.sources.shape(subject, self._reading)
         sink.watch.rest()
@@ -111,15 +136,14 @@ class _Work:
             on_rest=sink.watch.rest,
             is_enough=self.is_enough,
             reads=lambda field: self._reading.reads(field.name, *field.aliases),
-            seed=options.seed,
+            seed=2 * options.seed + is_deep,
             rules=self._rules,
             trusts_only_drawn=isinstance(self.shape, Given),
         )
 
     @property
     def shape_name(self) -> str:
-        shape = resolved(self.shape)
-        return shape.name if isinstance(shape, Record) else type(shape).__name__.lower()
+        return _name_of(self.shape)
 
     def is_enough(self) -> bool:
         """Whether a violation was found, and one is all that is wanted."""
@@ -127,33 +151,34 @@ class _Work:
         return self._options.is_first_enough and bool(failing)
 
     def random_objects(self) -> None:
-        began, seconds = time.monotonic(), self._options.seconds
+        began = time.monotonic()
         objects = ObjectMaker(self._reading).strategy(self.shape)
         whole = ObjectMaker(self._reading, is_whole=True).strategy(self.shape)
         hostile = corrupted(objects)
         with _quiet():
-            # A little of everything first, so that what is easy is found at once.
-            for share in (0.15, 0.85):
-                self.search.run(objects, share * _SEARCH * seconds, examples=round(share * _EXAMPLES))
-                self.search.run(whole, share * _WHOLE * seconds, examples=round(share * _WHOLE_EXAMPLES))
-                number = round(share * _HOSTILE_EXAMPLES)
-                self.search.run(hostile, share * _HOSTILE * seconds, examples=number, are_corrupted=True)
+            for strategy, seconds, number, are_corrupted in (
+                (objects, _SEARCH, _EXAMPLES, False),
+                (whole, _WHOLE, _WHOLE_EXAMPLES, False),
+                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, True),
+            ):
+                self.search.run(
+                    strategy,
+                    self._share * seconds * self._options.seconds,
+                    examples=round(self._share * number),
+                    are_corrupted=are_corrupted,
+                )
         self._sink.watch.rest()
+        self._sink.send({"event": "tried", "objects": self.search.examples})
         did = f"{self.search.examples:,} objects"
         self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))
 
     def comparisons(self) -> None:
-        began, known = time.monotonic(), set(self.search.kept)
-
-        def is_new(specimen: Specimen) -> bool:
-            self._hint(specimen, Engine.COMPARISONS)
-            return specimen.identity in self.search.kept and specimen.identity not in known
-
+        began = time.monotonic()
         number = follow_comparisons(
             self._subject.function,
             self._kept(_MOST_FOLLOWED),
-            is_new,
-            seconds=_COMPARISONS * self._options.seconds,
+            lambda specimen: self._hint(specimen, Engine.COMPARISONS),
+            seconds=self._share * _COMPARISONS * self._options.seconds,
             on_call=self._call,
             on_rest=self._sink.watch.rest,
         )
@@ -252,6 +277,13 @@ class _Work:
 
     def _report(self, report: EngineReport) -> None:
         self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
+
+
+def _name_of(shape: Shape) -> str:
+    shape = resolved(shape)
+    if isinstance(shape, Either):
+        return " or ".join(dict.fromkeys(map(_name_of, shape.options)))
+    return shape.name if isinstance(shape, Record) else type(shape).__name__.lower()
 
 
 @dataclass

@@ -38,8 +38,11 @@ from .trial import Trial, encode_trial
 Listener = Callable[[EngineReport], None]
 
 _STARTUP_SECONDS = 30.0
+_FEWEST_OBJECTS = 50
+"""Fewer say nothing."""
 _SYMBOLIC, _WORLDS = 0.25, 0.2
 _WORLD_RULES = frozenset({Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY, Rule.REPEATABLE})
+_WORLDS_ALONE = _WORLD_RULES - {Rule.REPEATABLE}
 _FOUND_ANYWAY = frozenset({Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR, Rule.FAN_OUT})
 _JOBS = f"{__package__}.search_job"
 
@@ -76,25 +79,35 @@ class _Run:
     evidence: dict[Rule, Evidence] = field(default_factory=dict)
     engines: list[EngineReport] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    tried: int = 0
     kept: list[Tree] = field(default_factory=list)
     objects: str = ""
     spec: str | None = None
 
     def in_children(self, spec: str) -> None:
         self.spec = spec
-        end = self._child("search_job", {"options": self.options.to_json()}, 0.75 * self.options.seconds)
+        end = self._child("search_job", {"options": self.options.to_json()}, 0.5 * self.options.seconds)
         if end.how in ("hang", "crash") and end.note == "" and not self.evidence:
             # It was asked about an object that agrees to everything, which is nobody's fault.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
-            end = self._child("search_job", {"options": self.options.to_json()}, 0.75 * self.options.seconds)
+            end = self._child("search_job", {"options": self.options.to_json()}, 0.5 * self.options.seconds)
         is_stopped = end.how in ("hang", "crash")
         if is_stopped:
             self._stopped(end)
-        # The solver takes longest and finds least, so it comes last.
         if not self._is_enough():
             self._worlds()
+        # Deeper search and the solver take longest and find least, so they come last.
+        if not (is_stopped or self._is_enough()):
+            self._deeper()
         if not (is_stopped or self._is_enough()):
             self._symbolic()
+
+    def _deeper(self) -> None:
+        known = [rule.value for rule, evidence in self.evidence.items() if evidence.tier is Tier.LEGAL]
+        arguments = {"options": self.options.to_json(), "known": known}
+        end = self._child("deep_job", arguments, 0.3 * self.options.seconds)
+        if end.how in ("hang", "crash"):
+            self._stopped(end)
 
     def _is_enough(self) -> bool:
         return self.options.is_first_enough and any(
@@ -151,6 +164,8 @@ class _Run:
             case "engine":
                 fields = {name: value for name, value in event.items() if name != "event"}
                 self._engine(EngineReport(**{**fields, "engine": Engine(event["engine"])}))
+            case "tried":
+                self.tried += event["objects"]
             case "kept":
                 self.kept, self.objects = event["trees"], event["shape"]
 
@@ -244,8 +259,10 @@ class _Run:
         tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
         if tried is not None and tried.missed and not findings:
             self.reasons.append(f"hypothesis: {tried.missed}")
+        elif self.tried < _FEWEST_OBJECTS and not self.reasons:
+            self.reasons.append(f"only {self.tried} objects were tried; give it a larger budget")
         status = Status.VIOLATION if fails else Status.UNKNOWN if self.reasons else Status.OK
-        rules = self.options.rules(self.kind)
+        rules = self.options.rules(self.kind) - (frozenset() if self.spec is not None else _WORLDS_ALONE)
         return FuzzReport(
             self.name,
             self.kind,

@@ -8,70 +8,98 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..objects.codec import NotPlainError, Tree, decode
 from ..objects.specimen import Specimen
-from ..reading.spies import KEY, Notes, Path, spied, watched
+from ..reading.spies import KEY, Notes, Path, Wish, spied, watched
 
 _MOST_PER_OBJECT = 40
+_MOST_FOLLOWED = 2000
 
 
 def follow_comparisons(
     function: Callable[[Any], Any],
     specimens: Sequence[Specimen],
-    judge: Callable[[Specimen], bool],
+    judge: Callable[[Specimen], None],
     *,
     seconds: float,
     on_call: Callable[[Specimen], None] = lambda _: None,
     on_rest: Callable[[], None] = lambda: None,
 ) -> int:
-    """Pass objects with wished-for parts to ``judge``, which says whether to go on from there; how many there were.
+    """Pass objects with wished-for parts to ``judge``; how many there were.
+
+    An object is followed further if the function makes other comparisons for it than for any object before.
 
     Args:
         function: what the spies are passed to.
         specimens: where to start.
-        judge: judges an object; true if it showed something new.
+        judge: told of each new object.
         seconds: for everything.
         on_call: told of each object before the function sees its spies.
         on_rest: told when the function has returned.
     """
     end, number = time.monotonic() + seconds, 0
-    todo = deque(specimens)
     seen = {specimen.identity for specimen in specimens}
-    while todo and time.monotonic() < end:
-        specimen = todo.popleft()
-        if not specimen.is_plain:
-            continue
+    known: set[frozenset[tuple[Path, str]]] = set()
+    todo: deque[tuple[Tree, list[Wish]]] = deque()
+
+    def consider(specimen: Specimen) -> None:
         on_call(specimen)
         wishes = _wishes(function, specimen.tree)
         on_rest()
+        compared = frozenset((path, repr(value)) for path, value in wishes)
+        if compared not in known and len(known) < _MOST_FOLLOWED:
+            known.add(compared)
+            todo.appendleft((specimen.tree, wishes))
+
+    for specimen in reversed(specimens):
+        if specimen.is_plain:
+            consider(specimen)
+    while todo and time.monotonic() < end:
+        tree, wishes = todo.popleft()
         for path, value in wishes[:_MOST_PER_OBJECT]:
-            candidate = Specimen(_put(specimen.tree, path, value))
-            if candidate.identity in seen:
+            candidate = Specimen(_put(tree, path, value))
+            if candidate.identity in seen or not _can_be_made(candidate):
                 continue
             seen.add(candidate.identity)
-            try:
-                candidate.fresh()
-            except NotPlainError:
-                continue
             number += 1
-            if judge(candidate):
-                todo.appendleft(candidate)
+            judge(candidate)
+            consider(candidate)
             if time.monotonic() > end:
                 break
     return number
 
 
-def _wishes(function: Callable[[Any], Any], tree: Tree) -> list[tuple[Path, Any]]:
+def _can_be_made(specimen: Specimen) -> bool:
+    try:
+        specimen.fresh()
+    except NotPlainError:
+        return False
+    return True
+
+
+def _wishes(function: Callable[[Any], Any], tree: Tree) -> list[Wish]:
     notes = Notes()
     with contextlib.suppress(Exception, SystemExit):
         returned = function(watched(decode(spied(tree, notes)), notes))
         if hasattr(returned, "__next__"):
             for _ in zip(range(100), returned, strict=False):
                 pass
-    return list(notes.wishes.values())
+    return [*_flips(tree), *notes.wishes.values()]
+
+
+def _flips(tree: Tree, path: Path = ()) -> Iterator[Wish]:
+    """The other value of each ``bool``: nothing can be made of one that would note anything."""
+    if isinstance(tree, bool):
+        yield path, not tree
+    elif isinstance(tree, dict):
+        for name, value in tree.items():
+            yield from _flips(value, (*path, name))
+    elif isinstance(tree, list):
+        for number, value in enumerate(tree):
+            yield from _flips(value, (*path, number))
 
 
 def _put(tree: Tree, path: Path, value: Any) -> Tree:

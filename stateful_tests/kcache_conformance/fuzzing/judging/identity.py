@@ -35,9 +35,11 @@ class IdentityRules:
                 yield Breach(Rule.STABLE_KEY, f"{first.text()}, but {other.text()} {what}")
                 break
         for name in ("namespace", "name"):
-            if not isinstance(identity.get(name), str):
+            if not _may_have(specimen.tree, identity, name):
                 continue
-            tree = _with(specimen.tree, name, f"{identity[name]}-2" if identity[name] else "x")
+            tree = _with(specimen.tree, name, f"{identity.get(name) or 'other'}-2")
+            if isinstance(identity.get("uid"), str):
+                tree = _with(tree, "uid", f"{identity['uid']}-2")  # no two objects have the same
             other = self._answer(tree)
             if other.values is not None and other.values == first.values:
                 yield Breach(Rule.ONE_KEY_EACH, f"{first.text()} also for an object with another {name}")
@@ -48,6 +50,14 @@ class IdentityRules:
             return answer_of(self.function, Kind.KEY, decode(tree))[0]
         except NotPlainError as error:
             return Answer(None, error=str(error))  # there is no such object
+
+
+def _may_have(tree: Tree, identity: dict[str, Any], name: str) -> bool:
+    """Whether the object has a text called ``name``, or is of a sort that may have one."""
+    if name in identity:
+        return isinstance(identity[name], (str, type(None)))
+    metadata = (_fields(tree) or {}).get("metadata")
+    return isinstance(metadata, dict) and metadata.get("$") in (None, "namespace")
 
 
 def is_nameless(tree: Tree) -> bool:

@@ -6,7 +6,7 @@ is compared with is a good value for that part.
 
 from __future__ import annotations
 
-from .notes import KEY, Notes, Path
+from .notes import KEY, Notes, Path, Wish
 from .spied import spied, watched
 
-__all__ = ["KEY", "Notes", "Path", "spied", "watched"]
+__all__ = ["KEY", "Notes", "Path", "Wish", "spied", "watched"]
