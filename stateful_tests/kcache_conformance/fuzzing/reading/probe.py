@@ -63,7 +63,7 @@ def probe(function: Callable[[Any], Any]) -> Node:
             if isinstance(result, (list, tuple)):
                 for value in result[:3]:
                     str(value)
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(BaseException), _bounded():
         function(copy.deepcopy(_MANIFEST))
         root.takes_manifests = True
     return root

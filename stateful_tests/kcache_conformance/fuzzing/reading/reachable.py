@@ -11,6 +11,7 @@ from typing import Any
 
 _DEEPEST = 6
 _MOST_CODES = 400
+_ABOUT_MODULES = frozenset({"__name__", "__doc__", "__file__"})
 _ABOUT_CLASSES = frozenset({"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__"})
 
 
@@ -91,7 +92,7 @@ class Reachable:
             elif constant is not doc:
                 self.values.append(constant)
         for name in code.co_names:
-            if name not in names:
+            if name not in names or name in _ABOUT_MODULES:
                 continue
             value = names[name]
             if isinstance(value, types.ModuleType):
