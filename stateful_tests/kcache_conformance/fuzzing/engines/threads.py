@@ -17,7 +17,8 @@ from ..rules import Kind, Rule
 
 _THREADS = 4
 _SWITCH_SECONDS = 1e-6
-_GRACE_SECONDS = 2.0
+_GRACE_SECONDS = 3.0
+_MOST_OTHERS = 8
 
 
 def run_threads(
@@ -34,9 +35,15 @@ def run_threads(
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(seconds + _GRACE_SECONDS)
+            thread.join(max(0.0, race.end + _GRACE_SECONDS - time.monotonic()))
     finally:
         sys.setswitchinterval(before)
+    if any(thread.is_alive() for thread in threads):
+        what = f"calls of {_THREADS} threads at once did not return within {_GRACE_SECONDS:g} s"
+        breach = Breach(Rule.THREAD_SAFE, what)
+        return Evidence(
+            breach, Tier.LEGAL, Engine.THREADS, tuple(specimens[:1]), f"{_THREADS} threads", _others(specimens, 0)
+        ), race.calls
     if race.wrong is None:
         return None, race.calls
     position, answer = race.wrong
@@ -50,22 +57,29 @@ def run_threads(
         Engine.THREADS,
         (specimens[position],),
         f"{_THREADS} threads",
+        _others(specimens, position),
     )
     return evidence, race.calls
+
+
+def _others(specimens: Sequence[Specimen], position: int) -> dict[str, Any]:
+    """The objects that the other threads were busy with, for a replay."""
+    plain = [one.tree for number, one in enumerate(specimens) if one.is_plain and number != position]
+    return {"others": plain[:_MOST_OTHERS]}
 
 
 class _Race:
     def __init__(
         self, function: Callable[[Any], Any], kind: Kind, objects: list[Any], alone: list[Answer], end: float
     ) -> None:
-        self._function, self._kind, self._objects, self._end = function, kind, objects, end
+        self._function, self._kind, self._objects, self.end = function, kind, objects, end
         self._alone = alone
         self.wrong: tuple[int, Answer] | None = None
         self.calls = 0
 
     def run(self, number: int) -> None:
         size = len(self._objects)
-        while self.wrong is None and time.monotonic() < self._end:
+        while self.wrong is None and time.monotonic() < self.end:
             for offset in range(size):
                 position = (offset * (number + 1) + number) % size
                 answer = answer_of(self._function, self._kind, self._objects[position])[0]
@@ -73,5 +87,5 @@ class _Race:
                 if answer.meaning != self._alone[position].meaning:
                     self.wrong = (position, answer)
                     return
-                if time.monotonic() > self._end:
+                if time.monotonic() > self.end:
                     return

@@ -1,0 +1,273 @@
+"""What one process can find out about the function: every engine that needs no other process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kcache_model.watch import Watch
+
+from .engines.comparisons import follow_comparisons
+from .engines.interleavings import explore_calls
+from .engines.programs import run_programs
+from .engines.random_search import Search
+from .engines.threads import run_threads
+from .evidence import Engine, EngineReport, Evidence, encode_evidence
+from .judging.breach import Breach
+from .judging.inline import Inline
+from .judging.tiers import Tier
+from .objects.corruption import corrupted
+from .objects.crossing import crossed
+from .objects.minimise import minimise
+from .objects.specimen import Specimen
+from .objects.strategies import ObjectMaker
+from .options import FuzzOptions
+from .reading import read
+from .rules import RULES, Kind, Rule, Severity
+from .shapes.shape import Either, Given, Record, Shape, resolved
+from .subject import Subject
+
+_EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2400, 600, 300
+_SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
+_COMPARISONS = 0.08
+_FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
+_PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
+_STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
+_SMALLEST_RUN = 8
+_MOST_FOLLOWED = 40
+_MOST_CROSSED = 60
+
+
+class Sink(Protocol):
+    """Where a job reports to: a pipe, or a list in the same process."""
+
+    watch: Watch
+
+    def send(self, event: dict[str, Any]) -> None:
+        """One event, plain JSON."""
+
+
+class Work:
+    """The engines that need no other process, and what they found so far.
+
+    Args:
+        subject: what is fuzzed.
+        options: of the run.
+        sink: told what is found, and what each engine did.
+        is_deep: look longer, and with another seed, than the first time.
+        known: rules that need not be looked for.
+
+    Attributes:
+        shape: what the objects look like.
+        search: of random objects; it judges and keeps those of other engines, too.
+        found: the rules that legal objects were found to break.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        options: FuzzOptions,
+        sink: Sink,
+        *,
+        is_deep: bool = False,
+        known: frozenset[Rule] = frozenset(),
+    ) -> None:
+        self._subject, self._options, self._sink = subject, options, sink
+        self._reading = read(subject.function)
+        self._rules = options.rules(subject.kind) - known
+        self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
+        sink.watch.note("")
+        self.shape: Shape = options.sources.shape(subject, self._reading)
+        sink.watch.rest()
+        self.found: set[Rule] = set()
+        self.search = Search(
+            Inline(subject.function, subject.kind, options.most_values),
+            self.shape,
+            self._evidence,
+            on_call=self._call,
+            on_rest=sink.watch.rest,
+            is_enough=self.is_enough,
+            reads=lambda field: self._reading.reads(field.name, *field.aliases),
+            seed=2 * options.seed + is_deep,
+            rules=self._rules,
+            trusts_only_drawn=isinstance(self.shape, Given),
+        )
+
+    @property
+    def shape_name(self) -> str:
+        """What reports call the objects."""
+        return _name_of(self.shape)
+
+    def is_enough(self) -> bool:
+        """Whether a violation was found, and one is all that is wanted."""
+        failing = {rule for rule in self.found if RULES[rule].severity is Severity.ERROR}
+        return self._options.is_first_enough and bool(failing)
+
+    def random_objects(self) -> None:
+        """Hypothesis: objects of which the code reads every part, whole ones, and such as nobody should give."""
+        began = time.monotonic()
+        objects = ObjectMaker(self._reading).strategy(self.shape)
+        whole = ObjectMaker(self._reading, is_whole=True).strategy(self.shape)
+        hostile = corrupted(objects)
+        with _quiet():
+            for strategy, seconds, number, are_corrupted in (
+                (objects, _SEARCH, _EXAMPLES, False),
+                (whole, _WHOLE, _WHOLE_EXAMPLES, False),
+                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, True),
+            ):
+                self.search.run(
+                    strategy,
+                    self._share * seconds * self._options.seconds,
+                    examples=round(self._share * number),
+                    are_corrupted=are_corrupted,
+                )
+        self._sink.watch.rest()
+        self._sink.send({"event": "tried", "objects": self.search.examples})
+        did = f"{self.search.examples:,} objects"
+        self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))
+
+    def comparisons(self) -> None:
+        """Objects that meet what the code compares them with."""
+        began = time.monotonic()
+        number = follow_comparisons(
+            self._subject.function,
+            self._kept(_MOST_FOLLOWED),
+            lambda specimen: self._hint(specimen, Engine.COMPARISONS),
+            seconds=self._share * _COMPARISONS * self._options.seconds,
+            on_call=self._call,
+            on_rest=self._sink.watch.rest,
+        )
+        did = f"{number:,} objects"
+        self._report(EngineReport(Engine.COMPARISONS, did, "", time.monotonic() - began))
+
+    def programs(self) -> None:
+        """The index in a cache that works as client-go does."""
+        if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
+            return
+        began = time.monotonic()
+        specimens = self._kept(40)
+        evidence, number = run_programs(
+            self._subject.function,
+            specimens,
+            seconds=_PROGRAMS * self._options.seconds,
+            seed=self._options.seed,
+            on_call=self._call,
+        )
+        self._sink.watch.rest()
+        if evidence is not None:
+            self._evidence(evidence)
+        missed = "" if specimens else "no object that the function accepts was found"
+        self._report(EngineReport(Engine.PROGRAMS, f"{number:,} programs", missed, time.monotonic() - began))
+
+    def threads(self) -> None:
+        """Several real threads."""
+        if Rule.THREAD_SAFE not in self._rules:
+            return
+        began, specimens = time.monotonic(), self._kept(_SMALLEST_RUN)
+        if self.found & _STATEFUL or not specimens:
+            why = "with one thread it already gives different answers" if specimens else "there are no objects"
+            self._report(EngineReport(Engine.THREADS, "0 calls", why))
+            return
+        seconds = _THREADS * self._options.seconds
+        evidence, calls = run_threads(self._subject.function, self._subject.kind, specimens, seconds=seconds)
+        self._sink.watch.rest()
+        if evidence is not None:
+            self._evidence(evidence)
+        self._report(EngineReport(Engine.THREADS, f"{calls:,} calls by 4 threads", "", time.monotonic() - began))
+
+    def interleavings(self) -> None:
+        """Two threads under the explorer."""
+        if Rule.THREAD_SAFE not in self._rules or self.found & _STATEFUL:
+            return
+        began = time.monotonic()
+        seconds = _INTERLEAVINGS * self._options.seconds
+        with _quiet():
+            result = explore_calls(self._subject, self._kept(40), seconds=seconds)
+        if result.evidence is not None:
+            self.found.discard(Rule.THREAD_SAFE)  # this evidence can be replayed, that of real threads cannot
+            self._evidence(result.evidence)
+        missed = result.reason
+        if not missed and not result.is_complete and result.evidence is None:
+            missed = "not all interleavings within the time"
+        did = f"{result.executions:,} interleavings of two threads"
+        self._report(EngineReport(Engine.EXPLORER, did, missed, time.monotonic() - began))
+
+    def hint(self, specimen: Specimen) -> None:
+        """Judge an object that CrossHair came up with."""
+        self._hint(specimen, Engine.CROSSHAIR)
+
+    def _hint(self, specimen: Specimen, engine: Engine) -> None:
+        """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
+        for tier, breach in self.search.judge(specimen):
+            shows = _Shows(self.search, breach, tier)
+            smaller = minimise(specimen, shows, seconds=1.0)
+            self.search.close(shows.breach.rule, shows.tier)
+            self._evidence(Evidence(shows.breach, shows.tier, engine, (smaller,)))
+        self._sink.watch.rest()
+
+    def other_worlds(self) -> list[Any]:
+        """The objects for other processes: kept ones, and such as look like later versions of them."""
+        plain = [specimen.tree for specimen in self.search.kept.values() if specimen.is_plain]
+        mixed = crossed(plain, _MOST_CROSSED, self._options.seed)
+        return plain + [tree for tree in mixed if self.search.tier(Specimen(tree)) is Tier.LEGAL]
+
+    def _kept(self, most: int) -> list[Specimen]:
+        """Kept objects, small ones with different answers first, and such as look like later versions of them."""
+        kept = sorted(self.search.kept.values(), key=lambda specimen: specimen.size)
+        first: dict[object, Specimen] = {}
+        for specimen in kept:
+            answer = self.search.answer(specimen)
+            if answer.values:
+                first.setdefault(answer.meaning, specimen)
+        chosen = [*first.values(), *(specimen for specimen in kept if specimen not in first.values())][:most]
+        trees = [specimen.tree for specimen in chosen if specimen.is_plain]
+        mixed = (Specimen(tree) for tree in crossed(trees, most // 2, self._options.seed))
+        return chosen + [specimen for specimen in mixed if self.search.tier(specimen) is Tier.LEGAL]
+
+    def _call(self, specimen: Specimen) -> None:
+        self._sink.watch.note(json.dumps(specimen.tree) if specimen.is_plain else "null")
+
+    def _evidence(self, evidence: Evidence) -> None:
+        if evidence.rule in self._rules and evidence.rule not in self.found:
+            if evidence.tier is Tier.LEGAL:
+                self.found.add(evidence.rule)
+            self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
+
+    def _report(self, report: EngineReport) -> None:
+        self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
+
+
+def _name_of(shape: Shape) -> str:
+    shape = resolved(shape)
+    if isinstance(shape, Either):
+        return " or ".join(dict.fromkeys(map(_name_of, shape.options)))
+    return shape.name if isinstance(shape, Record) else type(shape).__name__.lower()
+
+
+@dataclass
+class _Shows:
+    """Whether a smaller object breaks the same rule; a legal one is worth more than a hostile one."""
+
+    search: Search
+    breach: Breach
+    tier: Tier
+
+    def __call__(self, candidate: Specimen) -> bool:
+        for tier, found in self.search.judge(candidate):
+            if found.rule is self.breach.rule and tier in (self.tier, Tier.LEGAL):
+                self.breach, self.tier = found, tier
+                return True
+        return False
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hypothesis warns of strategies that are meant to be as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
