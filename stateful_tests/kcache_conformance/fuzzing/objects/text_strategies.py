@@ -59,7 +59,8 @@ class TextMaker:
         usual = valid((*shape.examples, *POOLS[shape.format]))
         near = valid(text for one in (*self._mined, *shape.examples) for text in around(one, self._separators))
         awkward = valid((*NUMERIC, *UNICODE, *self._long()))
-        pools = ((2, usual), (5, mined), (2, near), (3 if shape.format is Format.QUANTITY else 2, awkward))
+        alike = valid(self._alike(usual))
+        pools = ((2, usual), (5, mined), (2, near), (3, alike), (3 if shape.format is Format.QUANTITY else 2, awkward))
         options = [(weight, st.sampled_from(pool)) for weight, pool in pools if pool]
         themes = mined + usual
         if len(themes) > 1:
@@ -75,6 +76,13 @@ class TextMaker:
                 yield "a" * length
                 yield ("a" * 62 + ".") * (length // 63) + "a" * (length % 63 or 1)
 
+    def _alike(self, usual: Sequence[str]) -> Iterable[str]:
+        """Two texts that some functions take for the same, side by side, if the code takes texts apart."""
+        for separator in self._reading.separators[:4]:
+            for text in (*UNICODE, *usual[:8]):
+                for other in (*variants(text), text):
+                    yield text + separator + other
+
     def _joined(self, parts: Sequence[str]) -> Iterable[SearchStrategy[str]]:
         """Two or three parts with separators between, parts and numbers."""
         if not parts:
@@ -84,8 +92,6 @@ class TextMaker:
         separator = st.sampled_from([*self._separators, ""])
         yield st.builds(lambda one, by, two: one + by + two, part, separator, part)
         yield st.builds(lambda a, x, b, y, c: a + x + b + y + c, part, separator, part, separator, part)
-        awkward = st.one_of(st.sampled_from(UNICODE), st.sampled_from(parts))
-        yield st.builds(_alike, awkward, separator, st.integers(0, 9))
         suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])
         yield st.builds(lambda digits, unit: digits + unit, st.integers(0, 10**6).map(str), suffix)
 
@@ -105,9 +111,3 @@ class TextMaker:
             most = 6 if shape.most is None else min(6, shape.most)
             return st.text(ALPHABET, min_size=shape.least, max_size=max(most, shape.least))
         return st.from_regex(_SHAPES[shape.format], fullmatch=True, alphabet=_ASCII)
-
-
-def _alike(text: str, separator: str, number: int) -> str:
-    """Two texts that some functions take for the same, side by side."""
-    others = variants(text) or (text,)
-    return text + separator + others[number % len(others)]
