@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis.errors import HypothesisException
+from hypothesis.errors import HypothesisException, Unsatisfiable
 from hypothesis.strategies import SearchStrategy
 
 from ..evidence import Engine, Evidence
@@ -190,6 +190,9 @@ class Search:
         try:
             with contextlib.suppress(_Broken, _TimeIsUp, BaseExceptionGroup):
                 test()
+        except Unsatisfiable:
+            if self.examples == 0:
+                self.missed = "no objects could be made: their class refuses all that were tried"
         except (HypothesisException, NotPlainError) as error:
             if self.examples == 0:
                 self.missed = f"no objects could be made: {error}"

@@ -1,0 +1,188 @@
+"""What a violation costs, which objects count as legal, and what the judge leaves behind."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from kcache import DeletedFinalStateUnknown
+from kcache_conformance.fuzzing.engines.random_search import Search
+from kcache_conformance.fuzzing.evidence import Engine, Evidence, decode_evidence, encode_evidence
+from kcache_conformance.fuzzing.judging.inline import Inline
+from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.objects.codec import encode
+from kcache_conformance.fuzzing.objects.specimen import Specimen, specimen_of
+from kcache_conformance.fuzzing.options import FuzzOptions, severity_of
+from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, Severity, rules_for
+from kcache_conformance.fuzzing.session import fuzz
+from kcache_conformance.fuzzing.shapes.kinds import kinds
+from kcache_conformance.fuzzing.shapes.kubernetes import MANIFEST
+from kcache_conformance.fuzzing.sources import Sources
+from kcache_conformance.fuzzing.subject import Subject
+from kcache_model.verdict import Status
+
+POD = {
+    "metadata": {"name": "web-1", "namespace": "shop", "labels": {"app": "web"}, "finalizers": ["b/a", "a/b"]},
+    "spec": {"nodeName": "node-1"},
+}
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_severities(rule):
+    assert severity_of(rule, is_legal=True) is RULES[rule].severity
+    assert severity_of(rule, is_legal=False) is Severity.WARNING
+
+
+def search_for(function: Callable[[Any], Any], rules: frozenset[Rule] = frozenset(Rule)) -> Search:
+    shape = next(kind for kind in kinds(MANIFEST) if kind.name == "Pod")
+    return Search(Inline(function, Kind.INDEX), shape, lambda evidence: None, rules=rules)
+
+
+TOMBSTONE = specimen_of(DeletedFinalStateUnknown("shop/web-1", POD))
+
+
+@pytest.mark.parametrize(
+    ("function", "specimen", "found"),
+    [
+        (lambda obj: [obj["spec"]["nodeName"]], TOMBSTONE, [(Tier.HOSTILE, Rule.TOTAL)]),
+        (lambda obj: [obj["spec"]["nodeName"]], Specimen({"metadata": {}}), [(Tier.LEGAL, Rule.TOTAL)]),
+        (lambda obj: [obj["spec"]["nodeName"]], Specimen({"metadata": {}, "spec": {"nodeName": 1}}),
+         [(Tier.HOSTILE, Rule.RETURNS_LIST)]),
+        (lambda obj: ["a", "a"], TOMBSTONE, []),
+        (lambda obj: ["a", "a"], Specimen({"metadata": {}}), [(Tier.LEGAL, Rule.DISTINCT)]),
+        (lambda obj: [], Specimen(None), []),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_tiers(function, specimen, found):
+    judged = search_for(function).judge(specimen)
+    assert [(tier, breach.rule) for tier, breach in judged] == found
+    assert search_for(function, frozenset({Rule.CLOCK})).judge(specimen) == []
+
+
+def report_of(function: Callable[[Any], Any], **options: Any) -> Any:
+    return fuzz(Subject(function, Kind.INDEX, "f"), Kind.INDEX, FuzzOptions(seconds=1.0, **options))
+
+
+def test_hostile_objects_only_warn_unless_strict():
+    def index(obj):
+        return [(obj["metadata"].get("labels") or {}).get("app", "")]
+
+    report = report_of(index, only=(Rule.TOTAL,))
+    assert [(one.rule, one.tier, one.severity) for one in report.findings] == [
+        (Rule.TOTAL, Tier.HOSTILE, Severity.WARNING)
+    ]
+    assert report.status is not Status.VIOLATION
+    assert report.errors == ()
+    strict = report_of(index, only=(Rule.TOTAL,), is_strict=True)
+    assert [one.severity for one in strict.findings] == [Severity.ERROR]
+    assert strict.status is Status.VIOLATION
+
+
+def test_lesser_rules_only_warn_unless_strict():
+    report = report_of(lambda obj: ["a", "a"], only=(Rule.DISTINCT,))
+    assert report.status is not Status.VIOLATION
+    assert [one.severity for one in report.findings] == [Severity.WARNING]
+    assert report_of(lambda obj: ["a", "a"], only=(Rule.DISTINCT,), is_strict=True).status is Status.VIOLATION
+
+
+@dataclass
+class Picky:
+    name: str
+    size: int
+
+    def __post_init__(self) -> None:
+        if not self.name or self.size < 0:
+            raise ValueError("no such thing")
+
+
+@dataclass
+class Impossible:
+    name: str
+
+    def __post_init__(self) -> None:
+        raise ValueError("no such thing")
+
+
+def test_classes_may_refuse_some_values_but_not_all():
+    def index(obj):
+        return [obj.name] if obj.name != "special" else [1]
+
+    report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(given=Picky))
+    assert [one.tier for one in report.findings] == [Tier.LEGAL]
+    report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(given=Impossible))
+    assert (report.status, report.findings) == (Status.UNKNOWN, ())
+    assert "refuses all that were tried" in report.reasons[0]
+
+
+def test_excluded_rules_are_not_looked_for():
+    options = FuzzOptions(only=(Rule.TOTAL, Rule.PURE), exclude=(Rule.PURE,))
+    assert options.rules(Kind.INDEX) == {Rule.TOTAL}
+    assert FuzzOptions(exclude=(Rule.PURE,)).rules(Kind.KEY) == set(rules_for(Kind.KEY)) - {Rule.PURE}
+    assert FuzzOptions.from_json(options.to_json()) == options
+
+
+# --- What a judge leaves behind ------------------------------------------------------------------------------------
+
+
+def _drop(obj: Any) -> Any:
+    return obj["metadata"].pop("labels", None)
+
+
+@pytest.mark.parametrize("turn", range(1, 9))
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("change", [_drop, lambda obj: obj.clear(), lambda obj: obj["metadata"]["finalizers"].sort()])
+def test_no_changed_copy_is_shown_as_a_new_object(turn, kind, change):
+    seen: list[tuple[Any, Any]] = []
+
+    def function(obj):
+        before = copy.deepcopy(obj)
+        is_known = any(obj is other for other, _ in seen)
+        seen.append((obj, before if not is_known else None))
+        if len(seen) >= turn:
+            change(obj)
+        return ["a"] if kind is Kind.INDEX else f"{before.get('metadata')}"
+
+    specimen = Specimen(encode(POD))
+    Inline(function, kind).breaches(specimen)
+    assert specimen.tree == POD == specimen.fresh()
+    news = [before for _, before in seen if before is not None]
+    assert news[0] == POD
+    if kind is Kind.INDEX:  # the judge of keys changes objects itself
+        assert all(before == POD for before in news)
+
+
+def test_the_probe_for_own_results_leaves_nothing_behind():
+    shared, memo = ["a", "b"], {}
+
+    def memoised(obj):
+        return memo.setdefault("key", [obj["metadata"]["name"]])
+
+    specimen = Specimen(encode(POD))
+    for function in (lambda obj: shared, memoised, lambda obj: obj["metadata"]["finalizers"]):
+        found = Inline(function, Kind.INDEX).breaches(specimen)
+        assert Rule.OWN_RESULT in {breach.rule for breach in found}
+    assert (shared, memo, specimen.tree) == (["a", "b"], {"key": ["web-1"]}, POD)
+
+
+def test_objects_without_equality_are_not_accused():
+    class Opaque:
+        __slots__ = ("name",)
+
+    obj = Opaque()
+    obj.name = "a"
+    assert Inline(lambda obj: [obj.name], Kind.INDEX).breaches(specimen_of(obj)) == []
+
+
+def test_evidence_goes_through_json():
+    breach = Inline(lambda obj: None, Kind.INDEX).breaches(Specimen({}))[0]
+    specimens = (Specimen(POD), specimen_of(print))
+    evidence = Evidence(breach, Tier.LEGAL, Engine.PROGRAMS, specimens, "after: put a", {"keys": ["a"]})
+    again = decode_evidence(encode_evidence(evidence))
+    assert again == evidence
+    assert again.rule is Rule.RETURNS_LIST
+    assert repr(again.specimens[1].original) == repr(print)
