@@ -71,7 +71,9 @@ class Sources:
                 return shape_of_type(subject.annotation)
             except ShapeError:
                 pass  # the annotation may be a protocol or the like; what the code asks for says more
-        return default_shape(reading, probe(subject.function) if self.asks else Node())
+        if not self.asks:
+            return default_shape(reading, Node())
+        return default_shape(reading, probe(subject.function), subject.function)
 
 
 def given_shape(given: Any) -> Shape:

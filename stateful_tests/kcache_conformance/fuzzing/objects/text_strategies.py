@@ -15,6 +15,8 @@ from .texts import ALPHABET, NUMERIC, POOLS, UNICODE, around, is_valid_text, var
 from .weights import weighted
 
 _ASCII = st.characters(max_codepoint=127)  # without it Hypothesis goes through all of Unicode first, for a second
+_DIGITS = "0123456789\u00b2\uff11.:-/_v"
+_ALPHABETS = ((_ASCII, re.ASCII), (ALPHABET, re.UNICODE), (_DIGITS, re.UNICODE))
 _LENGTHS = (63, 64, 253, 254, 1000, 5000)
 _MOST_MINED = 60
 _MOST_LENGTH = 20_000
@@ -24,7 +26,7 @@ _SHAPES = {
     Format.LABEL: r"[a-z]([a-z0-9]{0,3}(-[a-z0-9]{1,3})?)?",
     Format.LABEL_KEY: r"([a-z]{1,4}\.[a-z]{2,3}/)?[A-Za-z]([A-Za-z0-9._-]{0,3}[A-Za-z0-9])?",
     Format.LABEL_VALUE: r"[A-Za-z0-9]([A-Za-z0-9._-]{0,4}[A-Za-z0-9])?",
-    Format.QUANTITY: r"[0-9]{1,4}(\.[0-9]{1,2})?(m|k|Ki|Mi|Gi|M|G)?",
+    Format.QUANTITY: r"[0-9]{1,4}(\.[0-9]{1,2})?([numkMGTPE]|[KMGTPE]i|[eE]-?[0-9])?",
     Format.DIGITS: r"[1-9][0-9]{0,8}",
     Format.TIME: r"(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z",
 }
@@ -60,15 +62,28 @@ class TextMaker:
         near = valid(text for one in (*self._mined, *shape.examples) for text in around(one, self._separators))
         awkward = valid((*NUMERIC, *UNICODE, *self._long()))
         alike = valid(self._alike(usual))
-        pools = ((2, usual), (5, mined), (2, near), (3, alike), (3 if shape.format is Format.QUANTITY else 2, awkward))
+        pools = (
+            (2 if mined else 6, usual),
+            (5, mined),
+            (2, near),
+            (3, alike),
+            (3 if shape.format is Format.QUANTITY else 2, awkward),
+        )
         options = [(weight, st.sampled_from(pool)) for weight, pool in pools if pool]
         themes = mined + usual
         if len(themes) > 1:
             theme = st.shared(st.lists(st.sampled_from(themes), min_size=1, max_size=2), key=f"theme {shape!r}")
             options.append((2, theme.flatmap(st.sampled_from)))
-        made = [*self._joined(mined + usual), *self._matching(), self._generated(shape)]
-        options += [(1, strategy.filter(lambda text: is_valid_text(text, shape))) for strategy in made]
-        return weighted(*options)
+        made = [*self._joined(mined + usual), *self._matching(shape), self._generated(shape)]
+        # To filter would cost more: Hypothesis gives up the whole object when a part fails three times.
+        instead = usual + mined + alike
+
+        def validated(text: str) -> str:
+            return text if is_valid_text(text, shape) or not instead else instead[len(text) % len(instead)]
+
+        options += [(1, strategy.map(validated)) for strategy in made]
+        texts = weighted(*options)
+        return texts if instead else texts.filter(lambda text: is_valid_text(text, shape))
 
     def _long(self) -> Iterable[str]:
         for length in (*_LENGTHS, *self._reading.lengths):
@@ -95,14 +110,15 @@ class TextMaker:
         suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])
         yield st.builds(lambda digits, unit: digits + unit, st.integers(0, 10**6).map(str), suffix)
 
-    def _matching(self) -> Iterable[SearchStrategy[str]]:
+    def _matching(self, shape: Text) -> Iterable[SearchStrategy[str]]:
         for pattern in self._reading.patterns[:12]:
-            try:
-                found = st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True, alphabet=_ASCII)
-                found.validate()
-            except (HypothesisException, re.error, ValueError, OverflowError):
-                continue
-            yield found
+            for alphabet, flags in _ALPHABETS if shape.format is Format.FREE else _ALPHABETS[:1]:
+                try:
+                    found = st.from_regex(re.compile(pattern, flags), fullmatch=True, alphabet=alphabet)
+                    found.validate()
+                except (HypothesisException, re.error, ValueError, OverflowError):
+                    continue
+                yield found
 
     def _generated(self, shape: Text) -> SearchStrategy[str]:
         if shape.pattern is not None:

@@ -28,7 +28,7 @@ POOLS: dict[Format, tuple[str, ...]] = {
     Format.LABEL_KEY: ("app", "tier", "a", "b", "env", "app.kubernetes.io/name", "topology.kubernetes.io/zone", "A"),
     Format.LABEL_VALUE: ("", "web", "Web", "db", "true", "a", "v1.2", "eu-west-1a", "0", "1", "a_b", "a-b", "a.b"),
     Format.QUANTITY: ("0", "100m", "1", "1.5", "1500m", "2Gi", "512Mi", "1e3", "1k", "1Ki", "100u", "0.5", ".5", "5.",
-                      "-1", "1E", "9" * 18, "128974848"),
+                      "-1", "1E", "1Ei", "1T", "1n", "1E3", "9" * 18, "128974848"),
     Format.DIGITS: ("0", "1", "42", "9", "10", "18446744073709551616"),
     Format.TIME: ("2024-02-29T23:59:59Z", "1970-01-01T00:00:00Z", "2038-01-19T03:14:08Z",
                   "2024-01-01T00:00:00.123456Z"),
@@ -48,6 +48,9 @@ UNICODE = (
 )  # fmt: skip
 """Texts that normal forms, case mappings and ``strip`` change."""
 
+
+_OTHER_DIGITS = ("\u00b2", "\u0967", "\uff11")
+"""For ``isdigit`` all are digits, for ``int`` the first is none."""
 
 ALPHABET = "".join(map(chr, range(32, 127))) + (
     "\0\t\n\r\x1f\x7f\x85\xa0\xad\xb2\xb5\xbd\xc4\xc9\xd7\xdf\xe9\xff\u0130\u0131\u017f\u0300\u0301\u03a3"
@@ -87,16 +90,20 @@ def _is_moment(text: str) -> bool:
 
 def variants(text: str) -> tuple[str, ...]:
     """Texts that some functions take for the same: other case, other normal form, blanks around."""
-    made = (
+    made: tuple[str, ...] = (
         text.upper(), text.lower(), text.swapcase(), text.casefold(), unicodedata.normalize("NFKC", text),
         unicodedata.normalize("NFD", text), text + " ", text[::-1], text.replace("-", "_"), text.title(),
     )  # fmt: skip
+    digit = next((digit for digit in text if digit in "0123456789"), None)
+    if digit is not None:
+        made += tuple(text.replace(digit, other, 1) for other in _OTHER_DIGITS)
     return tuple(dict.fromkeys(variant for variant in made if variant != text))
 
 
 def around(text: str, separators: Iterable[str]) -> tuple[str, ...]:
     """Texts that begin with, end with, or repeat ``text``."""
     made = [text + "0", text + "-a", "a-" + text, text + text, text[:-1], text[1:], text + "1", text.strip("-./:=,_ ")]
+    made += variants(text)
     for separator in separators:
         made += [text + separator, separator + text, text + separator + "a", "a" + separator + text]
         made += [

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from ..reading import Reading
 from ..reading.probe import Node
 from .kinds import kinds
 from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, metadata, snake_case
 from .shape import Either, Field, Listing, Record, Shape, Table, Text, Whole, resolved
+from .typical import typical
 
 _COMMON = frozenset({"metadata", "spec", "status", "kind", "apiVersion", "api_version"})
 
 
-def default_shape(reading: Reading, asked: Node) -> Shape:
+def default_shape(reading: Reading, asked: Node, function: Callable[[Any], Any] | None = None) -> Shape:
     """Kubernetes objects in the manner in which the function reads them, with whatever unknown fields it asks for.
 
     Args:
         reading: what the code says.
         asked: what the function asked of an object that agrees to everything.
+        function: tried on a typical object of each kind that would do; a kind for which it raises is another one's.
     """
-    shapes = tuple(_in_manner(manner, reading, asked) for manner in _manners(reading, asked))
+    shapes = tuple(_in_manner(manner, reading, asked, function) for manner in _manners(reading, asked))
     return shapes[0] if len(shapes) == 1 else Either(shapes)
 
 
@@ -31,35 +34,53 @@ def _manners(reading: Reading, asked: Node) -> tuple[Manner, ...]:
     is_snake = any(name != camel_case(name) for name in names if _is_known(name))
     items = AS_DICT if is_snake and not is_camel else MANIFEST
     attributes = DYNAMIC if is_camel and not is_snake else MODEL
-    if asked.by_attribute == asked.by_item:
-        return (attributes, items) if asked.by_item else (attributes,)
-    if asked.by_attribute and asked.takes_manifests and reading.names & {"Mapping", "dict"}:
+    by_attribute, by_item = _styles(reading, asked)
+    if by_attribute == by_item:
+        return (attributes, items) if by_item else (attributes,)
+    if by_attribute and asked.takes_manifests and reading.names & {"Mapping", "dict"}:
         return attributes, items
-    return (attributes,) if asked.by_attribute else (items,)
+    return (attributes,) if by_attribute else (items,)
+
+
+def _styles(reading: Reading, asked: Node) -> tuple[bool, bool]:
+    """Whether fields are read as attributes, and whether as items; where nothing was asked, as the code looks."""
+    if asked.by_attribute or asked.by_item:
+        return asked.by_attribute, asked.by_item
+    return bool(reading.attributes & _COMMON), bool(_COMMON.intersection(reading.texts))
 
 
 def _is_known(name: str) -> bool:
     return name in _KNOWN_NAMES
 
 
-def _in_manner(manner: Manner, reading: Reading, asked: Node) -> Shape:
-    known = kinds(manner)
-    scores = [_score(kind, reading, asked) for kind in known]
-    best = max(scores)
-    chosen = known[scores.index(best)]
+def _in_manner(manner: Manner, reading: Reading, asked: Node, function: Callable[[Any], Any] | None) -> Shape:
+    scores = {kind.name: _score(kind, reading, asked) for kind in kinds(manner)}
+    likely = sorted(kinds(manner), key=lambda kind: scores[kind.name], reverse=True)  # stable: simple kinds first
+    # Some kinds have fields of the same name that are not alike: the selector of a Service and of a Deployment.
+    rivals = [kind for kind in likely if scores[kind.name][0] == scores[likely[0].name][0]]
+    chosen = next((kind for kind in rivals if function is not None and _takes(function, kind)), likely[0])
     if _asks_beyond(asked, chosen):
         return _extended(_custom(manner, chosen, asked), asked, manner)
     return chosen
 
 
+def _takes(function: Callable[[Any], Any], kind: Record) -> bool:
+    try:
+        function(typical(kind))
+    except Exception:
+        return False
+    return True
+
+
 def _score(kind: Record, reading: Reading, asked: Node) -> tuple[int, int]:
     """How many of the parts that were asked for the kind has; then, how many of the names in the code."""
-    found = sum(1 for _ in _found(kind, asked))
+    found = sum(_found(kind, asked))
     own = {name for name in _field_names(kind, frozenset()) if name not in _COMMON}
     return found, len(own & reading.names) - len(kind.fields) // 10
 
 
-def _found(shape: Shape, asked: Node) -> Iterator[None]:
+def _found(shape: Shape, asked: Node) -> Iterator[int]:
+    """1 for each part that was asked for and is there, -1 for each that was not used as what it is."""
     shape = resolved(shape)
     if isinstance(shape, Listing) and asked.element is not None:
         yield from _found(shape.item, asked.element)
@@ -67,8 +88,16 @@ def _found(shape: Shape, asked: Node) -> Iterator[None]:
         for field in shape.fields:
             node = asked.children.get(field.name)
             if node is not None:
-                yield None
+                yield 1 if _is_used_as(resolved(field.shape), node) else -1
                 yield from _found(field.shape, node)
+
+
+def _is_used_as(shape: Shape, node: Node) -> bool:
+    if isinstance(shape, Record):
+        return not (node.table or node.element is not None or node.is_text or node.is_number)
+    if isinstance(shape, (Listing, Table)):
+        return not (node.is_text or node.is_number)
+    return not (node.table or node.children)
 
 
 def _asks_beyond(asked: Node, shape: Shape) -> bool:
