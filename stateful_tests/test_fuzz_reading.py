@@ -327,7 +327,7 @@ def test_manifests_are_tried_as_they_are():
 
 
 def shape_for(function: Any) -> Any:
-    return default_shape(read(function), probe(function))
+    return default_shape(read(function), probe(function), function)
 
 
 def at(shape: Any, path: str) -> Any:
@@ -397,6 +397,29 @@ def test_unknown_fields_make_a_custom_resource():
     assert isinstance(at(shape, "spec.hosts"), Listing)
     assert at(shape, "status.assignment.operator") == Text()
     assert isinstance(at(shape, "metadata.labels"), Table)
+
+
+@pytest.mark.parametrize(
+    ("function", "styles"),
+    [
+        (lambda obj: [obj.metadata.name], {Style.ATTRIBUTES}),
+        (lambda obj: [obj["metadata"]["name"]], {Style.ITEMS}),
+        (lambda obj: [obj.metadata.name] if hasattr(obj, "x") else [obj["metadata"]], {Style.ITEMS, Style.ATTRIBUTES}),
+        (lambda obj: [], {Style.ATTRIBUTES}),
+    ],
+    ids=range(4),
+)
+def test_where_nothing_was_asked_the_code_decides(function, styles):
+    shape = default_shape(read(function), Node())
+    assert {option.style for option in getattr(shape, "options", [shape])} == styles
+
+
+def _raises_its_own(obj):
+    raise SystemExit(obj["metadata"]["name"])
+
+
+def test_functions_that_raise_anything_get_objects():
+    assert shape_for(_raises_its_own).style is Style.ITEMS
 
 
 def test_an_object_without_metadata():

@@ -67,7 +67,7 @@ def _in_manner(manner: Manner, reading: Reading, asked: Node, function: Callable
 def _takes(function: Callable[[Any], Any], kind: Record) -> bool:
     try:
         function(typical(kind))
-    except Exception:
+    except BaseException:
         return False
     return True
 
