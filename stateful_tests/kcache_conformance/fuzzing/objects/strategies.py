@@ -48,6 +48,7 @@ _MOST_MINED_SIZE = 40
 _DEEPEST = 12
 _NONE_IS_ONE_IN = 9
 _ABSENT_IS_ONE_IN = 9
+_OPAQUE_FIELDS = 8
 
 
 class ObjectMaker:
@@ -178,9 +179,8 @@ class ObjectMaker:
 
     def _record(self, record: Record, depth: int) -> Values:
         wanted = [field for field in record.fields if self._reads(field)]
-        is_opaque = depth > 0 and not wanted and not self._is_whole and not _is_empty_when_pruned(record)
-        if is_opaque:
-            wanted = list(record.fields)[:8]
+        if depth > 0 and not wanted and not self._is_whole:
+            wanted = list(record.fields)[:_OPAQUE_FIELDS]  # it is read as a whole: to be printed, say
         rest = [field for field in record.fields if field not in wanted]
         required = {field.name: self._value(field, depth) for field in wanted if not self._may_vanish(field, record)}
         optional = {field.name: self._value(field, depth) for field in wanted if self._may_vanish(field, record)}
@@ -223,11 +223,19 @@ class ObjectMaker:
                 return st.just(()).map(shape.container)
             case Table(least=0):
                 return st.just(()).map(dict)
+            case Record():
+                return self._barest(shape, depth + 1)
         return self.strategy(shape, depth + 1)
 
-
-def _is_empty_when_pruned(record: Record) -> bool:
-    return len(record.fields) == 0
+    def _barest(self, record: Record, depth: int) -> Values:
+        """A record with nothing but what it must have."""
+        required = {
+            field.name: self._simplest(field, depth)
+            for field in record.fields
+            if not (field.may_be_missing or field.may_be_none)
+        }
+        what = st.just((record, tuple(required)))
+        return st.builds(_assembled, what, st.fixed_dictionaries(required), st.just({}))
 
 
 _PRESENCE = tuple(range(_ABSENT_IS_ONE_IN))

@@ -49,6 +49,9 @@ class TextMaker:
 
     def looked_up(self, shape: Text) -> list[str]:
         """Texts in the code that may be keys there, or begin keys; without the names of fields in general."""
+        named = [text for text in shape.examples if text in self._mined]
+        if named:
+            return named
         whole = [text for text in self._mined if is_valid_text(text, shape) and text not in _FIELD_NAMES]
         begun = [text + end for text in self._mined for end in ("a", "b") if not is_valid_text(text, shape)]
         return whole + [text for text in begun if len(text) > 2 and is_valid_text(text, shape)]
@@ -74,14 +77,16 @@ class TextMaker:
         if len(themes) > 1:
             theme = st.shared(st.lists(st.sampled_from(themes), min_size=1, max_size=2), key=f"theme {shape!r}")
             options.append((2, theme.flatmap(st.sampled_from)))
-        made = [*self._joined(mined + usual), *self._matching(shape), self._generated(shape)]
+        made = [(1, joined) for joined in self._joined(mined + usual)]
+        made += [(3, matching) for matching in self._matching(shape)]
+        made.append((1, self._generated(shape)))
         # To filter would cost more: Hypothesis gives up the whole object when a part fails three times.
         instead = usual + mined + alike
 
         def validated(text: str) -> str:
             return text if is_valid_text(text, shape) or not instead else instead[len(text) % len(instead)]
 
-        options += [(1, strategy.map(validated)) for strategy in made]
+        options += [(weight, strategy.map(validated)) for weight, strategy in made]
         texts = weighted(*options)
         return texts if instead else texts.filter(lambda text: is_valid_text(text, shape))
 
