@@ -38,7 +38,7 @@ from .trial import Trial, encode_trial
 Listener = Callable[[EngineReport], None]
 
 _STARTUP_SECONDS = 30.0
-_FEWEST_OBJECTS = 50
+_FEWEST_OBJECTS = 30
 """Fewer say nothing."""
 _SYMBOLIC, _WORLDS = 0.25, 0.2
 _WORLD_RULES = frozenset({Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY, Rule.REPEATABLE})

@@ -34,6 +34,7 @@ from .subject import Subject
 
 _EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2400, 600, 300
 _SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
+_FEWEST = 100
 _COMPARISONS = 0.08
 _FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
@@ -115,15 +116,16 @@ class Work:
         whole = ObjectMaker(self._reading, is_whole=True).strategy(self.shape)
         hostile = corrupted(objects)
         with _quiet():
-            for strategy, seconds, number, are_corrupted in (
-                (objects, _SEARCH, _EXAMPLES, False),
-                (whole, _WHOLE, _WHOLE_EXAMPLES, False),
-                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, True),
+            for strategy, seconds, number, fewest, are_corrupted in (
+                (objects, _SEARCH, _EXAMPLES, _FEWEST, False),
+                (whole, _WHOLE, _WHOLE_EXAMPLES, 0, False),
+                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, 0, True),
             ):
                 self.search.run(
                     strategy,
                     self._share * seconds * self._options.seconds,
-                    examples=round(self._share * number),
+                    examples=max(fewest, round(self._share * number)),
+                    fewest=fewest,
                     are_corrupted=are_corrupted,
                 )
         self._sink.watch.rest()

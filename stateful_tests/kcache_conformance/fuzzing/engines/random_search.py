@@ -82,11 +82,29 @@ class Search:
     _answers: dict[Any, int] = field(default_factory=dict)
     _done: set[tuple[Rule, Tier]] = field(default_factory=set)
     _best: dict[tuple[Rule, Tier], tuple[Specimen, Breach]] = field(default_factory=dict)
+    _fewest: int = 0
     _rounds: Iterator[int] = field(default_factory=itertools.count)
 
-    def run(self, objects: SearchStrategy[Any], seconds: float, *, examples: int, are_corrupted: bool = False) -> None:
-        """Search until the time or the number of examples is used up; a rule that was found is not looked for again."""
+    def run(
+        self,
+        objects: SearchStrategy[Any],
+        seconds: float,
+        *,
+        examples: int,
+        fewest: int = 0,
+        are_corrupted: bool = False,
+    ) -> None:
+        """Search until the time or the number of examples is used up; a rule that was found is not looked for again.
+
+        Args:
+            objects: makes them.
+            seconds: for the search; to make what it finds smaller may take a little more.
+            examples: the most objects.
+            fewest: so many are tried however long they take, until something is found.
+            are_corrupted: they are not what the user's strategy gives.
+        """
         end, left = time.monotonic() + seconds, examples
+        self._fewest = self.examples + fewest
         while left > 0 and time.monotonic() < end and not self.is_enough():
             before = self.examples
             found = self._round(objects, end, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
@@ -173,7 +191,7 @@ class Search:
         @given(objects)
         def test(obj: Any) -> None:
             nonlocal target, until
-            if time.monotonic() > until:
+            if time.monotonic() > until and (target is not None or self.examples >= self._fewest):
                 raise _TimeIsUp
             self.examples += 1
             specimen = specimen_of(obj)
