@@ -250,6 +250,19 @@ def test_whatever_is_raised_breaks_total(error):
     assert (breach.rule, breach.what) == (Rule.TOTAL, f"it raised {error.__name__}: no")
 
 
+class Unprintable(BaseException):
+    def __str__(self):
+        raise self
+
+
+def test_exceptions_that_cannot_be_printed():
+    def index(obj):
+        raise Unprintable
+
+    (breach,) = Inline(index, Kind.INDEX).breaches(Specimen({}))
+    assert "its message cannot be read" in breach.what
+
+
 def test_the_number_of_values_may_be_given():
     inline = Inline(lambda obj: ["a", "b", "c"], Kind.INDEX, most_values=2)
     assert [breach.rule for breach in inline.breaches(Specimen({}))] == [Rule.FAN_OUT]
@@ -336,7 +349,9 @@ def test_the_tour_tells_the_rules_apart(file, monkeypatch):
 
 
 def test_terminates(file):
-    options = FuzzOptions(seconds=1.0, patience_seconds=0.4, only=(Rule.TERMINATES,), is_symbolic=False)
+    options = FuzzOptions(
+        seconds=0.5, patience_seconds=0.4, only=(Rule.TERMINATES,), is_symbolic=False, is_first_enough=True
+    )
     report = fuzz(f"{file}:waits", Kind.INDEX, options)
     assert [finding.rule for finding in report.findings] == [Rule.TERMINATES]
     assert fuzz(f"{file}:waits_shortly", Kind.INDEX, options).findings == ()

@@ -71,7 +71,7 @@ def _for_each(examples: int) -> Any:
 )
 @pytest.mark.parametrize("record", _KINDS.values(), ids=_KINDS)
 def test_what_is_made_is_legal(record: Record, reading: Reading, is_whole: bool):
-    @_for_each(settings.default.max_examples // 25)
+    @_for_each(settings.default.max_examples // 40)
     @given(ObjectMaker(reading, is_whole=is_whole).strategy(record))
     def run(obj: Any) -> None:
         assert is_legal(obj, record, _reads(reading))

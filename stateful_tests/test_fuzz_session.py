@@ -1,0 +1,378 @@
+"""Whole runs on functions that misbehave, and runs again of what was found."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import shutil
+import sys
+import textwrap
+import threading
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kcache
+from kcache_conformance.fuzzing import replaying, search_job, session
+from kcache_conformance.fuzzing.engines import world_tour
+from kcache_conformance.fuzzing.engines.worlds import OTHERS
+from kcache_conformance.fuzzing.evidence import Engine
+from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.options import FuzzOptions
+from kcache_conformance.fuzzing.replaying import Answer, replay_trial
+from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
+from kcache_conformance.fuzzing.rules import Kind, Rule
+from kcache_conformance.fuzzing.session import fuzz
+from kcache_conformance.fuzzing.subject import make_subject
+from kcache_conformance.fuzzing.trial import PREFIX, Trial, decode_trial, encode_trial
+from kcache_model.blob import pack
+from kcache_model.errors import FormatError
+from kcache_model.target import TargetError
+from kcache_model.verdict import Status
+from kcache_stress.isolation import JobEnd
+
+EXAMPLES = Path(kcache.__file__).resolve().parents[1] / "examples" / "index_funcs"
+RIGHT = "def index_func(obj):\n    return []\n"
+
+Write = Callable[[str], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes the file of the function, and says how it is called."""
+
+    def to_file(text: str) -> str:
+        path = tmp_path / "fuzzed_function.py"
+        path.write_text(textwrap.dedent(text))
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        return f"{path}:index_func"
+
+    return to_file
+
+
+class _Outlet:
+    """Takes the events of a job that runs in this process."""
+
+    def __init__(self, on_event: Callable[[dict[str, Any]], None]) -> None:
+        self.send = on_event
+        self.watch = SimpleNamespace(note=lambda text: None, rest=lambda: None)
+
+
+def _run_here(function: str, arguments: dict[str, Any], *, on_event: Any, **_: Any) -> JobEnd:
+    module, _, name = function.partition(":")
+    try:
+        getattr(importlib.import_module(module), name)(_Outlet(on_event), **json.loads(json.dumps(arguments)))
+    except TargetError as error:
+        return JobEnd("target_error", str(error))
+    return JobEnd("done")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs run in this process, which is quicker; other tests try that they also do in one of their own."""
+    for module in (session, replaying):
+        monkeypatch.setattr(module, "run_job", _run_here)
+    for module in (search_job, replaying):
+        monkeypatch.setattr(module, "limit_memory", lambda: None)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def run(spec: str, *only: Rule, kind: Kind = Kind.INDEX, **options: Any) -> FuzzReport:
+    chosen = {"seconds": 20.0, "patience_seconds": 0.7, "is_symbolic": False, "is_first_enough": True, **options}
+    return fuzz(spec, kind, FuzzOptions(only=only, **chosen))
+
+
+def only_error(report: FuzzReport) -> FuzzFinding:
+    assert report.status is Status.VIOLATION
+    (finding,) = report.errors
+    return finding
+
+
+def answer_to(finding: FuzzFinding) -> Answer:
+    assert finding.word
+    return replay_trial(finding.word, patience_seconds=0.7).answer
+
+
+# --- Functions that misbehave --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "said"),
+    [
+        ("threading.Event().wait()", Rule.TERMINATES, "did not return within 0.7 s"),
+        ("os._exit(3)", Rule.TOTAL, "it ended the process: the process ended with exit status 3"),
+        ("return bytearray(8 << 30)", Rule.TOTAL, "MemoryError"),
+        ("return index_func(obj)", Rule.TOTAL, "RecursionError"),
+        ("sys.exit(0)", Rule.TOTAL, "SystemExit"),
+        ("raise KeyboardInterrupt", Rule.TOTAL, "KeyboardInterrupt"),
+    ],
+    ids=["hangs", "exits", "memory", "recursion", "sys.exit", "interrupt"],
+)
+def test_what_a_function_may_do_to_its_process(write, body, rule, said):
+    text = """
+        import os, sys, threading
+
+        def index_func(obj):
+            if "metadata" in obj:
+                BODY
+            return []
+    """
+    finding = only_error(run(write(text.replace("BODY", body)), rule))
+    assert (finding.rule, finding.tier) == (rule, Tier.LEGAL)
+    assert said in finding.what
+    assert "from fuzzed_function import index_func" in finding.code
+    if rule is Rule.TERMINATES or "exit" in body or "bytearray" in body:
+        assert answer_to(finding) is Answer.REPRODUCED
+        write(RIGHT)
+        assert answer_to(finding) is Answer.FIXED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """print('x' * 10_000); os.write(1, b'{' * 10_000); sys.stderr.write('y' * 10_000)
+            threading.Thread(target=time.sleep, args=(0.01,), daemon=True).start()
+            sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            sys.stdout = sys.stderr = io.StringIO()""",
+        "os.fork()",
+    ],
+    ids=["much", "forks"],
+)
+def test_what_does_not_disturb_the_run(write, body):
+    if "fork" in body and not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
+    spec = write(f"""
+        import io, os, signal, sys, threading, time
+
+        def index_func(obj):
+            {body}
+            return [obj["metadata"].get("name") or ""] if isinstance(obj, dict) and "metadata" in obj else []
+    """)
+    report = run(spec, Rule.TOTAL, Rule.RETURNS_LIST, seconds=1.0)
+    assert report.errors == ()
+    assert report.engines[0].engine is Engine.HYPOTHESIS
+    assert report.engines[0].did != "0 objects"
+    assert not [reason for reason in report.reasons if "objects were tried" not in reason]
+
+
+def test_an_endless_loop_for_an_object_that_agrees_to_everything_is_nobodys_fault(write):
+    spec = write("""
+        def index_func(obj):
+            while type(obj) is not dict:
+                pass
+            return [obj["metadata"].get("name") or ""] if obj.get("metadata") else []
+    """)
+    report = run(spec, Rule.RETURNS_STR, patience_seconds=0.4, seconds=1.0)
+    assert Rule.TERMINATES not in {finding.rule for finding in report.errors}
+    assert sum(engine.engine is Engine.HYPOTHESIS for engine in report.engines) >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("raise RuntimeError('at import')", "RuntimeError: at import"),
+        ("import sys; sys.exit('no')", "SystemExit"),
+        ("def index_funk(obj): ...", "did you mean index_funk"),
+        ("def index_func(obj, other): ...", "called with one object"),
+    ],
+)
+def test_functions_that_cannot_be_used(write, text, said):
+    with pytest.raises(TargetError) as caught:
+        run(write(text))
+    assert said in str(caught.value)
+
+
+def test_a_key_function(write):
+    spec = write("""
+        def index_func(obj):
+            metadata = obj["metadata"]
+            return "/".join(str(metadata.get(name)) for name in ("namespace", "name", "resourceVersion"))
+    """)
+    finding = only_error(run(spec, Rule.STABLE_KEY, kind=Kind.KEY))
+    assert finding.rule is Rule.STABLE_KEY
+    assert answer_to(finding) is Answer.REPRODUCED
+    write("def index_func(obj):\n    return str(obj['metadata'].get('name'))\n")
+    assert answer_to(finding) is Answer.FIXED
+
+
+# --- Functions that only this process has --------------------------------------------------------------------------
+
+
+def test_what_cannot_be_checked_of_a_local_function_is_said():
+    subject = make_subject(lambda obj: obj.spec.node_name, Kind.INDEX)
+    report = fuzz(subject, Kind.INDEX, FuzzOptions(seconds=1.0))
+    missed = {engine.engine: engine.missed for engine in report.engines}
+    assert "other processes cannot load the function" in missed[Engine.WORLDS]
+    assert "other processes cannot load the function" in missed[Engine.CROSSHAIR]
+    assert "cannot be loaded a second time" in missed[Engine.EXPLORER]
+    assert {finding.word for finding in report.findings} <= {""}
+
+
+def test_a_local_function_that_hangs():
+    enough = threading.Event()
+    try:
+        subject = make_subject(lambda obj: enough.wait() and [], Kind.INDEX)
+        report = fuzz(subject, Kind.INDEX, FuzzOptions(seconds=1.0, patience_seconds=0.3))
+    finally:
+        enough.set()
+    assert Rule.TERMINATES in {finding.rule for finding in report.errors} or report.reasons
+
+
+# --- Words ---------------------------------------------------------------------------------------------------------
+
+_TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+_TRIALS = st.builds(
+    Trial,
+    st.text(max_size=9),
+    st.sampled_from(Kind),
+    st.sampled_from(Rule),
+    st.sampled_from(Engine),
+    st.lists(_TREES, min_size=1, max_size=3).map(tuple),
+    st.dictionaries(st.text(max_size=5), _TREES, max_size=2),
+    st.none() | st.integers(1, 10**6),
+)
+
+
+@given(_TRIALS)
+def test_words_come_back(trial):
+    word = encode_trial(trial)
+    assert word.startswith(PREFIX)
+    assert word.isascii()
+    assert not set(word) & set(" \n'\"$\\/")
+    assert decode_trial(word) == trial
+
+
+@given(_TRIALS, st.data())
+def test_damaged_words_are_refused(trial, data):
+    word = encode_trial(trial)
+    place = data.draw(st.integers(0, len(word) - 1))
+    other = data.draw(st.sampled_from("A0_-.é \n"))
+    for damaged in (word[:place], word[:place] + other + word[place + 1 :], word[place + 1 :]):
+        with contextlib.suppress(FormatError):
+            assert decode_trial(damaged) == trial  # the last character has spare bits
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "",
+        PREFIX,
+        "kc1.abc",
+        PREFIX + "é",
+        PREFIX + "====",
+        *(pack(PREFIX, data) for data in (None, 1, [], "text", {}, {"t": "a:b"})),
+        pack(PREFIX, {"t": "a:b", "k": "index", "r": "no rule", "e": "hypothesis", "o": []}),
+        pack(PREFIX, {"t": "a:b", "k": "index", "r": "total", "e": "hypothesis", "o": 1}),
+        pack(PREFIX, {"t": "a:b", "k": "index", "r": "total", "e": "hypothesis", "o": [], "d": [1]}),
+    ],
+)
+def test_words_of_others_are_refused(word):
+    with pytest.raises(FormatError):
+        replay_trial(word)
+
+
+def test_a_function_that_is_gone(write, tmp_path):
+    word = encode_trial(Trial(write(RIGHT), Kind.INDEX, Rule.TOTAL, Engine.HYPOTHESIS, ({},)))
+    assert replay_trial(word).answer is Answer.FIXED
+    (tmp_path / "fuzzed_function.py").unlink()
+    with pytest.raises(TargetError, match="there is no file"):
+        replay_trial(word)
+
+
+# --- The examples --------------------------------------------------------------------------------------------------
+
+CATALOG = {one["name"]: one for one in tomllib.loads((EXAMPLES / "catalog.toml").read_text())["function"]}
+FAULTY = (
+    "app_label_required", "node_of_missing_spec", "storage_class_as_str", "controller_or_none", "claims_generated",
+    "default_tier_added", "finalizers_handed_out", "selector_in_dict_order", "workers_in_turn", "legacy_port_numbers",
+    "nodes_by_pool_zone", "pods_by_secret",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_each_finding_can_be_tried_again(write, here, name):
+    spec = write((EXAMPLES / f"{name}.py").read_text())
+    rules = tuple(map(Rule, CATALOG[name]["rules"]))
+    report = run(spec, *rules, seconds=30.0)  # it ends with the first finding
+    assert report.status is Status.VIOLATION
+    found = [finding for finding in report.findings if finding.tier is Tier.LEGAL]
+    assert found
+    assert {finding.rule for finding in found} <= set(rules)
+    assert [answer_to(finding) for finding in found] == [Answer.REPRODUCED] * len(found)
+    write(RIGHT)
+    assert [answer_to(finding) for finding in found] == [Answer.FIXED] * len(found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "faulty", "right"),
+    [
+        (Rule.CLOCK, "datetime.date.today().isoformat()", "datetime.date(2024, 2, 29).isoformat()"),
+        (Rule.HISTORY, "SEEN.setdefault(0, name)", "SEEN.setdefault(name, name)"),
+    ],
+)
+def test_findings_of_other_processes_can_be_tried_again(write, monkeypatch, rule, faulty, right):
+    monkeypatch.setattr(world_tour, "OTHERS", OTHERS[:1])
+    text = f"""
+        import datetime
+
+        SEEN = {{}}
+
+        def index_func(obj):
+            name = obj["metadata"].get("name") or ""
+            return [{faulty}]
+    """
+    finding = only_error(run(write(text), rule, seconds=1.0))
+    assert (finding.rule, finding.engine) == (rule, Engine.WORLDS)
+    assert answer_to(finding) is Answer.REPRODUCED
+    write(text.replace(faulty, right))
+    assert answer_to(finding) is Answer.FIXED
+
+
+def test_programs_and_interleavings_can_be_tried_again(write):
+    text = """
+        import time
+
+        FOUND = []
+
+        def index_func(obj):
+            FOUND.clear()
+            FOUND.append((obj.get("metadata") or {}).get("name") or "")
+            time.sleep(0)
+            return list(FOUND)
+    """
+    finding = only_error(run(write(text), Rule.THREAD_SAFE, is_first_enough=False, seconds=2.0))
+    assert finding.engine is Engine.EXPLORER
+    assert answer_to(finding) is Answer.REPRODUCED
+    write(text.replace("FOUND.clear()", "FOUND = []"))
+    assert answer_to(finding) is Answer.FIXED
+
+    text = "SEEN = []\n\ndef index_func(obj):\n    SEEN.append(obj)\n    return [str(len(SEEN))]\n"
+    finding = only_error(run(write(text), Rule.CONSISTENT))
+    assert finding.engine is Engine.PROGRAMS
+    assert answer_to(finding) is Answer.REPRODUCED
+    write(text.replace("len(SEEN)", "1"))
+    assert answer_to(finding) is Answer.FIXED
+
+
+def test_the_same_seed_finds_the_same():
+    def index(obj):
+        labels = obj["metadata"].get("labels") or {}
+        return "gold" if labels.get("tier") == "gold" else [labels.get("zone", "")]
+
+    options = FuzzOptions(seconds=30.0, seed=5, only=(Rule.RETURNS_LIST,), is_first_enough=True)
+    one, other = (only_error(fuzz(make_subject(index, Kind.INDEX), Kind.INDEX, options)) for _ in range(2))
+    assert one == other
+    assert '{"metadata": {"labels": {"tier": "gold"}}}' in one.code
