@@ -143,7 +143,7 @@ def test_what_a_function_may_do_to_its_process(write, body, rule, said):
             sys.setrecursionlimit(sys.getrecursionlimit() + 1)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             sys.stdout = sys.stderr = io.StringIO()""",
-        "os.fork()",
+        "CALLS.append(1); len(CALLS) % 20 or os.fork()",
     ],
     ids=["much", "forks"],
 )
@@ -152,6 +152,8 @@ def test_what_does_not_disturb_the_run(write, body):
         pytest.skip("there is no fork here")
     spec = write(f"""
         import io, os, signal, sys, threading, time
+
+        CALLS = []
 
         def index_func(obj):
             {body}
@@ -353,7 +355,7 @@ def test_programs_and_interleavings_can_be_tried_again(write):
             time.sleep(0)
             return list(FOUND)
     """
-    finding = only_error(run(write(text), Rule.THREAD_SAFE, is_first_enough=False, seconds=2.0))
+    finding = only_error(run(write(text), Rule.THREAD_SAFE, is_first_enough=False, seconds=1.0))
     assert finding.engine is Engine.EXPLORER
     assert answer_to(finding) is Answer.REPRODUCED
     write(text.replace("FOUND.clear()", "FOUND = []"))

@@ -125,7 +125,6 @@ def test_crossed_objects_take_one_part_from_another(objects, most):
     assert made == crossed(trees, most, seed=1)
     assert len(made) <= most
     for tree in made:
-        assert tree not in trees or len(trees) > 2
         decode(tree)
 
 
