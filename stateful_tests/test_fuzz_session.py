@@ -362,7 +362,7 @@ def test_programs_and_interleavings_can_be_tried_again(write):
     assert answer_to(finding) is Answer.FIXED
 
     text = "SEEN = []\n\ndef index_func(obj):\n    SEEN.append(obj)\n    return [str(len(SEEN))]\n"
-    finding = only_error(run(write(text), Rule.CONSISTENT))
+    finding = only_error(run(write(text), Rule.CONSISTENT, seconds=1.0))
     assert finding.engine is Engine.PROGRAMS
     assert answer_to(finding) is Answer.REPRODUCED
     write(text.replace("len(SEEN)", "1"))

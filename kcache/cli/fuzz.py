@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from kcache_conformance.fuzzing.evidence import EngineReport
 from kcache_conformance.fuzzing.options import DEFAULT_SECONDS, FuzzOptions
@@ -13,6 +14,7 @@ from kcache_conformance.fuzzing.report_text import engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz as run_fuzz
 from kcache_conformance.fuzzing.sources import Sources
+from kcache_model.render import printable
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
@@ -115,7 +117,7 @@ def fuzz(
     with clear_errors():
         touch(json_file)
         settings = f"{kind} function, seed {seed}, budget {seconds:g} s{', strict' if strict else ''}"
-        console.print(f"kcache fuzz {function} ({settings})", soft_wrap=True)
+        console.print(Text(f"kcache fuzz {printable(function)} ({settings})"), soft_wrap=True)
 
         def listener(report: EngineReport) -> None:
             console.print(engine_line(report), soft_wrap=True)

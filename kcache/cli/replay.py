@@ -7,6 +7,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from kcache_conformance.fuzzing import trial
 from kcache_conformance.fuzzing.replaying import Answer, replay_trial
@@ -130,7 +131,7 @@ def _try_again(word: str, patience: float) -> None:
     answered = trial.decode_trial(word)
     style = {Answer.REPRODUCED: "bold red", Answer.FIXED: "bold green", Answer.UNKNOWN: "bold yellow"}[found.answer]
     line = f"{found.answer.value.upper()}: {answered.rule.value} of {answered.spec}: {printable(found.what)}"
-    stdout_console().print(line, style=style, soft_wrap=True)
+    stdout_console().print(Text(line, style=style), soft_wrap=True)
     sys.exit({Answer.REPRODUCED: 1, Answer.FIXED: 0, Answer.UNKNOWN: EXIT_CODES[Status.UNKNOWN]}[found.answer])
 
 

@@ -19,6 +19,7 @@ from .evidence import Engine
 from .judging.inline import Inline
 from .judging.outcome import answer_of
 from .memory import limit_memory
+from .objects.codec import NotPlainError
 from .objects.specimen import Specimen
 from .rules import Rule
 from .subject import load_subject
@@ -26,6 +27,7 @@ from .trial import Trial, decode_trial
 
 _SECONDS = 10.0
 _STARTUP_SECONDS = 30.0
+_GRACE_SECONDS = 9.0
 
 
 class Answer(enum.StrEnum):
@@ -63,6 +65,7 @@ def replay_trial(word: str, *, patience_seconds: float = 3.0) -> Replayed:
         on_event=lambda event: answers.append(Replayed(Answer(event["answer"]), event["what"])),
         deadline_seconds=_STARTUP_SECONDS + 2 * _SECONDS,
         patience_seconds=patience_seconds,
+        grace_seconds=_GRACE_SECONDS + patience_seconds,
     )
     match end.how:
         case "target_error":
@@ -79,7 +82,13 @@ def replay_trial(word: str, *, patience_seconds: float = 3.0) -> Replayed:
 def trial_job(outlet: Outlet, word: str) -> None:
     """Runs in the child."""
     limit_memory()
-    trial = decode_trial(word)
+    try:
+        _try(outlet, decode_trial(word))
+    except (NotPlainError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise TargetError(f"the word does not fit the function any more, or is damaged: {error}") from error
+
+
+def _try(outlet: Outlet, trial: Trial) -> None:
     subject = load_subject(trial.spec, trial.kind)
     specimens = [Specimen(tree) for tree in trial.trees]
     outlet.watch.note("replay")

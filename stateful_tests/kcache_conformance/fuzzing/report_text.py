@@ -49,7 +49,7 @@ def print_report(console: Console, report: FuzzReport) -> None:
         print_warning(console, finding)
     console.print()
     for reason in report.reasons:
-        console.print(f"  {printable(reason)}", soft_wrap=True)
+        console.print(Text(f"  {printable(reason)}"), soft_wrap=True)
     verdict = Text(report.status.value, style=_STYLES[report.status])
     console.print(verdict + Text(f" after {report.seconds:.1f} s: {_counted(report)}"))
 

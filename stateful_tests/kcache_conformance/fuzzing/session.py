@@ -29,6 +29,7 @@ from .objects.codec import Tree
 from .objects.specimen import Specimen
 from .options import FuzzOptions, severity_of
 from .pasteable import code_for
+from .replaying import Answer, replay_trial
 from .report import FuzzFinding, FuzzReport
 from .rules import RULES, Kind, Rule, Severity
 from .search_job import search
@@ -38,6 +39,7 @@ from .trial import Trial, encode_trial
 Listener = Callable[[EngineReport], None]
 
 _STARTUP_SECONDS = 30.0
+_GRACE_SECONDS = 9.0
 _FEWEST_OBJECTS = 30
 """Fewer say nothing."""
 _SYMBOLIC, _WORLDS = 0.25, 0.2
@@ -146,6 +148,7 @@ class _Run:
             on_event=self._event,
             deadline_seconds=_STARTUP_SECONDS + 2 * seconds,
             patience_seconds=self.options.patience_seconds,
+            grace_seconds=_GRACE_SECONDS + self.options.patience_seconds,
         )
         self._raise(end)
         return end
@@ -193,6 +196,13 @@ class _Run:
             if end.how == "hang"
             else Breach(Rule.TOTAL, f"it ended the process: {end.message.splitlines()[0]}")
         )
+        details = {"how": end.how}
+        if self.spec is not None:
+            trial = Trial(self.spec, self.kind, breach.rule, Engine.HYPOTHESIS, (trees[0],), details)
+            again = replay_trial(encode_trial(trial), patience_seconds=patience)
+            if again.answer is not Answer.REPRODUCED:
+                self.reasons.append(f"the search ended early ({end.how}), but the same call returned when tried again")
+                return
         tiers: list[Tier] = []
         arguments = {"options": self.options.to_json(), "tree": trees[0]}
         run_job(
@@ -203,7 +213,6 @@ class _Run:
             patience_seconds=patience,
         ) if self.spec is not None else None
         tier = tiers[0] if tiers else Tier.LEGAL
-        details = {"how": end.how}
         self._found(Evidence(breach, tier, Engine.HYPOTHESIS, (Specimen(trees[0]),), details=details))
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
 

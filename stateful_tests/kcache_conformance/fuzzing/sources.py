@@ -52,6 +52,10 @@ class Sources:
             return self._shape(subject, reading)
         except ShapeError as error:
             raise TargetError(str(error)) from error
+        except UnicodeDecodeError as error:
+            raise TargetError(f"{self.schema or self.samples} is no text: {error}") from error
+        except RecursionError as error:
+            raise TargetError("it is nested too deeply to make objects of it") from error
         except OSError as error:
             raise TargetError(f"{error.filename}: {error.strerror}") from error
 
@@ -63,7 +67,10 @@ class Sources:
         if self.schema is not None:
             return shape_of_schema(_document(Path(self.schema)), self.schema_name)
         if self.samples:
-            return shape_of_samples(read_samples([Path(path) for path in self.samples]))
+            samples = read_samples([Path(path) for path in self.samples])
+            if not any(isinstance(sample, dict) for sample in samples):
+                raise ShapeError(f"{', '.join(self.samples)}: there is no manifest in it")
+            return shape_of_samples(samples)
         if self.strategy is not None:
             return given_shape(load_object(self.strategy, wanted="strategy"))
         if subject.annotation is not None:
@@ -98,9 +105,12 @@ def _document(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         try:
-            return json.loads(text)
+            document = json.loads(text)
         except ValueError as error:
             raise ShapeError(f"{path} is no JSON: {error}") from error
+        if not isinstance(document, dict):
+            raise ShapeError(f"{path} must hold a schema, which is a JSON object")
+        return document
     documents = read_samples([path])
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise ShapeError(f"{path} must hold one schema; it holds {len(documents)} documents")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,4 +78,8 @@ def load_subject(spec: str, kind: Kind) -> Subject:
     Raises:
         TargetError: there is no such function; the message says what to do.
     """
-    return make_subject(load_object(spec, wanted="function"), kind, spec=spec)
+    found = load_object(spec, wanted="function")
+    module = str(getattr(found, "__module__", None) or "").partition(".")[0]
+    if inspect.isbuiltin(found) or module in sys.stdlib_module_names - {"functools"}:
+        raise TargetError(f"{spec} belongs to Python itself; name a function of your own")
+    return make_subject(found, kind, spec=spec)

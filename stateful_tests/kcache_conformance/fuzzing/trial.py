@@ -69,6 +69,8 @@ def decode_trial(word: str) -> Trial:
     """
     data = unpack(PREFIX, word, "word of kcache fuzz")
     try:
+        if not data["o"] or not isinstance(data["o"], list) or not isinstance(data.get("m", 0), (int, type(None))):
+            raise ValueError("it holds no object")
         return Trial(
             str(data["t"]),
             Kind(data["k"]),
@@ -78,5 +80,5 @@ def decode_trial(word: str) -> Trial:
             dict(data.get("d", {})),
             data.get("m"),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FormatError(f"the word of kcache fuzz is damaged; copy all of it ({error})") from None

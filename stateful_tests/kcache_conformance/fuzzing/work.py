@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -86,8 +86,9 @@ class Work:
         self.shape: Shape = options.sources.shape(subject, self._reading)
         sink.watch.rest()
         self.found: set[Rule] = set()
+        self._function = _stepping(subject.function, sink.watch)
         self.search = Search(
-            Inline(subject.function, subject.kind, options.most_values),
+            Inline(self._function, subject.kind, options.most_values),
             self.shape,
             self._evidence,
             on_call=self._call,
@@ -154,7 +155,7 @@ class Work:
         began = time.monotonic()
         specimens = self._kept(40)
         evidence, number = run_programs(
-            self._subject.function,
+            self._function,
             specimens,
             seconds=_PROGRAMS * self._options.seconds,
             seed=self._options.seed,
@@ -176,7 +177,7 @@ class Work:
             self._report(EngineReport(Engine.THREADS, "0 calls", why))
             return
         seconds = _THREADS * self._options.seconds
-        evidence, calls = run_threads(self._subject.function, self._subject.kind, specimens, seconds=seconds)
+        evidence, calls = run_threads(self._function, self._subject.kind, specimens, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
             self._evidence(evidence)
@@ -242,6 +243,16 @@ class Work:
 
     def _report(self, report: EngineReport) -> None:
         self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
+
+
+def _stepping(function: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]:
+    """The function; whoever watches is told of each call, so that patience counts for one call and not for many."""
+
+    def stepping(obj: Any) -> Any:
+        watch.alive()
+        return function(obj)
+
+    return stepping
 
 
 def _name_of(shape: Shape) -> str:

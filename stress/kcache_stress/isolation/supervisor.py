@@ -26,7 +26,6 @@ from .journal import read_journal, read_note
 Event = dict[str, Any]
 
 _GRACE_SECONDS = 30.0
-"""How long a child may stay silent beyond its deadline, or after its last event, before it is taken for frozen."""
 
 _POLL_SECONDS = 0.2
 _STDERR_CHARACTERS = 2000
@@ -57,6 +56,7 @@ def run_job(
     deadline_seconds: float,
     patience_seconds: float,
     environment: Mapping[str, str] | None = None,
+    grace_seconds: float = _GRACE_SECONDS,
 ) -> JobEnd:
     """Run a function in a child process and pass its events on. Never waits much longer than the deadline.
 
@@ -67,6 +67,8 @@ def run_job(
         deadline_seconds: when the function should have ended; it is given some grace beyond.
         patience_seconds: how long one call of the implementation may take.
         environment: variables of the child that are not those of this process.
+        grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
+            taken for frozen: C code may keep the interpreter to itself.
     """
     with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
@@ -81,7 +83,7 @@ def run_job(
         with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
             child = _start(errors, folder, environment or {})
             try:
-                end = _listen(child, job, on_event, deadline_seconds + _GRACE_SECONDS)
+                end = _listen(child, job, on_event, deadline_seconds + grace_seconds, grace_seconds)
                 if end is None:
                     end = _frozen(child, stacks)
             finally:
@@ -118,7 +120,11 @@ def _import_path() -> list[str]:
 
 
 def _listen(
-    child: subprocess.Popen[str], job: Event, on_event: Callable[[Event], None], most_seconds: float
+    child: subprocess.Popen[str],
+    job: Event,
+    on_event: Callable[[Event], None],
+    most_seconds: float,
+    grace_seconds: float,
 ) -> JobEnd | None:
     """Pass events on until the child ends; ``None`` if it froze."""
     assert child.stdin is not None
@@ -142,7 +148,7 @@ def _listen(
         elapsed += step
         if line == "":
             silence += step
-            if elapsed > most_seconds or silence > _GRACE_SECONDS:
+            if elapsed > most_seconds or silence > grace_seconds:
                 return None
             continue
         silence = 0.0

@@ -7,6 +7,7 @@ the implementation prints goes to standard error.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib
 import json
@@ -23,6 +24,8 @@ from kcache_model.watch import Watch
 
 from .journal import FileJournal
 from .watchdog import Watchdog
+
+_PR_SET_PDEATHSIG = 1
 
 
 class Outlet:
@@ -54,6 +57,7 @@ class Outlet:
 
 def main() -> None:
     """Do the job that stands on standard input, and end the process whatever threads are left."""
+    _end_with_parent()
     job = json.loads(sys.stdin.read())
     descriptor = os.dup(1)
     os.dup2(2, 1)
@@ -73,6 +77,15 @@ def main() -> None:
             outlet.send({"event": "harness_error", "message": traceback.format_exc()})
     sys.stderr.flush()
     os._exit(0)
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process when its parent is killed: it may be busy in C and never notice by itself."""
+    if sys.platform == "linux":
+        with contextlib.suppress(Exception):
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":

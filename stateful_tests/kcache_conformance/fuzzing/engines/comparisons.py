@@ -82,7 +82,7 @@ def _can_be_made(specimen: Specimen) -> bool:
 
 def _wishes(function: Callable[[Any], Any], tree: Tree) -> list[Wish]:
     notes = Notes()
-    with contextlib.suppress(Exception, SystemExit):
+    with contextlib.suppress(BaseException):
         returned = function(watched(decode(spied(tree, notes)), notes))
         if hasattr(returned, "__next__"):
             for _ in zip(range(100), returned, strict=False):

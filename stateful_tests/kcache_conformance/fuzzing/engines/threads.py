@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -33,8 +34,9 @@ def run_threads(
     try:
         threads = [threading.Thread(target=race.run, args=(number,), daemon=True) for number in range(_THREADS)]
         for thread in threads:
-            thread.start()
-        for thread in threads:
+            with contextlib.suppress(RuntimeError):  # the function has started too many of its own
+                thread.start()
+        for thread in filter(threading.Thread.is_alive, threads):
             thread.join(max(0.0, race.end + _GRACE_SECONDS - time.monotonic()))
     finally:
         sys.setswitchinterval(before)

@@ -10,8 +10,9 @@ import contextlib
 import enum
 import os
 import random
+import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,11 +22,13 @@ from kcache_stress.isolation.worker import Outlet
 from ..judging.outcome import answer_of
 from ..memory import limit_memory
 from ..objects.codec import NotPlainError, Tree, decode
+from ..reading import read
 from ..rules import Kind, Rule
 from ..subject import load_subject
 
 _DAY_SECONDS = 86_400
 _STARTUP_SECONDS = 30.0
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,60}")
 
 
 class Order(enum.StrEnum):
@@ -126,6 +129,9 @@ def world_job(outlet: Outlet, spec: str, kind: str, trees: list[Tree], world: di
     chosen = replace(World(**world), order=Order(world["order"]))
     with _moved_clock(chosen.days):
         subject = load_subject(spec, Kind(kind))
+        if chosen.is_elsewhere:
+            _set_variables(subject.function)
+            subject = load_subject(spec, Kind(kind))
         random.seed(f"world {chosen.is_elsewhere}")
         order = calls_in_order(len(trees), chosen)
         if chosen.is_elsewhere:
@@ -152,6 +158,14 @@ def calls_in_order(number: int, world: World) -> list[int]:
     elif world.order is Order.SHUFFLED:
         random.Random(world.hash_seed).shuffle(order)
     return order
+
+
+def _set_variables(function: Callable[[Any], Any]) -> None:
+    """Give other values to the environment variables that the code seems to name."""
+    reading = read(function)
+    if reading.reads("environ", "getenv", "environb"):
+        for name in filter(_VARIABLE.fullmatch, reading.texts):
+            os.environ[name] = "elsewhere"
 
 
 @contextlib.contextmanager

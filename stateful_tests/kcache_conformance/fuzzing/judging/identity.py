@@ -125,5 +125,7 @@ def _others(name: str, value: Any) -> Iterator[Any]:
         yield not value
     elif isinstance(value, int):
         yield value + 1
-    elif isinstance(value, dict) and "$" not in value and "labels" in name:
+    elif isinstance(value, dict) and "$" not in value and name in ("labels", "annotations"):
         yield {**value, "changed": "yes"}
+        yield {}
+        yield {key: f"{part}x" for key, part in value.items()}

@@ -91,8 +91,8 @@ class Inline:
     def _own_result(self, first: Answer, returned: Any, obj: Any, specimen: Specimen) -> Iterator[Breach]:
         if type(returned) is not list:
             return
-        now = tuple(returned)
-        if first.values is not None and now != first.values:
+        now = tuple(str.__str__(value) for value in returned if isinstance(value, str))
+        if first.values is not None and (now != first.values or len(returned) != len(now)):
             yield Breach(Rule.OWN_RESULT, f"the list that it returned first was changed by later calls: {list(now)!r}")
             return
         returned.append(_MARK)

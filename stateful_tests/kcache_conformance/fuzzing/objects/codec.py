@@ -22,6 +22,8 @@ Tree: TypeAlias = Any
 
 _MARK = "$"
 _DEEPEST = 60
+_IMPORTED = frozenset({"kubernetes", "kubernetes_asyncio", "kcache"})
+"""Modules that may be imported to find a class; all others must have been loaded with the function."""
 
 
 class NotPlainError(TypeError):
@@ -205,7 +207,11 @@ def found_class(name: str) -> Any:
     """
     module, _, qualname = name.partition(":")
     try:
-        found: Any = sys.modules[module] if module in sys.modules else importlib.import_module(module)
+        found: Any = sys.modules.get(module)
+        if found is None and module.partition(".")[0] in _IMPORTED:
+            found = importlib.import_module(module)
+        if found is None:
+            raise NotPlainError(f"the module {module} of its class is not loaded")
         for part in qualname.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:

@@ -32,6 +32,7 @@ class Node:
         table: keys and values were asked for that have no fixed names.
         is_text: it was treated as a text.
         is_number: it was treated as a number.
+        is_called: it was called, so it is a method, of which a guess knows nothing.
         takes_manifests: the function did not raise for a manifest; only known of the whole object.
     """
 
@@ -42,6 +43,7 @@ class Node:
     table: bool = False
     is_text: bool = False
     is_number: bool = False
+    is_called: bool = False
     takes_manifests: bool = False
 
     def child(self, name: str) -> Node:
@@ -152,6 +154,11 @@ class _Agreeable:
     def _as_number(self, *_: Any) -> int:
         self.__dict__["_probe"][0].is_number = True
         return 1
+
+    def __call__(self, *_: Any, **__: Any) -> _Agreeable:
+        node: Node = self.__dict__["_probe"][0]
+        node.is_called = True
+        return self._child("()")
 
     def _compared(self, other: Any) -> bool:
         node = self.__dict__["_probe"][0]

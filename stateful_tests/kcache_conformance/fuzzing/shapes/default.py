@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ..reading import Reading
 from ..reading.probe import Node
 from .kinds import kinds
-from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, metadata, snake_case
-from .shape import Either, Field, Listing, Record, Shape, Table, Text, Whole, resolved
+from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, snake_case
+from .shape import Either, Field, Listing, Record, Shape, ShapeError, Table, Text, Whole, resolved
 from .typical import typical
+
+_METHODS = frozenset(name for kind in (dict, list, str, int, datetime) for name in dir(kind))
+"""Of what objects are made of, whatever they are."""
 
 _COMMON = frozenset({"metadata", "spec", "status", "kind", "apiVersion", "api_version"})
 
@@ -24,6 +28,9 @@ def default_shape(reading: Reading, asked: Node, function: Callable[[Any], Any] 
         asked: what the function asked of an object that agrees to everything.
         function: tried on a typical object of each kind that would do; a kind for which it raises is another one's.
     """
+    called = next(_called(asked), None)
+    if called is not None:
+        raise ShapeError(f"it calls the method {called} of its argument: say what the objects are with --object-type")
     shapes = tuple(_in_manner(manner, reading, asked, function) for manner in _manners(reading, asked))
     return shapes[0] if len(shapes) == 1 else Either(shapes)
 
@@ -59,9 +66,15 @@ def _in_manner(manner: Manner, reading: Reading, asked: Node, function: Callable
     # Some kinds have fields of the same name that are not alike: the selector of a Service and of a Deployment.
     rivals = [kind for kind in likely if scores[kind.name][0] == scores[likely[0].name][0]]
     chosen = next((kind for kind in rivals if function is not None and _takes(function, kind)), likely[0])
-    if _asks_beyond(asked, chosen):
-        return _extended(_custom(manner, chosen, asked), asked, manner)
-    return chosen
+    if not _asks_beyond(asked, chosen):
+        return chosen
+    guess = _extended(_custom(manner, chosen, asked), asked, manner)
+    if function is not None and not _takes(function, guess):
+        raise ShapeError(
+            "it is not clear what its objects look like: they have fields that no known kind has, and it raises for a "
+            "guess; say it with --object-type, --schema, --samples or --strategy"
+        )
+    return guess
 
 
 def _takes(function: Callable[[Any], Any], kind: Record) -> bool:
@@ -110,18 +123,13 @@ def _asks_beyond(asked: Node, shape: Shape) -> bool:
     return any(
         name not in known or _asks_beyond(node, known[name].shape)
         for name, node in asked.children.items()
-        if not name.startswith("_")
+        if not (name.startswith("_") or node.is_called)
     )
 
 
 def _custom(manner: Manner, like: Record, asked: Node) -> Record:
     """A record with the parts of a known kind that were asked for."""
-    bare = "metadata" not in asked.children
     fields = tuple(field for field in like.fields if field.name in asked.children or field.name == "metadata")
-    if bare:
-        fields = tuple(field for field in fields if field.name != "metadata")
-    elif not fields:
-        fields = (manner.field("metadata", metadata(manner), required=True),)
     return Record(fields, manner.style, name="object")
 
 
@@ -135,7 +143,7 @@ def _extended(record: Record, asked: Node, manner: Manner) -> Record:
         fields.append(field)
     known = {field.name for field in record.fields}
     for name, node in asked.children.items():
-        if name not in known and not name.startswith("_"):
+        if name not in known and not (name.startswith("_") or node.is_called):
             is_part = name in ("spec", "status")
             fields.append(Field(name, _inferred(node, manner), is_part, is_part))
     return replace(record, fields=tuple(fields))
@@ -153,6 +161,16 @@ def _inferred(node: Node, manner: Manner) -> Shape:
     if node.is_text:
         return Text()
     return Text()
+
+
+def _called(node: Node, name: str = "") -> Iterator[str]:
+    """The names of what was called."""
+    if node.is_called and name not in _METHODS:
+        yield name
+    for child_name, child in node.children.items():
+        yield from _called(child, child_name)
+    if node.element is not None:
+        yield from _called(node.element, name)
 
 
 def _names(node: Node) -> Iterator[str]:
