@@ -13,7 +13,6 @@ import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,6 +36,7 @@ from kcache_model.blob import pack
 from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
+from kcache_model.watch import Unwatched
 from kcache_stress.isolation import JobEnd
 
 EXAMPLES = Path(kcache.__file__).resolve().parents[1] / "examples" / "index_funcs"
@@ -63,7 +63,7 @@ class _Outlet:
 
     def __init__(self, on_event: Callable[[dict[str, Any]], None]) -> None:
         self.send = on_event
-        self.watch = SimpleNamespace(note=lambda text: None, rest=lambda: None)
+        self.watch = Unwatched()
 
 
 def _run_here(function: str, arguments: dict[str, Any], *, on_event: Any, **_: Any) -> JobEnd:
