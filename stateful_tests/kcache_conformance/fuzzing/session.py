@@ -82,6 +82,7 @@ class _Run:
     engines: list[EngineReport] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     tried: int = 0
+    is_cut_short: bool = False
     kept: list[Tree] = field(default_factory=list)
     objects: str = ""
     spec: str | None = None
@@ -169,6 +170,7 @@ class _Run:
                 self._engine(EngineReport(**{**fields, "engine": Engine(event["engine"])}))
             case "tried":
                 self.tried += event["objects"]
+                self.is_cut_short = self.is_cut_short or event["cut"]
             case "kept":
                 self.kept, self.objects = event["trees"], event["shape"]
 
@@ -268,7 +270,7 @@ class _Run:
         tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
         if tried is not None and tried.missed and not findings:
             self.reasons.append(f"hypothesis: {tried.missed}")
-        elif self.tried < _FEWEST_OBJECTS and not self.reasons:
+        elif self.tried < _FEWEST_OBJECTS and self.is_cut_short and not self.reasons:
             self.reasons.append(f"only {self.tried} objects were tried; give it a larger budget")
         status = Status.VIOLATION if fails else Status.UNKNOWN if self.reasons else Status.OK
         rules = self.options.rules(self.kind) - (frozenset() if self.spec is not None else _WORLDS_ALONE)

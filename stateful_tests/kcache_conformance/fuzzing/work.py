@@ -130,7 +130,7 @@ class Work:
                     are_corrupted=are_corrupted,
                 )
         self._sink.watch.rest()
-        self._sink.send({"event": "tried", "objects": self.search.examples})
+        self._sink.send({"event": "tried", "objects": self.search.examples, "cut": self.search.is_cut_short})
         did = f"{self.search.examples:,} objects"
         self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))
 

@@ -28,11 +28,20 @@ from ..shapes.shape import Field, Shape
 
 _SHRINK_SECONDS = {Tier.LEGAL: 0.7, Tier.HOSTILE: 0.1}
 _MINIMISE_SECONDS = {Tier.LEGAL: 0.7, Tier.HOSTILE: 0.2}
+_PATIENT_SECONDS = 2.0
 _EXAMPLES_PER_ROUND = 150
 _MOST_KEPT = 200
 _MOST_KEPT_PER_ANSWER = 3
 _CONSEQUENCES = {Rule.EQUAL_OBJECTS: {Rule.REPEATABLE}}
 """A rule is not searched for where one that implies it is broken already."""
+
+
+_UNHURRIED = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.large_base_example,
+)
 
 
 class _Broken(AssertionError):
@@ -60,6 +69,7 @@ class Search:
         trusts_only_drawn: no object is legal but those that a strategy of the user's gave.
 
     Attributes:
+        is_cut_short: the time was up before the fewest objects were tried.
         examples: how many objects were tried.
         missed: why no objects could be made, if so.
         kept: legal objects with different answers, for the other engines.
@@ -75,6 +85,7 @@ class Search:
     seed: int = 0
     rules: frozenset[Rule] = frozenset(Rule)
     trusts_only_drawn: bool = False
+    is_cut_short: bool = False
     examples: int = 0
     missed: str = ""
     kept: dict[str, Specimen] = field(default_factory=dict)
@@ -83,6 +94,7 @@ class Search:
     _done: set[tuple[Rule, Tier]] = field(default_factory=set)
     _best: dict[tuple[Rule, Tier], tuple[Specimen, Breach]] = field(default_factory=dict)
     _fewest: int = 0
+    _last: float = 0.0
     _rounds: Iterator[int] = field(default_factory=itertools.count)
 
     def run(
@@ -100,11 +112,11 @@ class Search:
             objects: makes them.
             seconds: for the search; to make what it finds smaller may take a little more.
             examples: the most objects.
-            fewest: so many are tried however long they take, until something is found.
+            fewest: so many are tried even if that takes some time longer.
             are_corrupted: they are not what the user's strategy gives.
         """
         end, left = time.monotonic() + seconds, examples
-        self._fewest = self.examples + fewest
+        self._fewest, self._last = self.examples + fewest, end + max(_PATIENT_SECONDS, 2 * seconds)
         while left > 0 and time.monotonic() < end and not self.is_enough():
             before = self.examples
             found = self._round(objects, end, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
@@ -183,7 +195,7 @@ class Search:
             deadline=None,
             derandomize=False,
             phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
+            suppress_health_check=_UNHURRIED,
             verbosity=Verbosity.quiet,
             report_multiple_bugs=False,
             print_blob=False,
@@ -191,7 +203,9 @@ class Search:
         @given(objects)
         def test(obj: Any) -> None:
             nonlocal target, until
-            if time.monotonic() > until and (target is not None or self.examples >= self._fewest):
+            now = time.monotonic()
+            if now > until and (target is not None or self.examples >= self._fewest or now > self._last):
+                self.is_cut_short = self.is_cut_short or self.examples < self._fewest
                 raise _TimeIsUp
             self.examples += 1
             specimen = specimen_of(obj)

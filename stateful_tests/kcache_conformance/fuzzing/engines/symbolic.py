@@ -49,6 +49,13 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
 
     from .symbolic_objects import SymbolicMaker
 
+    unhurried = (
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+        HealthCheck.large_base_example,
+    )
+
     subject = load_subject(spec, Kind(kind))
     reading = read(subject.function)
     shape = FuzzOptions.from_json(options).sources.shape(subject, reading)
@@ -62,7 +69,7 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
         deadline=None,
         derandomize=False,
         phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=unhurried,
         verbosity=Verbosity.quiet,
         report_multiple_bugs=False,
     )

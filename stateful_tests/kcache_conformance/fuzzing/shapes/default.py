@@ -129,7 +129,9 @@ def _asks_beyond(asked: Node, shape: Shape) -> bool:
 
 def _custom(manner: Manner, like: Record, asked: Node) -> Record:
     """A record with the parts of a known kind that were asked for."""
-    fields = tuple(field for field in like.fields if field.name in asked.children or field.name == "metadata")
+    fields = tuple(field for field in like.fields if field.name in asked.children)
+    if fields and all(field.name != "metadata" for field in fields):
+        fields += tuple(field for field in like.fields if field.name == "metadata")
     return Record(fields, manner.style, name="object")
 
 
