@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kcache
 from kcache_conformance.fuzzing import replaying, search_job, session
 from kcache_conformance.fuzzing.engines import world_tour
 from kcache_conformance.fuzzing.engines.worlds import OTHERS
@@ -39,7 +38,7 @@ from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched
 from kcache_stress.isolation import JobEnd
 
-EXAMPLES = Path(kcache.__file__).resolve().parents[1] / "examples" / "index_funcs"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "index_funcs"
 RIGHT = "def index_func(obj):\n    return []\n"
 
 Write = Callable[[str], str]
