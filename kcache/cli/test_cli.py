@@ -300,7 +300,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "--json", "missing/folder/file.json"], "No such file or directory: missing/folder/file.json"),
         (["replay", "kcache:new_indexer", "kc1.broken"], "damaged"),
         (["replay", "kcache:new_indexer", "what"], 'a program word begins with "kc1."'),
-        (["replay", "kcache:new_indexer"], "give one WORD that begins with kx1., or TARGET and PROGRAM"),
+        (["replay", "kcache:new_indexer"], "give one WORD that begins with kx1. or kf1., or TARGET and PROGRAM"),
         (["fly"], "No such command 'fly'"),
     ],
 )

@@ -227,7 +227,10 @@ class Work:
             answer = self.search.answer(specimen)
             if answer.values:
                 first.setdefault(answer.meaning, specimen)
-        chosen = [*first.values(), *(specimen for specimen in kept if specimen not in first.values())][:most]
+        different = list(first.values())
+        if len(different) > most:  # from the smallest to the largest
+            different = [different[round(number * (len(different) - 1) / (most - 1))] for number in range(most)]
+        chosen = [*different, *(specimen for specimen in kept if specimen not in first.values())][:most]
         trees = [specimen.tree for specimen in chosen if specimen.is_plain]
         mixed = (Specimen(tree) for tree in crossed(trees, most // 2, self._options.seed))
         return chosen + [specimen for specimen in mixed if self.search.tier(specimen) is Tier.LEGAL]

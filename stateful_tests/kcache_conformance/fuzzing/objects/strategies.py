@@ -234,6 +234,9 @@ class ObjectMaker:
             for field in record.fields
             if not (field.may_be_missing or field.may_be_none)
         }
+        if record.style is Style.ATTRIBUTES:  # what is read by name somewhere must be there everywhere
+            optional = (field for field in record.fields if field.may_be_none and self._reads(field))
+            required |= {field.name: st.none() for field in optional}
         what = st.just((record, tuple(required)))
         return st.builds(_assembled, what, st.fixed_dictionaries(required), st.just({}))
 
