@@ -1,0 +1,128 @@
+"""JSON for programs of queues. Fields at their default are left out; unknown ones are refused."""
+
+from __future__ import annotations
+
+from dataclasses import fields as fields_of_class
+from typing import Any
+
+from ..decoding import Json, fields_of, list_of, member_of, text_of
+from ..errors import FormatError
+from .operations import CallName, Operation, Thing, Tombstone, Version
+from .program import QueueKind, QueueOptions, QueueProgram
+
+_OPTIONS = tuple(field.name for field in fields_of_class(QueueOptions))
+
+
+def encode_program(program: QueueProgram) -> Json:
+    """``{"kind", "options"?, "known"?, "prefix"?, "threads"?}``."""
+    data: Json = {"kind": program.kind.value}
+    options = [name for name in _OPTIONS if getattr(program.options, name)]
+    if options:
+        data["options"] = options
+    if program.known:
+        data["known"] = [encode_thing(version) for version in program.known]
+    if program.prefix:
+        data["prefix"] = [encode_operation(operation) for operation in program.prefix]
+    if program.threads:
+        data["threads"] = [[encode_operation(operation) for operation in thread] for thread in program.threads]
+    return data
+
+
+def decode_program(data: Any) -> QueueProgram:
+    """The inverse of :func:`encode_program`.
+
+    Raises:
+        FormatError: ``data`` is no program.
+    """
+    found = fields_of(data, "a program of a queue", {"kind"}, {"options", "known", "prefix", "threads"})
+    options = list_of(found.get("options", []))
+    if not set(map(text_of, options)) <= set(_OPTIONS):
+        raise FormatError(f"options of queues are {', '.join(_OPTIONS)}")
+    return QueueProgram(
+        member_of(QueueKind, found["kind"], "kind of queue"),
+        QueueOptions(**dict.fromkeys(options, True)),
+        tuple(_version(thing) for thing in list_of(found.get("known", []))),
+        tuple(decode_operation(operation) for operation in list_of(found.get("prefix", []))),
+        tuple(tuple(map(decode_operation, list_of(thread))) for thread in list_of(found.get("threads", []))),
+    )
+
+
+def encode_operation(operation: Operation) -> Json:
+    """``{"op", ...}`` with the arguments that the operation has."""
+    data: Json = {"op": operation.name.value}
+    if operation.thing is not None:
+        data["object"] = encode_thing(operation.thing)
+    if operation.objects:
+        data["objects"] = [encode_thing(version) for version in operation.objects]
+    if operation.resource_version:
+        data["resource_version"] = operation.resource_version
+    if operation.fails:
+        data["fails"] = True
+    if not operation.applies:
+        data["ignored"] = True
+    return data
+
+
+_WITH_OBJECT = {CallName.ADD, CallName.UPDATE, CallName.DELETE, CallName.KEY_OF}
+_OPTIONAL = {
+    CallName.REPLACE: {"objects", "resource_version"},
+    CallName.BOOKMARK: {"resource_version"},
+    CallName.POP: {"fails", "ignored"},
+    CallName.POP_BATCH: {"fails", "ignored"},
+}
+
+
+def decode_operation(data: Any) -> Operation:
+    """The inverse of :func:`encode_operation`.
+
+    Raises:
+        FormatError: ``data`` is no operation.
+    """
+    if not isinstance(data, dict) or "op" not in data:
+        raise FormatError('an operation needs a field "op"')
+    name: CallName = member_of(CallName, data["op"], "operation of a queue")
+    required = {"op", "object"} if name in _WITH_OBJECT else {"op"}
+    found = fields_of(data, f"the operation {name.value}", required, _OPTIONAL.get(name, set()))
+    return Operation(
+        name,
+        decode_thing(found["object"]) if "object" in found else None,
+        tuple(map(_version, list_of(found.get("objects", [])))),
+        text_of(found.get("resource_version", "")),
+        bool(found.get("fails", False)),
+        not found.get("ignored", False),
+    )
+
+
+def encode_thing(thing: Thing) -> Json:
+    """``{"key", "stamp", ...}``, or ``{"tombstone": key, "object"?}``."""
+    if isinstance(thing, Tombstone):
+        return {"tombstone": thing.key} | ({} if thing.obj is None else {"object": encode_thing(thing.obj)})
+    data: Json = {"key": thing.key, "stamp": thing.stamp}
+    if thing.is_rejected:
+        data["rejected"] = True
+    if thing.transformed:
+        data["transformed"] = thing.transformed
+    return data
+
+
+def decode_thing(data: Any) -> Thing:
+    """The inverse of :func:`encode_thing`.
+
+    Raises:
+        FormatError: ``data`` is no object.
+    """
+    if isinstance(data, dict) and "tombstone" in data:
+        found = fields_of(data, "a tombstone", {"tombstone"}, {"object"})
+        return Tombstone(text_of(found["tombstone"]), _version(found["object"]) if "object" in found else None)
+    found = fields_of(data, "an object", {"key", "stamp"}, {"rejected", "transformed"})
+    key, transformed = found["key"], found.get("transformed", 0)
+    if not isinstance(key, str | None) or type(transformed) is not int:
+        raise FormatError("an object needs a text or null as key")
+    return Version(key, text_of(found["stamp"]), bool(found.get("rejected", False)), transformed)
+
+
+def _version(data: Any) -> Version:
+    thing = decode_thing(data)
+    if not isinstance(thing, Version):
+        raise FormatError("an object was expected, not a tombstone")
+    return thing

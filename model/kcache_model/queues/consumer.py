@@ -1,0 +1,56 @@
+"""What consumes a queue: stores what it is handed. The explorer loads a copy of this module that it can watch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class Consumer:
+    """What a consumer has stored; the ``known_objects`` of a queue.
+
+    Args:
+        objects: what it has stored before.
+    """
+
+    def __init__(self, objects: Mapping[str, Any]) -> None:
+        self.objects = dict(objects)
+
+    def list_keys(self) -> list[str]:
+        """All keys."""
+        return list(self.objects)
+
+    def get_by_key(self, key: str) -> Any:
+        """The object under ``key``, or ``None``."""
+        return self.objects.get(key)
+
+    def read(self) -> Mapping[str, Any]:
+        """All objects by key."""
+        return self.objects
+
+    def apply(self, changes: Iterable[tuple[str, str | None, Any]]) -> None:
+        """Store changes at one go: each with its type, the key, and the object, or all objects."""
+        objects = dict(self.objects)
+        for change, key, obj in changes:
+            if change == "ReplacedAll":
+                objects = dict(obj)
+            elif key is not None and change == "Deleted":
+                objects.pop(key, None)
+            elif key is not None:
+                objects[key] = obj
+        self.objects = objects
+
+
+class Mark:
+    """How many calls of a thread have ended. Threads that look at each other's marks know who came first."""
+
+    def __init__(self) -> None:
+        self.ended = 0
+
+    def end(self) -> None:
+        """One more call has ended."""
+        self.ended = self.ended + 1
+
+    def look(self) -> int:
+        """How many have ended."""
+        return self.ended

@@ -1,0 +1,178 @@
+"""Makes the calls of a program on a real queue, and reads what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kcache import KeyFuncError
+from kcache.errors import EnqueueError, FIFOClosedError
+
+from ..outcomes import error_text
+from .consumer import Consumer
+from .operations import CallName, Operation
+from .outcomes import ErrorKind, Outcome, raised, returned
+from .program import QueueKind, QueueProgram
+from .reading import Change, RejectedError, key_func, make_object, object_text, read_deltas, transformer
+
+_ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
+    (KeyFuncError, ErrorKind.KEY_FUNC),
+    (FIFOClosedError, ErrorKind.CLOSED),
+    (EnqueueError, ErrorKind.TRANSFORMER),
+    (RejectedError, ErrorKind.TRANSFORMER),
+)
+
+
+class ProcessFailedError(Exception):
+    """What a process function raises if the program says so."""
+
+
+class QueueDriver:
+    """One queue under test, and its consumer.
+
+    Args:
+        factory: makes the queue; what it raises passes through.
+        program: says how it is made.
+        make_consumer: makes the consumer.
+        passing: exceptions that are no outcome of a call: they pass through.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[..., Any],
+        program: QueueProgram,
+        make_consumer: type[Consumer] = Consumer,
+        passing: tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._passing = passing
+        self._has_types = program.kind is not QueueKind.FIFO
+        self.consumer = make_consumer({str(version.key): make_object(version) for version in program.known})
+        self.queue = factory(key_func, **options_of(program, self.consumer))
+
+    def call(self, operation: Operation) -> Outcome:
+        """Make one call."""
+        try:
+            return self._call(operation)
+        except self._passing:
+            raise
+        except (Exception, SystemExit) as error:
+            kind = next((kind for types, kind in _ERRORS if isinstance(error, types)), ErrorKind.OTHER)
+            return raised(kind, error_text(error))
+
+    def _call(self, operation: Operation) -> Outcome:
+        queue = self.queue
+        match operation.name:
+            case CallName.ADD | CallName.UPDATE | CallName.DELETE:
+                assert operation.thing is not None
+                return _nothing(getattr(queue, operation.name.value)(make_object(operation.thing)))
+            case CallName.REPLACE:
+                return self._replace(operation)
+            case CallName.RESYNC | CallName.CLOSE:
+                return _nothing(getattr(queue, operation.name.value)())
+            case CallName.BOOKMARK:
+                return _nothing(queue.bookmark(operation.resource_version))
+            case CallName.POP:
+                handed = _Handed(self, operation)
+                return handed.during(lambda: queue.pop(handed.process))
+            case CallName.POP_BATCH:
+                return self._pop_batch(operation)
+            case CallName.IS_CLOSED | CallName.HAS_SYNCED:
+                answer = getattr(queue, operation.name.value)()
+                return returned(answer) if isinstance(answer, bool) else returned(f"a {type(answer).__name__}")
+            case CallName.LENGTH:
+                return returned(len(queue))
+            case CallName.KEY_OF:
+                assert operation.thing is not None
+                return returned(str(queue.key_of(make_object(operation.thing))))
+            case CallName.KNOWN:
+                objects = self.consumer.read()
+                return returned(tuple(object_text(objects[key]) for key in sorted(objects)))
+
+    def _replace(self, operation: Operation) -> Outcome:
+        objects: list[Any] = [make_object(version) for version in operation.objects]
+        result = self.queue.replace(objects, operation.resource_version)
+        objects.clear()  # the list is the caller's: a queue that keeps it loses the objects
+        return _nothing(result)
+
+    def _pop_batch(self, operation: Operation) -> Outcome:
+        handed = _Handed(self, operation)
+
+        def call() -> object:
+            self.queue.pop_batch(handed.process_batch, handed.process_single)
+            return _NOTHING
+
+        return handed.during(call)
+
+    def texts(self, item: Any) -> tuple[str, ...]:
+        """What was handed out, as texts."""
+        return tuple(text for text, _ in self.read(item))
+
+    def read(self, item: Any) -> Sequence[tuple[str, Change]]:
+        """What was handed out."""
+        return tuple(read_deltas(item, has_types=self._has_types))
+
+
+class _Handed:
+    """What one ``pop`` handed to its process function."""
+
+    def __init__(self, driver: QueueDriver, operation: Operation) -> None:
+        self._driver = driver
+        self._error = ProcessFailedError("as the program says") if operation.fails else None
+        self._applies = operation.applies
+        self._seen: list[tuple[str, ...]] = []
+        self._texts: tuple[str, ...] = ()
+
+    def process(self, item: Any, is_in_initial_list: bool, mode: str = "") -> None:
+        """The process function."""
+        changes = self._driver.read(item)
+        self._texts = tuple(text for text, _ in changes)
+        self._seen.append((*(["initial"] if is_in_initial_list else []), *([mode] if mode else []), *self._texts))
+        if self._error is not None:
+            raise self._error
+        if self._applies:
+            self._driver.consumer.apply([change for _, change in changes])
+
+    def process_batch(self, deltas: Any, is_in_initial_list: bool) -> None:
+        """The process function for several deltas."""
+        self.process(deltas, is_in_initial_list, "batch")
+
+    def process_single(self, deltas: Any, is_in_initial_list: bool) -> None:
+        """The process function for a single one."""
+        self.process(deltas, is_in_initial_list, "single")
+
+    def during(self, call: Callable[[], Any]) -> Outcome:
+        """What the call gave."""
+        try:
+            result = call()
+        except ProcessFailedError as error:
+            return self._outcome("raised" if error is self._error else "raised what another process function did")
+        if self._error is not None:
+            return self._outcome("did not raise what process raised")
+        returns = self._driver.texts(result) if result is not _NOTHING else self._texts
+        return self._outcome("" if returns == self._texts else f"but returned [{', '.join(returns)}]")
+
+    def _outcome(self, remark: str) -> Outcome:
+        if len(self._seen) != 1:
+            return returned(f"process was called {len(self._seen)} times")
+        return returned((*self._seen[0], *([remark] if remark else [])))
+
+
+_NOTHING = object()
+"""``pop_batch`` has no result."""
+
+
+def options_of(program: QueueProgram, consumer: Consumer) -> dict[str, Any]:
+    """The keyword arguments with which the queue of a program is made; those at their default are left out."""
+    options: dict[str, Any] = {}
+    if program.options.known_objects:
+        options["known_objects"] = consumer
+    if program.options.transformer:
+        options["transformer"] = transformer
+    for name in ("emit_delta_type_replaced", "atomic_events", "emit_delta_type_bookmark"):
+        if getattr(program.options, name):
+            options[name] = True
+    return options
+
+
+def _nothing(result: object) -> Outcome:
+    return returned() if result is None else returned(f"returned a {type(result).__name__}")

@@ -1,0 +1,55 @@
+"""The sequential specification of a FIFO: the newest object of each key, in the order in which the keys came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .operations import CallName, Operation, Version
+from .queue_model import Choice, QueueModel, States, given, key_of
+from .state import Delta, Entry, State
+
+
+@dataclass(frozen=True)
+class FifoModel(QueueModel):
+    """Deleting an object leaves its key in the queue, without an object; whoever pops skips it."""
+
+    def write(self, state: State, operation: Operation) -> State:
+        """``add``, ``update``: the newest object. ``delete``: none."""
+        thing = given(operation)
+        key = key_of(thing, state)
+        old = state.entry(key)
+        state = state.written()
+        if operation.name is CallName.DELETE:
+            return state if old is None else state.with_entry(Entry(key, ()))
+        changed = state.with_entry(Entry(key, (Delta("", thing),)))
+        is_new_place = old is not None and not old.deltas
+        return changed.with_group([Entry(key, ())]) if is_new_place else changed
+
+    def replace(self, state: State, operation: Operation) -> State:
+        """The listed objects and nothing else, in any order; of several with one key, the last one."""
+        last: dict[str, Version] = {key_of(version, state): version for version in operation.objects}
+        entries = [Entry(key, (Delta("", version),)) for key, version in last.items()]
+        return replace(state.replaced(len(last)), queue=()).with_group(entries)
+
+    def waiting(self, state: State) -> State:
+        """Keys without an object are skipped, and count as handed out."""
+        while state.queue and not any(entry.deltas for entry in state.queue[0]):
+            state = replace(state.handed_out(len(state.queue[0])), queue=state.queue[1:])
+        return state
+
+    def choices(self, state: State, operation: Operation) -> Sequence[Choice]:  # noqa: ARG002
+        """Any object of the first group, after any number of that group's keys without an object."""
+        vacant = [entry for entry in state.queue[0] if not entry.deltas]
+        found = []
+        for number in range(len(vacant) + 1):
+            before = state
+            for entry in vacant[:number]:
+                before = before.without(entry).handed_out()
+            found += [Choice([entry], before, before.without(entry)) for entry in before.queue[0] if entry.deltas]
+        return found
+
+    def starts(self, state: State) -> States:
+        """A ``pop`` that waits has skipped keys without an object, and keeps waiting."""
+        skipped = self.waiting(state)
+        return (state,) if skipped.queue or skipped == state else (state, skipped)

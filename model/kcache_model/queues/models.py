@@ -1,0 +1,23 @@
+"""The specification for each kind of queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from .delta_fifo_model import DeltaFifoModel
+from .fifo_model import FifoModel
+from .program import QueueKind, QueueOptions
+from .queue_model import QueueModel
+from .real_fifo_model import RealFifoModel
+
+_MODELS: Final[Mapping[QueueKind, type[QueueModel]]] = {
+    QueueKind.FIFO: FifoModel,
+    QueueKind.DELTA_FIFO: DeltaFifoModel,
+    QueueKind.REAL_FIFO: RealFifoModel,
+}
+
+
+def model_of(kind: QueueKind, options: QueueOptions) -> QueueModel:
+    """The specification of a queue that is made with these options."""
+    return _MODELS[kind](options)

@@ -1,0 +1,170 @@
+"""What a program does with a queue, as plain data."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+class CallName(enum.StrEnum):
+    """The calls."""
+
+    ADD = "add"
+    UPDATE = "update"
+    DELETE = "delete"
+    REPLACE = "replace"
+    RESYNC = "resync"
+    BOOKMARK = "bookmark"
+    POP = "pop"
+    POP_BATCH = "pop_batch"
+    CLOSE = "close"
+    IS_CLOSED = "is_closed"
+    HAS_SYNCED = "has_synced"
+    LENGTH = "len"
+    KEY_OF = "key_of"
+    KNOWN = "known"
+    """No call of the queue: reads what its consumer has stored."""
+
+
+READS = frozenset({CallName.IS_CLOSED, CallName.HAS_SYNCED, CallName.LENGTH, CallName.KEY_OF, CallName.KNOWN})
+"""The calls that change nothing."""
+
+POPS = frozenset({CallName.POP, CallName.POP_BATCH})
+"""The calls that wait while there is nothing to hand out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of one object.
+
+    Attributes:
+        key: what the key function returns for it; ``None`` if the key function fails.
+        stamp: names this version; no two share one.
+        is_rejected: whether the transformer fails for it.
+        transformed: how often the transformer has run on it.
+    """
+
+    key: str | None
+    stamp: str
+    is_rejected: bool = False
+    transformed: int = 0
+
+    def __str__(self) -> str:
+        return self.stamp + "'" * self.transformed
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """Stands for an object that was deleted while nobody watched.
+
+    Attributes:
+        key: of the object.
+        obj: its last known version, if there is one.
+    """
+
+    key: str
+    obj: Version | None = None
+
+    def __str__(self) -> str:
+        return f"tombstone({self.key}, {self.obj})"
+
+
+Thing: TypeAlias = Version | Tombstone
+"""What can be given to ``delete``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call with its arguments.
+
+    Attributes:
+        name: the call.
+        thing: given to ``add``, ``update``, ``delete`` and ``key_of``.
+        objects: given to ``replace``.
+        resource_version: given to ``replace`` and ``bookmark``.
+        fails: whether the process function that a ``pop`` is given raises.
+        applies: whether the consumer stores what it is handed, if the process function does not raise.
+    """
+
+    name: CallName
+    thing: Thing | None = None
+    objects: tuple[Version, ...] = ()
+    resource_version: str = ""
+    fails: bool = False
+    applies: bool = True
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it may change anything."""
+        return self.name not in READS
+
+
+def add(thing: Thing) -> Operation:
+    """``queue.add(thing)``."""
+    return Operation(CallName.ADD, thing)
+
+
+def update(thing: Thing) -> Operation:
+    """``queue.update(thing)``."""
+    return Operation(CallName.UPDATE, thing)
+
+
+def delete(thing: Thing) -> Operation:
+    """``queue.delete(thing)``."""
+    return Operation(CallName.DELETE, thing)
+
+
+def replace(*objects: Version, resource_version: str = "") -> Operation:
+    """``queue.replace(objects, resource_version)``."""
+    return Operation(CallName.REPLACE, objects=objects, resource_version=resource_version)
+
+
+def resync() -> Operation:
+    """``queue.resync()``."""
+    return Operation(CallName.RESYNC)
+
+
+def bookmark(resource_version: str) -> Operation:
+    """``queue.bookmark(resource_version)``."""
+    return Operation(CallName.BOOKMARK, resource_version=resource_version)
+
+
+def pop(*, fails: bool = False, applies: bool = True) -> Operation:
+    """``queue.pop(process)``."""
+    return Operation(CallName.POP, fails=fails, applies=applies)
+
+
+def pop_batch(*, fails: bool = False) -> Operation:
+    """``queue.pop_batch(process_batch, process_single)``."""
+    return Operation(CallName.POP_BATCH, fails=fails)
+
+
+def close() -> Operation:
+    """``queue.close()``."""
+    return Operation(CallName.CLOSE)
+
+
+def is_closed() -> Operation:
+    """``queue.is_closed()``."""
+    return Operation(CallName.IS_CLOSED)
+
+
+def has_synced() -> Operation:
+    """``queue.has_synced()``."""
+    return Operation(CallName.HAS_SYNCED)
+
+
+def length() -> Operation:
+    """``len(queue)``."""
+    return Operation(CallName.LENGTH)
+
+
+def key_of(thing: Thing) -> Operation:
+    """``queue.key_of(thing)``."""
+    return Operation(CallName.KEY_OF, thing)
+
+
+def known() -> Operation:
+    """Reads what the consumer has stored."""
+    return Operation(CallName.KNOWN)

@@ -1,0 +1,176 @@
+"""What all queues have in common: closing, waiting, processing, counting the first replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
+
+from .operations import POPS, CallName, Operation, Thing, Tombstone, Version
+from .outcomes import WAITS, ErrorKind, Outcome, raised, returned
+from .program import QueueOptions
+from .state import Delta, Entry, State
+
+
+class CallFails(Exception):
+    """Ends a call with an error.
+
+    Attributes:
+        error: why.
+        state: what stays of its effect.
+    """
+
+    def __init__(self, error: ErrorKind, state: State) -> None:
+        self.error = error
+        self.state = state
+
+
+States: TypeAlias = tuple[State, ...]
+"""The states that a queue may be in after what was observed so far."""
+
+
+@dataclass(frozen=True)
+class QueueModel:
+    """Base of the specifications. All is pure: a state is never changed, a new one is returned.
+
+    The specification leaves some things open, such as the order of the deletions that a replacement brings. So the
+    model keeps every state that explains what was observed so far.
+
+    Args:
+        options: how the queue is made.
+    """
+
+    options: QueueOptions = field(default_factory=QueueOptions)
+
+    def initial(self, known: Iterable[Version] = ()) -> States:
+        """A new queue whose consumer has already stored ``known``."""
+        return (State(known=tuple(sorted(known, key=lambda version: str(version.key)))),)
+
+    def apply(self, states: States, operation: Operation, observed: Outcome | None = None) -> tuple[States, Outcome]:
+        """The states after ``operation``, and what it gives; that is ``observed``, if the specification allows it."""
+        found = [
+            choice for state in states for start in self.starts(state) for choice in self.outcomes(start, operation)
+        ]
+        if observed is not None:
+            right = [(after, outcome) for after, outcome in found if observed.agrees_with(outcome)]
+            if right:
+                return tuple(dict.fromkeys(after for after, _ in right)), right[0][1]
+        return (found[0][0],), found[0][1]
+
+    def starts(self, state: State) -> States:
+        """The states that this one may turn into by itself, this one first."""
+        return (state,)
+
+    def outcomes(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
+        """Each state that may come after, and what is given then."""
+        if operation.name in POPS:
+            return self._popped(self.waiting(state), operation)
+        try:
+            return [self._called(state, operation)]
+        except CallFails as failure:
+            return [(failure.state, raised(failure.error))]
+
+    def _called(self, state: State, operation: Operation) -> tuple[State, Outcome]:
+        match operation.name:
+            case CallName.CLOSE:
+                return replace(state, is_closed=True), returned()
+            case CallName.IS_CLOSED:
+                return state, returned(state.is_closed)
+            case CallName.HAS_SYNCED:
+                return state, returned(state.has_synced)
+            case CallName.LENGTH:
+                return state, returned(sum(bool(entry.deltas) for entry in state.entries()))
+            case CallName.KNOWN:
+                return state, returned(tuple(map(str, state.known)))
+            case CallName.KEY_OF:
+                return state, returned(key_of(given(operation), state))
+            case CallName.REPLACE:
+                return self.replace(state, operation), returned()
+            case CallName.RESYNC:
+                return self.resync(state), returned()
+            case CallName.BOOKMARK:
+                return self.bookmark(state, operation.resource_version), returned()
+        return self.write(state, operation), returned()
+
+    def write(self, state: State, operation: Operation) -> State:
+        """After ``add``, ``update`` or ``delete``."""
+        raise NotImplementedError
+
+    def replace(self, state: State, operation: Operation) -> State:
+        """After ``replace``."""
+        raise NotImplementedError
+
+    def resync(self, state: State) -> State:
+        """After ``resync``."""
+        return state
+
+    def bookmark(self, state: State, resource_version: str) -> State:  # noqa: ARG002
+        """After ``bookmark``."""
+        return state
+
+    def waiting(self, state: State) -> State:
+        """The state as a ``pop`` finds it."""
+        return state
+
+    def transformed(self, state: State, thing: Thing) -> Thing:
+        """What the transformer makes of an object before it is queued. It leaves tombstones alone."""
+        if not self.options.transformer or isinstance(thing, Tombstone):
+            return thing
+        if thing.is_rejected:
+            raise CallFails(ErrorKind.TRANSFORMER, state)
+        return replace(thing, transformed=thing.transformed + 1)
+
+    def _popped(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
+        if not state.queue:
+            return [(state, raised(ErrorKind.CLOSED) if state.is_closed else WAITS)]
+        found = []
+        for choice in self.choices(state, operation):
+            after = choice.after.handed_out(len(choice.batch))
+            if operation.applies and not operation.fails:
+                after = after.applied(delta for entry in choice.batch for delta in entry.deltas)
+            found.append((after, _handed_out(choice, operation)))
+        return found
+
+    def choices(self, state: State, operation: Operation) -> Sequence[Choice]:  # noqa: ARG002
+        """What may be handed out next from a queue that is not empty."""
+        return [Choice([entry], state, state.without(entry)) for entry in state.queue[0]]
+
+
+class Choice(NamedTuple):
+    """Something that may be handed out.
+
+    Attributes:
+        batch: what.
+        before: the state right before it leaves the queue.
+        after: the state when it has left the queue.
+    """
+
+    batch: Sequence[Entry]
+    before: State
+    after: State
+
+
+def given(operation: Operation) -> Thing:
+    """The object that an operation is about."""
+    assert operation.thing is not None, f"{operation.name} needs an object"
+    return operation.thing
+
+
+def key_of(thing: Thing, state: State) -> str:
+    """The key of an object or a tombstone; where there is none, the call fails and leaves ``state``."""
+    if thing.key is None:
+        raise CallFails(ErrorKind.KEY_FUNC, state)
+    return thing.key
+
+
+def _handed_out(choice: Choice, operation: Operation) -> Outcome:
+    texts = [str(delta) for entry in choice.batch for delta in entry.deltas]
+    if operation.name is CallName.POP_BATCH:
+        texts.insert(0, "batch" if len(texts) > 1 else "single")
+    first = [] if choice.before.has_synced else ["initial"]
+    return returned((*first, *texts, *(["raised"] if operation.fails else [])))
+
+
+def deleted(key: str, version: Version | None) -> Delta:
+    """The deletion of an object that a replacement lacks."""
+    return Delta("Deleted", Tombstone(key, version))

@@ -1,0 +1,98 @@
+"""Python objects for the versions of a program, and back: what a queue hands out, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kcache.keys import DeletedFinalStateUnknown
+
+from .operations import Thing, Tombstone
+
+Change = tuple[str, str | None, Any]
+"""Its type, the key, and the object; for ``ReplacedAll``, all objects by key."""
+
+
+def make_object(thing: Thing) -> Any:
+    """``{"key": ..., "version": ...}``, or a tombstone of one."""
+    if isinstance(thing, Tombstone):
+        return DeletedFinalStateUnknown(thing.key, None if thing.obj is None else make_object(thing.obj))
+    made: dict[str, Any] = {} if thing.key is None else {"key": thing.key}
+    made["version"] = thing.stamp
+    if thing.transformed:
+        made["transformed"] = thing.transformed
+    if thing.is_rejected:
+        made["rejected"] = True
+    return made
+
+
+def key_func(obj: Any) -> str:
+    """The key function that queues are given."""
+    key: str = obj["key"]
+    return key
+
+
+class RejectedError(ValueError):
+    """What the transformer raises."""
+
+
+def transformer(obj: Any) -> Any:
+    """The transformer that queues are given: counts how often it saw an object."""
+    if obj.get("rejected"):
+        raise RejectedError("rejected by the transformer")
+    return {**obj, "transformed": obj.get("transformed", 0) + 1}
+
+
+def object_text(obj: object) -> str:
+    """What :class:`~.operations.Version` and :class:`~.operations.Tombstone` show of themselves."""
+    if obj is None:
+        return "None"
+    if isinstance(obj, Mapping):
+        return str(obj.get("version", "?")) + "'" * int(obj.get("transformed", 0))
+    if hasattr(obj, "key") and hasattr(obj, "obj"):
+        return f"tombstone({getattr(obj, 'key')}, {object_text(getattr(obj, 'obj'))})"  # noqa: B009
+    return f"a {type(obj).__name__}"
+
+
+def read_deltas(item: Any, *, has_types: bool) -> Iterator[tuple[str, Change]]:
+    """What was handed out: each change as text, and as what the consumer is to store.
+
+    Raises:
+        MalformedError: it is no sequence of deltas.
+    """
+    if not has_types:
+        yield object_text(item), ("", _key(item), item)
+        return
+    try:
+        deltas = list(item)
+    except TypeError:
+        raise MalformedError(f"a {type(item).__name__} was handed out, which is no sequence of deltas") from None
+    for delta in deltas:
+        yield _read(delta)
+
+
+class MalformedError(Exception):
+    """What was handed out is no such thing as the contract says."""
+
+
+def _read(delta: Any) -> tuple[str, Change]:
+    try:
+        kind, obj = delta.type, delta.object
+    except AttributeError:
+        raise MalformedError(f"a delta is a {type(delta).__name__} without type and object") from None
+    kind = str(getattr(kind, "value", kind))
+    if kind == "ReplacedAll":
+        objects = list(obj.objects)
+        listed = f"[{', '.join(map(object_text, objects))}]"
+        by_key = {key: one for one in objects if (key := _key(one)) is not None}
+        return f"{kind} {listed} at {obj.resource_version!r}", (kind, None, by_key)
+    if kind == "SyncAll":
+        return kind, (kind, None, None)
+    if kind == "Bookmark":
+        return f"{kind} {obj.resource_version}", (kind, None, None)
+    return f"{kind} {object_text(obj)}", (kind, _key(obj), obj)
+
+
+def _key(obj: object) -> str | None:
+    key = obj.get("key") if isinstance(obj, Mapping) else getattr(obj, "key", None)
+    return key if isinstance(key, str) else None

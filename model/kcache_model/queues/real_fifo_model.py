@@ -1,0 +1,99 @@
+"""The sequential specification of a RealFIFO: every change by itself, in the order in which they came."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .operations import CallName, Operation, Tombstone, Version
+from .queue_model import Choice, QueueModel, deleted, given, key_of
+from .state import Delta, Entry, Listing, State
+
+_TYPES = {CallName.ADD: "Added", CallName.UPDATE: "Updated", CallName.DELETE: "Deleted"}
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class RealFifoModel(QueueModel):
+    """Nothing is merged, and nothing is left out."""
+
+    def write(self, state: State, operation: Operation) -> State:
+        """One more change."""
+        state = state.written()
+        key = key_of(given(operation), state)
+        thing = self.transformed(state, given(operation))
+        return state.with_group([Entry(key, (Delta(_TYPES[operation.name], thing),))])
+
+    def replace(self, state: State, operation: Operation) -> State:
+        """Deletions of what is queued, then of what is known, then the listed objects; or one event for all."""
+        if self.options.atomic_events:
+            objects = tuple(self._transformed_version(state, version) for version in operation.objects)
+            listing = Listing(objects, operation.resource_version)
+            state = state.with_group([Entry(None, (Delta("ReplacedAll", listing),))])
+            return state.replaced(len(state.queue))
+        listed = {key_of(version, state) for version in operation.objects}
+        last = {entry.key: entry.newest for entry in state.entries()}
+        unlisted = [
+            Entry(key, (deleted(key, _last_state(newest.thing)),))
+            for key, newest in last.items()
+            if key is not None and key not in listed and newest.type != "Deleted"
+        ]
+        state = state.with_group(unlisted)
+        gone = [version for version in state.known if version.key not in listed and version.key not in last]
+        state = state.with_group(Entry(version.key, (deleted(str(version.key), version),)) for version in gone)
+        for version in operation.objects:
+            delta = Delta("Replaced", self.transformed(state, version))
+            state = state.with_group([Entry(version.key, (delta,))])
+        return state.replaced(sum(map(len, state.queue)))
+
+    def resync(self, state: State) -> State:
+        """Shows each known object for which nothing is queued; or one event for all."""
+        if self.options.atomic_events:
+            return state.with_group([Entry(None, (Delta("SyncAll", None),))])
+        queued = {entry.key for entry in state.entries()}
+        shown = [version for version in state.known if version.key not in queued]
+        return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in shown)
+
+    def bookmark(self, state: State, resource_version: str) -> State:
+        """One event, if this was asked for."""
+        if not self.options.emit_delta_type_bookmark:
+            return state
+        return state.with_group([Entry(None, (Delta("Bookmark", resource_version),))])
+
+    def choices(self, state: State, operation: Operation) -> Sequence[Choice]:
+        """A batch has distinct keys; an event that concerns all, and the end of the first list, end it."""
+        if operation.name is CallName.POP:
+            return super().choices(state, operation)
+        found = []
+        for order in _orders(state):
+            batch, rest = _batch(order, state.left or _BATCH), state
+            for entry in batch:
+                rest = rest.without(entry)
+            found.append(Choice(batch, state, rest))
+        return found
+
+    def _transformed_version(self, state: State, version: Version) -> Version:
+        thing = self.transformed(state, version)
+        return thing if isinstance(thing, Version) else version
+
+
+def _orders(state: State) -> Iterator[Sequence[Entry]]:
+    """All orders in which the entries may be handed out."""
+    for groups in itertools.product(*map(itertools.permutations, state.queue)):
+        yield [entry for group in groups for entry in group]
+
+
+def _batch(order: Sequence[Entry], most: int) -> list[Entry]:
+    batch: list[Entry] = []
+    for entry in order[: min(most, _BATCH)]:
+        if batch and (entry.key is None or entry.key in {taken.key for taken in batch}):
+            break
+        batch.append(entry)
+        if entry.key is None:
+            break
+    return batch
+
+
+def _last_state(thing: object) -> Version | None:
+    return thing.obj if isinstance(thing, Tombstone) else thing if isinstance(thing, Version) else None

@@ -1,0 +1,188 @@
+"""A program of a queue as Python code that can be pasted into a file and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from .operations import CallName, Operation, Thing, Tombstone
+from .program import QueueKind, QueueProgram
+
+Remarks = Mapping[tuple[int, int], str]
+"""(thread, position) -> what is to be said of that call; the prefix is thread -1."""
+
+
+def call_text(operation: Operation) -> str:
+    """The call in short, objects by their stamps: ``queue.add(a1)``."""
+    if operation.name is CallName.LENGTH:
+        return "len(queue)"
+    if operation.name is CallName.KNOWN:
+        return "what the consumer has stored"
+    return f"queue.{operation.name.value}({_arguments(operation, str)})"
+
+
+def script(program: QueueProgram, target: str, remarks: Remarks | None = None) -> str:
+    """The code: it makes the queue of ``target``, and prints what it hands out."""
+    return "\n".join(_lines(program, target, remarks or {}))
+
+
+def _lines(program: QueueProgram, target: str, remarks: Remarks) -> Iterator[str]:
+    options = program.options
+    if program.threads:
+        yield "import threading"
+        yield ""
+    if options.known_objects or _has_tombstones(program):
+        yield "import kcache"
+    yield from _import(target)
+    yield ""
+    yield ""
+    yield "def key_func(obj):"
+    yield '    return obj["key"]'
+    if options.transformer:
+        yield ""
+        yield ""
+        yield "def transformer(obj):"
+        if any(getattr(thing, "is_rejected", False) for thing in _things(program)):
+            yield '    if obj.get("rejected"):'
+            yield '        raise ValueError("rejected by the transformer")'
+        yield '    return {**obj, "transformed": obj.get("transformed", 0) + 1}'
+    yield from _process(program)
+    yield ""
+    yield ""
+    arguments = ["key_func"]
+    if options.known_objects:
+        yield "known = kcache.new_store(lambda obj: getattr(obj, 'key', None) or obj['key'])"
+        for version in program.known:
+            yield f"known.add({object_code(version)})"
+        arguments.append("known_objects=known")
+    if options.transformer:
+        arguments.append("transformer=transformer")
+    flags = ("emit_delta_type_replaced", "atomic_events", "emit_delta_type_bookmark")
+    arguments += [f"{name}=True" for name in flags if getattr(options, name)]
+    yield f"queue = factory({', '.join(arguments)})"
+    for position, operation in enumerate(program.prefix):
+        yield from _call(operation, remarks.get((-1, position), ""))
+    if program.threads:
+        yield from _threads(program, remarks)
+
+
+def _import(target: str) -> Iterator[str]:
+    location, _, name = target.rpartition(":")
+    first, *rest = name.split(".")
+    if location.endswith(".py"):
+        yield f"from {Path(location).stem} import {first}  # {location}"
+    elif location:
+        yield f"from {location} import {first}"
+    yield ""
+    yield f"factory = {'.'.join((first, *rest))}"
+
+
+def _process(program: QueueProgram) -> Iterator[str]:
+    yield ""
+    yield ""
+    yield "def process(item, is_in_initial_list):"
+    if program.kind is QueueKind.FIFO:
+        yield "    print(item, is_in_initial_list)"
+    else:
+        yield "    print([(str(delta.type), delta.object) for delta in item], is_in_initial_list)"
+    if program.options.known_objects:
+        yield "    for delta in item:"
+        yield '        (known.delete if delta.type == "Deleted" else known.update)(delta.object)'
+    if not all(operation.applies for operation in program.operations()):
+        yield ""
+        yield ""
+        yield "def ignoring_process(item, is_in_initial_list):"
+        yield "    print(item, is_in_initial_list)"
+    if any(operation.fails for operation in program.operations()):
+        yield ""
+        yield ""
+        yield "def failing_process(item, is_in_initial_list):"
+        yield '    raise RuntimeError("as the program says")'
+
+
+def _threads(program: QueueProgram, remarks: Remarks) -> Iterator[str]:
+    for number, operations in enumerate(program.threads):
+        yield ""
+        yield ""
+        yield f"def thread_{number + 1}():"
+        for position, operation in enumerate(operations):
+            yield from (f"    {line}" for line in _call(operation, remarks.get((number, position), "")))
+    names = ", ".join(f"thread_{number + 1}" for number in range(len(program.threads)))
+    yield ""
+    yield ""
+    yield f"threads = [threading.Thread(target=work) for work in ({names}{',' if len(program.threads) == 1 else ''})]"
+    yield "for thread in threads:"
+    yield "    thread.start()"
+    yield "for thread in threads:"
+    yield "    thread.join()"
+    for position in range(_MOST_FINAL):
+        if (_FINAL, position) in remarks:
+            yield f"# then: {remarks[_FINAL, position]}"
+
+
+_FINAL = -2
+_MOST_FINAL = 50
+
+
+def _call(operation: Operation, remark: str) -> Iterator[str]:
+    name, arguments = operation.name, _arguments(operation, object_code)
+    if name is CallName.LENGTH:
+        code = "len(queue)"
+    elif name is CallName.KNOWN:
+        yield f"# here {remark or 'what the consumer has stored is read'}"
+        return
+    else:
+        code = f"queue.{name.value}({arguments})"
+    line = f"{code}  # {remark}" if remark else code
+    if not _is_to_fail(operation):
+        yield line
+        return
+    yield from ("try:", f"    {line}", "except Exception as error:", "    print(repr(error))")
+
+
+def _is_to_fail(operation: Operation) -> bool:
+    """Whether the call gets something that cannot be queued or processed: then the script goes on after its error."""
+    versions = [thing for thing in _things_of(operation) if not isinstance(thing, Tombstone)]
+    return operation.fails or any(version.is_rejected or version.key is None for version in versions)
+
+
+def _arguments(operation: Operation, shown: Callable[[Thing], str]) -> str:
+    version = [repr(operation.resource_version)] if operation.resource_version else []
+    process = "failing_process" if operation.fails else "process" if operation.applies else "ignoring_process"
+    match operation.name:
+        case CallName.REPLACE:
+            return ", ".join([f"[{', '.join(map(shown, operation.objects))}]", *version])
+        case CallName.POP:
+            return process
+        case CallName.POP_BATCH:
+            return f"{process}, {process}"
+        case CallName.BOOKMARK:
+            return repr(operation.resource_version)
+    return "" if operation.thing is None else shown(operation.thing)
+
+
+def object_code(thing: Thing | None) -> str:
+    """The object as Python code."""
+    if thing is None:
+        return "None"
+    if isinstance(thing, Tombstone):
+        return f"kcache.DeletedFinalStateUnknown({thing.key!r}, {object_code(thing.obj)})"
+    key = "" if thing.key is None else f'"key": "{thing.key}", '
+    transformed = f', "transformed": {thing.transformed}' if thing.transformed else ""
+    rejected = ', "rejected": True' if thing.is_rejected else ""
+    return f'{{{key}"version": "{thing.stamp}"{transformed}{rejected}}}'
+
+
+def _things(program: QueueProgram) -> Iterator[Thing]:
+    for operation in program.operations():
+        yield from _things_of(operation)
+
+
+def _things_of(operation: Operation) -> Iterator[Thing]:
+    yield from operation.objects
+    if operation.thing is not None:
+        yield operation.thing
+
+
+def _has_tombstones(program: QueueProgram) -> bool:
+    return any(isinstance(thing, Tombstone) for thing in _things(program))
