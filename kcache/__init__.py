@@ -5,6 +5,7 @@ implementation against it is :mod:`kcache.testing`.
 """
 
 from .errors import (
+    FIFOClosedError,
     IndexerConflictError,
     IndexersRunningError,
     IndexFuncError,
@@ -55,6 +56,7 @@ __all__ = [
     "Cache",
     "DeletedFinalStateUnknown",
     "ExplicitKey",
+    "FIFOClosedError",
     "IndexFunc",
     "IndexFuncError",
     "IndexNotFoundError",

@@ -139,6 +139,68 @@ class TransactionError(KcacheError):
         super().__init__(f"failed to execute ({len(self.errors)}/{total}) transactions failed due to: [{listed}]")
 
 
+class FIFOClosedError(KcacheError):
+    """A queue is closed and has nothing left to pop (client-go ``ErrFIFOClosed``)."""
+
+    def __init__(self) -> None:
+        super().__init__("DeltaFIFO: manipulating with closed queue")
+
+
+class ZeroLengthDeltasError(KcacheError, ValueError):
+    """No deltas, no key (client-go ``ErrZeroLengthDeltasObject``)."""
+
+    def __init__(self) -> None:
+        super().__init__("0 length Deltas object; can't get key")
+
+
+class EnqueueError(KcacheError):
+    """The transformer of a queue failed for a listed object; those before it are queued.
+
+    Attributes:
+        cause: what it raised.
+    """
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(f"couldn't enqueue object: {_text(cause)}")
+        self.cause = cause
+
+
+class QueueOptionsError(KcacheError, ValueError):
+    """The options of a queue contradict each other, or the call needs another option."""
+
+
+class InformerStartedError(KcacheError):
+    """Something was to be set that must be set before an informer starts."""
+
+    def __init__(self) -> None:
+        super().__init__("informer has already started")
+
+
+class InformerStoppedError(KcacheError):
+    """Something was to be added to an informer that has stopped; make a new informer."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} because it has stopped already")
+
+
+class ObjectMutatedError(KcacheError):
+    """An object of a cache was changed in place, by somebody who should have made a copy.
+
+    Attributes:
+        key: of the object.
+        changes: one line for each field that differs.
+    """
+
+    def __init__(self, description: str, key: str, changes: Sequence[str]) -> None:
+        listed = "; ".join(changes)
+        super().__init__(
+            f"cache {description}: the object {quoted(key)} was changed in place: {listed}. "
+            "Objects of a cache are shared: copy.deepcopy what you want to change"
+        )
+        self.key = key
+        self.changes = tuple(changes)
+
+
 def quoted(text: str) -> str:
     """``text`` in double quotes, with escapes, as Go's ``%q`` prints it."""
     return json.dumps(text, ensure_ascii=False)

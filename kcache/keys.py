@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import KeyFormatError
 from .metadata import metadata_of, text_field
@@ -37,11 +38,19 @@ def meta_namespace_key_func(obj: object) -> str:
     Raises:
         NoMetadataError: ``obj`` has no metadata.
     """
-    if isinstance(obj, ExplicitKey):
-        return str(obj)
-    metadata = metadata_of(obj)
-    name = text_field(metadata, "name", "name")
-    namespace = text_field(metadata, "namespace", "namespace")
+    # Each write asks for a key, most of them for that of a plain manifest: those come first.
+    name: Any = None
+    namespace: Any = None
+    if type(obj) is dict:
+        metadata = obj.get("metadata")
+        if type(metadata) is dict:
+            name, namespace = metadata.get("name"), metadata.get("namespace")
+    if type(name) is not str or type(namespace) is not str:
+        if isinstance(obj, ExplicitKey):
+            return str(obj)
+        carrier = metadata_of(obj)
+        name = text_field(carrier, "name", "name")
+        namespace = text_field(carrier, "namespace", "namespace")
     return f"{namespace}/{name}" if namespace else name
 
 

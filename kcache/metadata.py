@@ -21,7 +21,7 @@ def metadata_of(obj: object) -> object:
     Raises:
         NoMetadataError: ``obj`` has none.
     """
-    if isinstance(obj, Mapping):
+    if type(obj) is dict or isinstance(obj, Mapping):  # nearly all are a dict, and the other question takes longer
         metadata = obj.get("metadata")
     else:
         metadata = getattr(obj, "metadata", _MISSING)
@@ -37,7 +37,7 @@ def metadata_of(obj: object) -> object:
 
 def field(metadata: object, name: str, attribute: str) -> object:
     """One field of what :func:`metadata_of` returned; ``None`` if it is absent."""
-    if isinstance(metadata, Mapping):
+    if type(metadata) is dict or isinstance(metadata, Mapping):
         return metadata.get(name)
     return getattr(metadata, attribute, None)
 

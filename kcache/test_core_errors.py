@@ -9,6 +9,7 @@ import pytest
 
 import kcache
 from kcache import (
+    FIFOClosedError,
     IndexerConflictError,
     IndexersRunningError,
     IndexFuncError,
@@ -69,6 +70,7 @@ _ERRORS: list[tuple[Callable[[], KcacheError], type[Exception], str]] = [
     (lambda: SelectorError("what is wrong"), ValueError, "what is wrong"),
     (lambda: ResourceVersionError("what is wrong"), ValueError, "what is wrong"),
     (lambda: TransformError(ValueError("boom")), KcacheError, "transforming: boom"),
+    (FIFOClosedError, KcacheError, "DeltaFIFO: manipulating with closed queue"),
     (
         lambda: TransactionError(3, [1], [InvalidObjectError("k"), IndexNotFoundError("i")]),
         KcacheError,

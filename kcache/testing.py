@@ -17,8 +17,10 @@ from kcache_conformance.events import SuiteResult
 from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
 from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.fuzzing.rules import Rule
+from kcache_conformance.informers.fake_server import FakeServer
+from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
 from kcache_conformance.phases import PHASES
-from kcache_conformance.suite import HarnessError, SuiteOptions, run_suite
+from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
 from kcache_model.linearizability import SearchBudget, check_linearizable
@@ -27,6 +29,7 @@ from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay_token import decode_token
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
+from kcache_stress.isolation import HarnessError
 from kcache_stress.loading import importable_spec
 from kcache_stress.report.capturing import captured
 from kcache_stress.report.finding_text import print_finding
@@ -36,6 +39,7 @@ __all__ = [
     "Call",
     "ConformanceError",
     "Factory",
+    "FakeServer",
     "Finding",
     "FindingKind",
     "FuzzError",
@@ -43,6 +47,7 @@ __all__ = [
     "HarnessError",
     "History",
     "InconclusiveError",
+    "PrintingHandler",
     "Program",
     "Rule",
     "SearchBudget",
@@ -55,8 +60,10 @@ __all__ = [
     "fuzz_index_func",
     "fuzz_key_func",
     "fuzzed",
+    "print_content",
     "replay",
     "run_conformance",
+    "settle",
 ]
 
 

@@ -1,0 +1,131 @@
+"""Moves changes from an API server through a queue to whoever processes them (client-go ``controller``)."""
+
+from __future__ import annotations
+
+import random as random_module
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..errors import FIFOClosedError, InformerStartedError
+from ..queues import PopProcessFunc, ProcessBatchFunc, Queue, QueueWithBatch
+from .clock import Clock, RealClock
+from .list_watch import ListerWatcher
+from .reflector import Reflector, WatchErrorHandler
+from .stopping import StopSignal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The parts of a controller (client-go ``Config``).
+
+    Attributes:
+        queue: the reflector writes to it, ``process`` gets what it hands out.
+        lister_watcher: where objects come from.
+        process: gets what is popped, and whether it belongs to the initial list; an exception ends the controller.
+        process_batch: gets several changes at once, from a queue that can do that; ``None`` for never.
+        expected_type: objects of other types are dropped; ``None`` takes all.
+        description: what errors call the objects.
+        resync_seconds: how often a resync is considered; 0 for never.
+        should_resync: is asked before each resync; ``None`` for always.
+        watch_error_handler: is told of each failed attempt to list or watch.
+        clock: tells the time and waits.
+        random: the source of jitter.
+    """
+
+    queue: Queue
+    lister_watcher: ListerWatcher
+    process: PopProcessFunc
+    process_batch: ProcessBatchFunc | None = None
+    expected_type: type | None = None
+    description: str = ""
+    resync_seconds: float = 0
+    should_resync: Callable[[], bool] | None = None
+    watch_error_handler: WatchErrorHandler | None = None
+    clock: Clock = field(default_factory=RealClock)
+    random: random_module.Random | None = None
+
+
+class Controller:
+    """Runs a reflector in one thread and processes what it brings in another one.
+
+    Args:
+        config: its parts.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._reflector = Reflector(
+            config.lister_watcher,
+            config.queue,
+            expected_type=config.expected_type,
+            type_description=config.description,
+            resync_seconds=config.resync_seconds,
+            should_resync=config.should_resync,
+            watch_error_handler=config.watch_error_handler,
+            clock=config.clock,
+            random=config.random,
+        )
+        self._threads: tuple[threading.Thread, ...] = ()
+        self._start_lock = threading.Lock()
+
+    def run(self, stop: StopSignal) -> None:
+        """Process changes until ``stop`` is set; then wait for the reflector, so that no thread is left behind.
+
+        Raises:
+            InformerStartedError: it was run before; its queue is closed for good.
+            Exception: whatever processing raised. A change that cannot be applied would be missing from then on, so the
+                controller ends.
+            BaseException: what ended the reflector, such as a ``SystemExit`` of a function that it calls.
+        """
+        ended = StopSignal()
+        failures: list[BaseException] = []
+
+        def reflect() -> None:
+            try:
+                self._reflector.run(ended)
+            except BaseException as error:
+                failures.append(error)
+            finally:
+                # Not done by whoever stops: closing waits for what is being processed.
+                self._config.queue.close()
+
+        reflector = threading.Thread(target=reflect, name=f"{self._reflector.type_description} reflector", daemon=True)
+        with self._start_lock:
+            if self._threads:
+                raise InformerStartedError
+            self._threads = (threading.current_thread(), reflector)
+        revoke = stop.call_on_stop(ended.set)
+        reflector.start()
+        try:
+            self._process_until(ended)
+        finally:
+            revoke()
+            ended.set()
+            reflector.join()
+            if failures:
+                raise failures[0]
+
+    def has_synced(self) -> bool:
+        """Whether everything of the initial list was processed."""
+        return self._config.queue.has_synced()
+
+    def last_sync_resource_version(self) -> str:
+        """The resource version that the queue has reached; ``""`` before the first list."""
+        return self._reflector.last_sync_resource_version()
+
+    def owns_current_thread(self) -> bool:
+        """Whether this is asked from within something that the controller calls, such as an index function."""
+        return threading.current_thread() in self._threads
+
+    def _process_until(self, stop: StopSignal) -> None:
+        queue, process, process_batch = self._config.queue, self._config.process, self._config.process_batch
+        try:
+            while not stop.is_set():
+                if process_batch is not None and isinstance(queue, QueueWithBatch):
+                    queue.pop_batch(process_batch, process)
+                else:
+                    queue.pop(process)
+        except FIFOClosedError:
+            if not stop.is_set():
+                raise

@@ -1,0 +1,106 @@
+"""One handler with its own buffer and thread, so that a slow one delays nobody (client-go ``processorListener``)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from .handlers import ResourceEventHandler
+from .notifications import AddNotification, Notification, deliver
+from .ring_growing import RingGrowing
+
+
+class ProcessorListener:
+    """Hands notifications to a handler, one after another, in a thread of its own.
+
+    Args:
+        handler: who is told.
+        requested_resync_seconds: how often it wants a resync; 0 for never.
+        has_synced: whether the initial list was handed to all listeners.
+        buffer_size: how many notifications may wait before the buffer grows for the first time.
+    """
+
+    def __init__(
+        self,
+        handler: ResourceEventHandler,
+        requested_resync_seconds: float,
+        has_synced: Callable[[], bool],
+        buffer_size: int = 1024,
+    ) -> None:
+        self.handler = handler
+        self.requested_resync_seconds = requested_resync_seconds
+        self._resync_seconds = 0.0
+        self._next_resync = 0.0
+        self._upstream_has_synced = has_synced
+        self._initial_left = 0
+        self._buffer = RingGrowing(buffer_size)  # what came since the handler's thread looked last
+        self._taken = RingGrowing(buffer_size)  # what that thread took then; nobody else touches it
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._is_awaited = False
+        self._is_stopped = False
+
+    def add(self, notification: Notification) -> None:
+        """Let a notification wait for its turn; never blocks."""
+        with self._lock:
+            if self._is_stopped:
+                return
+            if isinstance(notification, AddNotification) and notification.is_in_initial_list:
+                self._initial_left += 1
+            self._buffer.write_one(notification)
+            if self._is_awaited:
+                self._is_awaited = False
+                self._changed.notify()
+
+    def run(self) -> None:
+        """Deliver until :meth:`stop`. What the handler raises is logged; the next notification follows at once."""
+        try:
+            while self._take_all():
+                # Whoever stops this counts on it for the next call already.
+                while self._taken and not self._is_stopped:
+                    self._deliver(self._taken.read_one())
+        finally:
+            self.stop()  # also where a handler ends the thread, as by SystemExit: nobody would empty the buffer
+            self._taken.clear()
+
+    def stop(self) -> None:
+        """Deliver nothing more; what waits is dropped. A call of the handler that has begun goes on to its end."""
+        with self._lock:
+            self._is_stopped = True
+            self._buffer.clear()
+            self._changed.notify()
+
+    def has_synced(self) -> bool:
+        """Whether the handler was called for everything in the initial list (kubernetes#113763)."""
+        # In this order: once upstream has synced, all of the list has been counted here.
+        if not self._upstream_has_synced():
+            return False
+        with self._lock:
+            return self._initial_left == 0
+
+    def schedule_resync(self, resync_seconds: float, now: float) -> None:
+        """Take part in resyncs every ``resync_seconds`` from ``now`` on; 0 for never."""
+        self._resync_seconds = resync_seconds
+        self._next_resync = now + resync_seconds
+
+    def should_resync(self, now: float) -> bool:
+        """Whether a resync is due; if so, the next one is one period later."""
+        if not self._resync_seconds or now < self._next_resync:
+            return False
+        self._next_resync = now + self._resync_seconds
+        return True
+
+    def _take_all(self) -> bool:
+        """Wait for notifications, and take all there are: one lock for many; ``False`` once stopped."""
+        with self._lock:
+            while not self._is_stopped and not self._buffer:
+                self._is_awaited = True
+                self._changed.wait()
+            self._buffer, self._taken = self._taken, self._buffer
+            return not self._is_stopped
+
+    def _deliver(self, notification: Notification) -> None:
+        deliver(notification, self.handler)
+        if isinstance(notification, AddNotification) and notification.is_in_initial_list:
+            with self._lock:
+                self._initial_left -= 1
