@@ -54,5 +54,5 @@ def unpack(prefix: str, word: str, name: str) -> Any:
         return json.loads(text)
     except FormatError:
         raise
-    except (ValueError, zlib.error) as error:
+    except (ValueError, RecursionError, zlib.error) as error:
         raise FormatError(f"the {name} is damaged; copy all of it ({error})") from None

@@ -260,7 +260,7 @@ def encode_finding(finding: Finding) -> Json:
         data["calls"] = [encode_call(call) for call in finding.calls]
     if finding.core:
         data["core"] = list(finding.core)
-    for name in ("detail", "schedule", "interleaving"):
+    for name in ("detail", "schedule", "interleaving", "script"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
@@ -291,6 +291,7 @@ def decode_finding(data: Json) -> Finding:
         schedule=data.get("schedule", ""),
         interleaving=data.get("interleaving", ""),
         anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
+        script=data.get("script", ""),
     )
 
 

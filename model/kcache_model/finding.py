@@ -19,7 +19,7 @@ class FindingKind(enum.StrEnum):
     DIVERGENCE = "divergence"
     """A sequential program gave another result than the model."""
     INVARIANT = "invariant"
-    """What the lookups show does not fit together."""
+    """What can be seen does not fit together: the lookups of an Indexer, or what an informer shows and tells."""
     EXCEPTION = "exception"
     """A call raised although the model returns a value."""
     DEADLOCK = "deadlock"
@@ -51,6 +51,7 @@ class Finding:
         schedule: for a finding of the explorer, the word with which ``kcache replay`` follows the same schedule again.
         interleaving: the same schedule, told step by step.
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
+        script: for other kinds of targets than Indexers, the smallest example as Python code.
     """
 
     kind: FindingKind
@@ -67,3 +68,4 @@ class Finding:
     schedule: str = ""
     interleaving: str = ""
     anomaly: Anomaly | None = None
+    script: str = ""

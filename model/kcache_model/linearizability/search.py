@@ -12,13 +12,62 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from ..history import Call
-from ..indexer_model import IndexerModel, State
-from ..outcomes import Outcome
 from ..verdict import Status
 from .memory import is_over
+
+
+class AnyOperation(Protocol):
+    """What a search asks of an operation."""
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it may change the state."""
+        ...
+
+
+S = TypeVar("S")
+"""States; hashable."""
+O = TypeVar("O", bound=AnyOperation)  # noqa: E741
+"""Operations."""
+R = TypeVar("R")
+"""Outcomes."""
+O_co = TypeVar("O_co", bound=AnyOperation, covariant=True)
+O_contra = TypeVar("O_contra", bound=AnyOperation, contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Specification(Protocol[S, O_contra, R_co]):
+    """A sequential specification."""
+
+    def apply(self, state: S, operation: O_contra, /) -> tuple[S, R_co]:
+        """The state after the operation, and what it gives."""
+        ...
+
+
+class TimedCall(Protocol[O_co, R_co]):
+    """A call as it was observed; see :class:`~kcache_model.history.Call`."""
+
+    @property
+    def operation(self) -> O_co:
+        """What was called."""
+        ...
+
+    @property
+    def invoked(self) -> int:
+        """When it began."""
+        ...
+
+    @property
+    def returned(self) -> int | None:
+        """When it ended; ``None`` if it did not."""
+        ...
+
+    @property
+    def outcome(self) -> R_co | None:
+        """What it gave; ``None`` if it did not end."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -56,11 +105,11 @@ class SearchResult:
 
 
 def search_linearization(
-    model: IndexerModel,
-    initial: State,
-    calls: Sequence[Call],
+    model: Specification[S, O, R],
+    initial: S,
+    calls: Sequence[TimedCall[O, R]],
     budget: SearchBudget,
-    agrees: Callable[[Outcome, Outcome], bool],
+    agrees: Callable[[R, R], bool],
 ) -> SearchResult:
     """Look for an order of ``calls`` that keeps to real time and that the model follows.
 
@@ -77,7 +126,7 @@ def search_linearization(
     steps = 0
     longest: tuple[int, ...] = ()
     order: list[int] = []
-    visited: set[tuple[int, State]] = set()
+    visited: set[tuple[int, S]] = set()
     # Each frame: calls taken, the first that is not, state, completed calls that are left, calls that may come next.
     stack = [_Frame(0, 0, initial, left, _candidates(calls, by_invocation, 0, 0))]
     while stack:
@@ -128,12 +177,14 @@ class _Frame(NamedTuple):
 
     taken: int
     first: int
-    state: State
+    state: Any
     left: int
     untried: list[int]
 
 
-def _candidates(calls: Sequence[Call], by_invocation: Sequence[int], taken: int, first: int) -> list[int]:
+def _candidates(
+    calls: Sequence[TimedCall[Any, Any]], by_invocation: Sequence[int], taken: int, first: int
+) -> list[int]:
     """The calls that may come next: none that is left had returned before they began."""
     found = []
     earliest = float("inf")

@@ -1,0 +1,1 @@
+"""What an informer owes its users: the rules, and the data on which they are judged."""

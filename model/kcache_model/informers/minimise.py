@@ -1,0 +1,53 @@
+"""Makes a failing program of an informer smaller: threads and steps are left out, then what else is not needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from .program import InformerProgram, Step
+
+
+def minimise(
+    program: InformerProgram, fails: Callable[[InformerProgram], bool], *, seconds: float, attempts: int = 500
+) -> InformerProgram:
+    """A program that fails still and is no larger; each attempt is the first simpler program that fails."""
+    deadline = time.monotonic() + seconds
+    progress = True
+    while progress:
+        progress = False
+        for candidate in _simpler(program):
+            if attempts <= 0 or time.monotonic() > deadline:
+                return program
+            attempts -= 1
+            if fails(candidate):
+                program, progress = candidate, True
+                break
+    return program
+
+
+def _simpler(program: InformerProgram) -> Iterator[InformerProgram]:
+    first, *others = program.threads
+    for number, thread in enumerate(others):
+        left = (first, *others[:number], *others[number + 1 :])
+        yield replace(program, threads=left)
+        yield replace(program, threads=((*first, *thread), *left[1:]))
+    for size in (8, 4, 2, 1):
+        for shorter in _without(program.before, size):
+            yield replace(program, before=shorter)
+        for number, thread in enumerate(program.threads):
+            for shorter in _without(thread, size):
+                yield replace(program, threads=(*program.threads[:number], shorter, *program.threads[number + 1 :]))
+    if program.transforms:
+        yield replace(program, transforms=False)
+    if program.resync_seconds:
+        yield replace(program, resync_seconds=0)
+    if program.handlers > 1:
+        yield replace(program, handlers=program.handlers - 1)
+
+
+def _without(steps: tuple[Step, ...], size: int) -> Iterator[tuple[Step, ...]]:
+    """The steps without so many of them in a row, the last ones first."""
+    for start in range(len(steps) - size, -1, -1):
+        yield steps[:start] + steps[start + size :]

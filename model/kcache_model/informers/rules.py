@@ -1,0 +1,159 @@
+"""What must hold of an informer, whatever its server and its network do.
+
+The guarantees are those of client-go's ``SharedInformer``: when nothing happens any more, the store shows what the
+server has; each handler was led there, object by object, along states that the object really had, in their order; the
+store was ahead of the handlers. That states in between are left out is no fault (client-go#571).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from .stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
+
+
+def broken_rules(story: PipelineStory) -> Iterator[str]:
+    """What is wrong, one sentence each, the most telling first."""
+    for handler in story.handlers:
+        yield from _sequence(handler, story.server)
+    if story.synced_early is not None:
+        yield f"has_synced() was true before {story.synced_early}"
+    if story.store is not None:
+        yield from _content("the store", story.store, story.server.content)
+        for handler in story.handlers:
+            if handler.is_complete:
+                yield from _content(
+                    handler.name, known_after(handler.told[: handler.settled_after]), story.server.content
+                )
+        if not story.has_synced:
+            yield "everything has settled, but has_synced() is false"
+    if story.unsettled is not None:
+        yield f"nothing happened for a long time, but {story.unsettled} did not get to what the server has"
+    for handler in story.handlers:
+        yield from _initial_list(handler, story.server)
+        yield from _transformed(handler, story.transforms)
+    for told in story.told_after_stop:
+        yield f"a handler was told after stop() had returned: {told}"
+    for handler in story.handlers:
+        if handler.most_told is not None and len(handler.told) > handler.most_told:
+            yield f"{handler.name} was removed, and told afterwards: {handler.told[handler.most_told]}"
+    if story.open_watches > 1:
+        yield f"when everything has settled, {story.open_watches} watches are open at once"
+    if story.watches_left:
+        yield f"stop() left {story.watches_left} watches open"
+    if story.threads_left:
+        yield f"stop() left threads behind: {', '.join(story.threads_left)}"
+
+
+def known_after(told: tuple[Told, ...]) -> dict[str, Version]:
+    """What a handler takes to be there after these calls."""
+    known: dict[str, Version] = {}
+    for call in told:
+        if call.kind is ToldKind.DELETE:
+            known.pop(call.obj.key, None)
+        else:
+            known[call.obj.key] = call.obj
+    return known
+
+
+def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[str]:
+    """Whether each call follows from those before it, and tells what has happened."""
+    happened = set(server.changes)
+    known: dict[str, Version] = {}
+    newest: dict[str, int] = {}
+    for number, call in enumerate(handler.told, 1):
+        where = f"{handler.name}, call {number}: {call}"
+        key, before = call.obj.key, known.get(call.obj.key)
+        wrong = _out_of_turn(call, before, server)
+        if wrong is None and not call.is_tombstone and (call.obj, call.kind is ToldKind.DELETE) not in happened:
+            wrong = "the server never had that"
+        if wrong is None and not server.went_back:
+            if call.obj.resource_version < newest.get(key, 0):
+                wrong = f"version {newest[key]} came before it"
+            wrong = wrong or _store_behind(call)
+        if wrong is not None:
+            yield f"{where}: {wrong}"
+            return
+        newest[key] = max(newest.get(key, 0), call.obj.resource_version)
+        if call.kind is ToldKind.DELETE:
+            known.pop(key, None)
+        else:
+            known[key] = call.obj
+
+
+def _out_of_turn(call: Told, before: Version | None, server: ServerStory) -> str | None:
+    match call.kind:
+        case ToldKind.ADD if before is not None:
+            return f"it had been told of {before} already"
+        case ToldKind.UPDATE if before is None:
+            return "it had not been told that this object was added"
+        case ToldKind.UPDATE if call.old is not None and call.old != before:
+            return f"the old object is not the one that it had been told of: {before}"
+        case ToldKind.DELETE if before is None:
+            return None if server.repeated else "it had not been told that this object was there"
+        case ToldKind.DELETE if call.is_tombstone and call.obj != before:
+            return f"the tombstone does not hold the last state that it had been told of: {before}"
+        case ToldKind.DELETE if before is not None and call.obj.uid != before.uid:
+            return f"that is not the object that it had been told of: {before}"
+        case ToldKind.DELETE if call.is_tombstone and not server.went_back and not _was_deleted(call.obj, server):
+            return "the server never deleted that object"
+    return None
+
+
+def _was_deleted(version: Version, server: ServerStory) -> bool:
+    return any(is_deletion and change.uid == version.uid for change, is_deletion in server.changes)
+
+
+def _store_behind(call: Told) -> str | None:
+    """The store is changed first; it may be further than the handler already."""
+    if call.stored is None:
+        return None
+    if call.kind is ToldKind.DELETE:
+        if call.stored.uid == call.obj.uid and call.stored.resource_version <= call.obj.resource_version:
+            return f"the store still showed {call.stored}"
+    elif call.stored.resource_version < call.obj.resource_version:
+        return f"the store still showed {call.stored}"
+    return None
+
+
+def _content(who: str, shown: Mapping[str, Version], content: Mapping[str, Version]) -> Iterator[str]:
+    for key in sorted({*shown, *content}):
+        if key not in shown:
+            yield f"when everything has settled, {who} lacks {content[key]}"
+        elif key not in content:
+            yield f"when everything has settled, {who} still has {shown[key]}, which the server has not"
+        elif shown[key] != content[key]:
+            yield f"when everything has settled, {who} has {shown[key]}, the server {content[key]}"
+
+
+def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[str]:
+    """Whether what was there before the handler, and nothing else, came as its initial list."""
+    if server.first_list is None:
+        return
+    if handler.is_first:
+        # A queue that gathers changes by key may hand out later changes of a listed object together with it.
+        listed, keys = set(server.first_list), {version.key for version in server.first_list}
+        for call in handler.told:
+            if call.kind is ToldKind.ADD and call.is_in_initial_list and call.obj.key not in keys:
+                yield f"{handler.name}: {call}: the initial list did not name the object"
+                return
+            if call.kind is ToldKind.ADD and not call.is_in_initial_list and call.obj in listed:
+                yield f"{handler.name}: {call}: the object was in the initial list"
+                return
+    if handler.synced_after is not None and handler.is_first:
+        told = {call.obj.key for call in handler.told[: handler.synced_after]}
+        for version in server.first_list:
+            if version.key not in told:
+                yield (
+                    f"{handler.name}: its registration said that it had synced after {handler.synced_after} calls, "
+                    f"before it was told of {version}"
+                )
+                return
+
+
+def _transformed(handler: HandlerStory, transforms: bool) -> Iterator[str]:
+    for call in handler.told:
+        for version in (call.obj, call.old):
+            if version is not None and version.transformed != transforms:
+                yield f"{handler.name}: {call}: the transformer was applied {version.transformed} times, not once"
+                return
