@@ -14,7 +14,16 @@ import pytest
 from kcache_model.finding import FindingKind
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError, Roots, Sandbox
-from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario, replay_scenario
+from kcache_stress.explorer.scenarios import (
+    Copies,
+    Load,
+    Scenario,
+    ScenarioResult,
+    _ScenarioRunner,
+    explore_scenario,
+    replay_scenario,
+)
+from kcache_stress.explorer.schedule import Replay
 from kcache_stress.explorer.strategies.interface import Coverage
 
 CODE = """
@@ -183,6 +192,88 @@ def test_setup_may_use_the_virtual_library(code: Path) -> None:
     result = explore_scenario(scenario)
     assert result.problem is None
     assert result.coverage is Coverage.EXHAUSTED
+
+
+def test_who_polls_keeps_nobody_from_sleeping() -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        queue: Any = load("queue")
+        time: Any = load("time")
+        ended, waiting = load("threading").Event(), queue.Queue()
+
+        def poll() -> None:
+            while not ended.is_set():
+                try:
+                    waiting.get(timeout=0.1)
+                except queue.Empty:
+                    continue
+
+        def sleep() -> None:
+            for _ in range(20):
+                time.sleep(1.0)
+            ended.set()
+
+        return [poll, sleep]
+
+    result = explore_scenario(Scenario((), setup), strategy="bounded", preemptions=0, executions=20)
+    assert result.problem is None
+
+
+def test_what_is_long_is_replayed_at_its_length() -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        lock = load("threading").Lock()
+
+        def lock_often() -> None:
+            for _ in range(12_000):
+                with lock:
+                    pass
+
+        return [lock_often]
+
+    scenario = Scenario((), setup, lambda _: "wrong")
+    result = explore_scenario(scenario, strategy="pos", executions=1, most_events=50_000)
+    assert problem_of(result) == (FindingKind.INVARIANT, "wrong")
+    assert result.schedule
+    again = replay_scenario(scenario, result.schedule, most_events=50_000)
+    assert again.problem is not None
+    assert again.followed
+
+
+def test_a_schedule_that_was_made_up_lets_no_time_pass_while_others_could_go_on() -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        time: Any = load("time")
+        done = load("threading").Event()
+
+        def wait_long() -> bool:
+            for _ in range(10):
+                time.sleep(1.0)
+            is_done: bool = done.is_set()
+            return is_done
+
+        return [wait_long, done.set]
+
+    scenario = Scenario((), setup, lambda results: None if results[0] else "it was not waited for")
+    followed = replay_scenario(scenario, ((0, 3), (1, 1)))
+    assert followed.problem is None
+    runner = _ScenarioRunner(scenario, Copies(()))
+    assert runner.run(Replay(((0, 50), (1, 1)))).problem is None
+
+
+def test_threads_that_a_setup_starts_take_the_place_of_nobody() -> None:
+    """The first execution does the same as all others: whoever knows a schedule begins with the first."""
+    known: list[list[int]] = []
+
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        threading: Any = load("threading")
+        known.append(sorted(threading._active))
+        helpers = [threading.Thread(target=int) for _ in range(3)]
+        for helper in helpers:
+            helper.start()
+        return [threading.current_thread, helpers[0].join]
+
+    result = explore_scenario(Scenario((), setup), strategy="pos", executions=3)
+    assert result.problem is None
+    first, *others = known[-3:]
+    assert all(other == first for other in others)
 
 
 def test_what_is_not_repeatable_is_said_to_be(code: Path) -> None:

@@ -17,7 +17,7 @@ from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_model.target import TargetError
 
-from ..isolation import JobEnd, run_job
+from ..isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
 from ..isolation.worker import Outlet
 from .explore import Explored, ExploreOptions, StrategyName, explore
 from .findings import PHASE
@@ -28,12 +28,7 @@ from .subject import Subject, load_subject
 
 Data = dict[str, Any]
 
-_STARTUP_SECONDS = 30.0
 _REPORT_SECONDS = 0.5
-
-
-class BatchError(Exception):
-    """The harness failed; this says nothing about the implementation."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +146,7 @@ def run_batch(data: Data) -> Data:
 
     Raises:
         TargetError: the target cannot be loaded.
-        BatchError: the harness failed.
+        HarnessError: the harness failed.
     """
     return encode_tally(run_in_child(decode_batch(data), f"{__name__}:_batch_job"))
 
@@ -166,7 +161,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
 
     Raises:
         TargetError: the target cannot be loaded.
-        BatchError: the harness failed.
+        HarnessError: the harness failed.
     """
     tally = Tally()
     findings: list[Finding] = []
@@ -183,13 +178,10 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         job,
         {"batch": encode_batch(batch)},
         on_event=on_event,
-        deadline_seconds=_STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
+        deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
         patience_seconds=batch.patience_seconds,
     )
-    if end.how == "target_error":
-        raise TargetError(end.message)
-    if end.how == "harness_error":
-        raise BatchError(end.message)
+    raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
         tally = replace(tally, finding=findings[-1] if findings else stopped(end))
     return tally
@@ -239,7 +231,7 @@ def describe(target: str, instrument: tuple[str, ...], granularity: Granularity)
 
     Raises:
         TargetError: it cannot be loaded.
-        BatchError: the harness failed.
+        HarnessError: the harness failed.
     """
     found: list[Description] = []
 
@@ -252,13 +244,13 @@ def describe(target: str, instrument: tuple[str, ...], granularity: Granularity)
         f"{__name__}:_describe_job",
         {"target": target, "instrument": list(instrument), "granularity": granularity.value},
         on_event=on_event,
-        deadline_seconds=_STARTUP_SECONDS,
-        patience_seconds=_STARTUP_SECONDS,
+        deadline_seconds=STARTUP_SECONDS,
+        patience_seconds=STARTUP_SECONDS,
     )
     if end.how == "target_error":
         raise TargetError(end.message)
     if not found:
-        raise BatchError(end.message or f"the target could not be loaded: {end.how}")
+        raise HarnessError(end.message or f"the target could not be loaded: {end.how}")
     return found[0]
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
-from kcache_model.target import TargetError
 from kcache_model.watch import Unwatched, Watch
 
-from ..isolation import run_job
+from ..isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from ..isolation.worker import Outlet
-from .batch import BatchError, stopped
+from .batch import stopped
 from .counterexample import Counterexample, replayed
 from .execution import Runner
 from .explore import ExploreOptions, StrategyName, explore
@@ -25,7 +24,6 @@ from .strategies.interface import Coverage
 from .subject import load_subject
 
 _SEARCH_SECONDS = 10.0
-_STARTUP_SECONDS = 30.0
 
 
 class ReplayAnswer(enum.StrEnum):
@@ -89,7 +87,7 @@ def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
         FormatError: the word is damaged.
         TargetError: there is no such target.
         CannotExploreError: it cannot be scheduled any more.
-        BatchError: the harness failed.
+        HarnessError: the harness failed.
     """
     decode_token(word)
     answers: list[dict[str, Any]] = []
@@ -97,13 +95,10 @@ def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
         f"{__name__}:_replay_job",
         {"word": word},
         on_event=answers.append,
-        deadline_seconds=_STARTUP_SECONDS + 2 * _SEARCH_SECONDS,
+        deadline_seconds=STARTUP_SECONDS + 2 * _SEARCH_SECONDS,
         patience_seconds=patience_seconds,
     )
-    if end.how == "target_error":
-        raise TargetError(end.message)
-    if end.how == "harness_error":
-        raise BatchError(end.message)
+    raise_if_failed(end)
     if not answers:
         return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped(end))
     data = answers[-1]

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from .granularity import Granularity
@@ -77,6 +77,7 @@ class Sandbox:
     Args:
         roots: which modules are copied and instrumented; whatever else they import is shared with the process.
         granularity: where their threads may be switched.
+        expected: modules that will be loaded later: what is known of them from the start needs no second attempt.
 
     Attributes:
         scheduler: runs their threads.
@@ -85,14 +86,19 @@ class Sandbox:
         opaque: modules below the roots that have no Python source: each of their calls counts as one access.
     """
 
-    def __init__(self, roots: Roots, granularity: Granularity = Granularity.FREE) -> None:
+    def __init__(
+        self, roots: Roots, granularity: Granularity = Granularity.FREE, expected: Sequence[str | Path] = ()
+    ) -> None:
         self.roots = roots
         self.granularity = granularity
         self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
         self.sources: dict[str, bytes] = {}
         self.opaque: list[str] = []
         self._is_active = self._grown = False
+        self._is_scouting = True
+        self._expected = expected
         self._facts = Facts()
+        self._libraries: dict[str, CodeType] = {}
         self._start_over()
 
     def load(self, module: str | Path) -> ModuleType:
@@ -103,13 +109,15 @@ class Sandbox:
             Exception: whatever the module raises while it is imported.
         """
         for _ in range(_MOST_ATTEMPTS):
-            known = self._facts
+            known, was_scouting = self._facts, self._is_scouting
             with self.active():
-                loaded = self._load_file(module) if isinstance(module, Path) else importlib.import_module(module)
-            if self._facts == known and not self._grown:
+                for other in self._expected if was_scouting else ():
+                    self._load(other)
+                loaded = self._load(module)
+            if not was_scouting and self._facts == known and not self._grown:
                 return loaded
-            self._grown = False
             # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
+            self._is_scouting, self._grown = self._grown, False
             self._start_over()
         raise CannotExploreError("its modules never read the same twice")
 
@@ -143,18 +151,20 @@ class Sandbox:
             Granularity.GIL: lambda: make_hooks(scheduler.note, scheduler.pause),
             Granularity.SYNC: lambda: make_hooks(scheduler.note),
         }[self.granularity]()
-        self._world = World(self.scheduler, self._rewrite_library, self._hooks)
+        self._world = World(self.scheduler, self._compile_library, self._hooks)
         self._finder = _Finder(self)
 
-    def _rewrite_library(self, tree: ast.Module, only: frozenset[str] | None) -> ast.Module:
-        return self._rewrite(tree, collect_facts(tree), only)
+    def _compile_library(self, tree: ast.Module, path: str, only: frozenset[str] | None) -> CodeType:
+        if path not in self._libraries:
+            self._libraries[path] = compile(self._rewrite(tree, collect_facts(tree), only), path, "exec")
+        return self._libraries[path]
 
     def _rewrite(self, tree: ast.Module, facts: Facts, only: frozenset[str] | None = None) -> ast.Module:
         rewritten = rewrite(tree, facts, pauses=self.granularity is Granularity.GIL, only_classes=only)
         return note_call_sites(expose(rewritten), facts) if self.granularity is Granularity.SYNC else rewritten
 
-    def compile(self, source: bytes, path: str) -> Any:
-        """The code of a module, instrumented."""
+    def compile(self, source: bytes, path: str) -> CodeType:
+        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker."""
         tree = ast.parse(source, path)
         _refuse_uncontrolled(tree, path)
         if _builds_on_the_reference(tree) and "kcache" not in self.roots.packages:
@@ -162,7 +172,7 @@ class Sandbox:
             self._grown = True
         self.sources[path] = source
         self._facts = self._facts.merge(collect_facts(tree))
-        return compile(self._rewrite(tree, self._facts), path, "exec")
+        return compile(tree if self._is_scouting else self._rewrite(tree, self._facts), path, "exec")
 
     def prepare(self, module: ModuleType) -> None:
         """Give a private module what its instrumented code needs."""
@@ -179,6 +189,9 @@ class Sandbox:
     ) -> ModuleType:
         with self.active():
             return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+    def _load(self, module: str | Path) -> ModuleType:
+        return self._load_file(module) if isinstance(module, Path) else importlib.import_module(module)
 
     def _load_file(self, path: Path) -> ModuleType:
         name = f"kcache_target_{path.stem}"

@@ -28,6 +28,7 @@ from .judgement.judge import Problem, ProgramJudge
 from .sandbox import Roots, Sandbox
 from .schedule import Replay, Schedule, as_steps
 from .search import SearchLimits, search
+from .sources import fingerprint_of
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import MOST_EVENTS, STOP, Coverage, Ending, Strategy
 from .strategies.partial_order_sampling import PartialOrderSampling
@@ -89,11 +90,13 @@ class ScenarioReplay:
         problem: what is wrong.
         followed: whether the schedule could be followed to its end.
         story: what happened, line by line: ``thread N, file:line in function: what it does there``.
+        fingerprint: of the instrumented sources.
     """
 
     problem: Problem | None
     followed: bool
     story: tuple[str, ...]
+    fingerprint: str = ""
 
 
 def explore_scenario(
@@ -104,6 +107,9 @@ def explore_scenario(
     granularity: Granularity = Granularity.FREE,
     strategy: Literal["dpor", "pos", "bounded"] = "dpor",
     seed: int = 0,
+    preemptions: int = 3,
+    copies: Copies | None = None,
+    most_events: int = MOST_EVENTS,
 ) -> ScenarioResult:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
@@ -112,22 +118,26 @@ def explore_scenario(
         seconds: the most time for the search; making its result smaller may take a little more.
         executions: the most executions.
         granularity: where threads may be switched.
-        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to 3 preemptions.
+        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to ``preemptions``, fewest first.
         seed: of ``pos``.
+        preemptions: the most of ``bounded``.
+        copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
+        most_events: an execution that is longer counts as a livelock, if all threads had their turns.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
     """
-    own = _ScenarioRunner(scenario, granularity)
+    own = _ScenarioRunner(scenario, copies or Copies(scenario.instrument, granularity), most_events)
     runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
     chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
-        "bounded": lambda: PreemptionBounded(most=3),
+        "bounded": lambda: PreemptionBounded(most=preemptions),
     }
     result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0)
     try:
-        found = search(runner, chosen[strategy](), judge, SearchLimits(executions, seconds))
+        searching = chosen[strategy]()
+        found = search(runner, searching, judge, SearchLimits(executions, seconds))
         result = ScenarioResult(found.coverage, found.executions, found.seconds)
         if found.problem is None:
             return result
@@ -146,23 +156,52 @@ def explore_scenario(
 
 
 def replay_scenario(
-    scenario: Scenario, schedule: Schedule, *, granularity: Granularity = Granularity.FREE
+    scenario: Scenario,
+    schedule: Schedule,
+    *,
+    granularity: Granularity = Granularity.FREE,
+    copies: Copies | None = None,
+    most_events: int = MOST_EVENTS,
 ) -> ScenarioReplay:
-    """Follow a schedule that :func:`explore_scenario` found with the same granularity."""
-    runner, narrator = _ScenarioRunner(scenario, granularity), _Narrator(schedule)
+    """Follow a schedule that :func:`explore_scenario` found with the same arguments."""
+    runner = _ScenarioRunner(scenario, copies or Copies(scenario.instrument, granularity), most_events)
+    narrator = _Narrator(schedule)
     execution = runner.run(narrator)
     runner.clean_up()
-    return ScenarioReplay(execution.problem, narrator.followed, narrator.story())
+    fingerprint = fingerprint_of(runner.subject.sources)
+    return ScenarioReplay(execution.problem, narrator.followed, narrator.story(), fingerprint)
+
+
+class Copies:
+    """Instrumented copies of modules, which several scenarios may use one after another: making them takes seconds.
+
+    Args:
+        instrument: as in :class:`Scenario`.
+        granularity: where threads may be switched.
+        folder: whose top-level modules are instrumented, too; ``None`` for none.
+        expected: the modules that the scenarios will load; to name them saves time.
+    """
+
+    def __init__(
+        self,
+        instrument: tuple[str, ...],
+        granularity: Granularity = Granularity.FREE,
+        folder: Path | None = None,
+        expected: Sequence[str | Path] = (),
+    ) -> None:
+        self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
+        self.modules: dict[str | Path, ModuleType] = {}
 
 
 class _ScenarioRunner:
     """Runs one scenario again and again; ``subject`` is where its modules live."""
 
-    def __init__(self, scenario: Scenario, granularity: Granularity) -> None:
-        self.subject = Sandbox(Roots(frozenset(scenario.instrument)), granularity)
+    def __init__(self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS) -> None:
+        self.subject = copies.sandbox
+        self._most_events = most_events
         self._scenario = scenario
         self._threads = 0
-        self._modules: dict[str | Path, ModuleType] = {}
+        self._modules = copies.modules
         self._rehearse()
 
     def run(self, strategy: Strategy) -> _Run:
@@ -172,9 +211,10 @@ class _ScenarioRunner:
         try:
             parts = [_Part(work) for work in self._scenario.setup(self._modules.__getitem__)]
             scheduler.settle()
+            strategy.most_events = self._most_events
             strategy.begin(scheduler)
             scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
-            problem = self._problem(strategy.ending, parts)
+            problem = self._problem(strategy.ending, parts, strategy.most_events)
         except SetupDeadlockError as error:
             return _Run(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
         ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
@@ -204,7 +244,7 @@ class _ScenarioRunner:
         loaded = self._modules[name] = self.subject.load(name)
         return loaded
 
-    def _problem(self, ending: Ending, parts: list[_Part]) -> Problem | None:
+    def _problem(self, ending: Ending, parts: list[_Part], most_events: int) -> Problem | None:
         if ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
         scheduler = self.subject.scheduler
@@ -215,7 +255,7 @@ class _ScenarioRunner:
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
         if ending is Ending.ENDLESS:
-            lately = {event[0] for event in scheduler.trace[-MOST_EVENTS // 2 :]}
+            lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
             is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
             return Problem(FindingKind.LIVELOCK, "all go on and on, and it helps nobody") if is_fair else None
         wrong = self._scenario.check([part.result for part in parts])

@@ -85,7 +85,11 @@ class Replay(Strategy):
         return bool(self._todo)
 
     def _may_go_on(self, running: int) -> bool:
-        return self.scheduler.threads[running].enabled or running in self.scheduler.next_timeouts()
+        """As in a search: a schedule that was made up must not let time pass while others could go on."""
+        scheduler = self.scheduler
+        if scheduler.threads[running].enabled:
+            return True
+        return not scheduler.enabled() and running in scheduler.next_timeouts()
 
     def has_more(self) -> bool:
         """It is one schedule."""

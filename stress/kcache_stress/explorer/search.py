@@ -12,7 +12,7 @@ from .execution import Execution, Runner
 from .happens_before import HappensBefore
 from .judgement.judge import Problem, ProgramJudge
 from .schedule import Replay, schedule_of
-from .strategies.interface import MOST_EVENTS, Coverage, Ending, Step, Strategy
+from .strategies.interface import Coverage, Ending, Step, Strategy
 
 _FAIR_STEPS = 50
 
@@ -111,7 +111,8 @@ def search(
 
 def _livelock(runner: Runner, execution: Execution) -> Problem | None:
     """Whether an endless execution ends if everybody gets a turn: if not, the threads keep each other from it."""
-    begun = schedule_of(execution.trace[: MOST_EVENTS // 2], runner.subject.granularity)
+    steps = len(execution.trace)
+    begun = schedule_of(execution.trace[: steps // 2], runner.subject.granularity)
     if runner.run(Replay(begun, fair_steps=_FAIR_STEPS)).ending is not Ending.ENDLESS:
         return None
-    return Problem(FindingKind.LIVELOCK, f"the threads go on for ever: {MOST_EVENTS} steps, and each had its turns")
+    return Problem(FindingKind.LIVELOCK, f"the threads go on for ever: {steps} steps, and each had its turns")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from ..loading import load_target
 from ..probing import probe
 from .granularity import Granularity
 from .sandbox import CannotExploreError, Roots, Sandbox
+from .sources import fingerprint_of
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,7 @@ class Subject:
     @property
     def fingerprint(self) -> str:
         """Eight characters that change when the instrumented sources do."""
-        digest = hashlib.sha256()
-        for path, source in sorted(self.sandbox.sources.items()):
-            digest.update(Path(path).name.encode() + b"\0" + source + b"\0")
-        return digest.hexdigest()[:8]
+        return fingerprint_of(self.sandbox.sources)
 
 
 def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Granularity = Granularity.FREE) -> Subject:

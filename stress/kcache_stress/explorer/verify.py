@@ -86,7 +86,7 @@ def verify(
 
     Raises:
         TargetError: the target cannot be loaded.
-        BatchError: the harness failed.
+        HarnessError: the harness failed.
     """
     began = time.monotonic()
     options = replace(options or ExploreOptions(), strategy=StrategyName.DPOR)

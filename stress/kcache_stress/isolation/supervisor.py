@@ -25,8 +25,10 @@ from .journal import read_journal, read_note
 
 Event = dict[str, Any]
 
-_GRACE_SECONDS = 30.0
+STARTUP_SECONDS = 30.0
+"""What a child process may take to start on a busy machine: part of each deadline."""
 
+_GRACE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 _STDERR_CHARACTERS = 2000
 

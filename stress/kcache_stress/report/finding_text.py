@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import textwrap
 from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -22,7 +23,7 @@ _DETAIL_LINES = 40
 EXPLANATIONS = {
     FindingKind.NONLINEARIZABLE: "No order of the calls, one after another, gives these results.",
     FindingKind.DIVERGENCE: "A single thread already gets a wrong answer.",
-    FindingKind.INVARIANT: "What the lookups show does not fit together.",
+    FindingKind.INVARIANT: "What can be seen does not fit together.",
     FindingKind.EXCEPTION: "A call raised where the model returns a value.",
     FindingKind.HANG: "A call did not return.",
     FindingKind.NONDETERMINISM: "The same calls, one after another, give other results from run to run.",
@@ -36,6 +37,7 @@ EXPLANATIONS = {
 PHASE_TITLES = {
     "smoke": "smoke test",
     "vectors": "recorded client-go behaviour",
+    "scenarios": "telling scenarios",
     "machine": "state machine",
     "explorer": "explorer",
     "stress": "stress with real threads",
@@ -46,7 +48,7 @@ PHASE_TITLES = {
 def print_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
     """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again."""
     with console.capture() as capture:
-        console.print(Group(*_parts(finding)))
+        console.print(Group(*_parts(finding)), crop=False)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     command = replay_command(finding, target, strict_errors=strict_errors)
     if command is not None:
@@ -60,10 +62,12 @@ def print_finding(console: Console, finding: Finding, target: str, *, strict_err
 
 def replay_command(finding: Finding, target: str, *, strict_errors: bool = False) -> str | None:
     """The command that runs the finding's program again; ``None`` if there is none: no program, or a local factory."""
-    if finding.program is None or "<" in target:
+    if "<" in target:
         return None
     if finding.schedule:
         return f"kcache replay {finding.schedule}"
+    if finding.program is None:
+        return None
     options = " --strict-errors" if strict_errors else ""
     return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
 
@@ -75,7 +79,11 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
     yield Text()
     yield _indented(Text(printable(finding.summary)))
     program = finding.program
-    if program is not None and program.is_sequential:
+    if finding.script:
+        yield _heading("Smallest example:")
+        # Lines stay whole however long: they are there to be copied.
+        yield Text(textwrap.indent(printable(finding.script), "    "), no_wrap=True, overflow="ignore")
+    elif program is not None and program.is_sequential:
         yield _heading("Smallest example:")
         yield _indented(Text("\n".join(_sequential_lines(finding, program))))
     elif finding.calls:

@@ -80,10 +80,12 @@ class Strategy(ABC):
         scheduler: the threads; set for each execution.
         ending: how the current execution ended; set when it does.
         coverage: what a search that ran to its end has covered.
+        most_events: after so many events an execution counts as endless.
     """
 
     scheduler: Scheduler
     coverage = Coverage.EXHAUSTED
+    most_events = MOST_EVENTS
 
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
@@ -118,10 +120,10 @@ class Strategy(ABC):
         enabled = scheduler.enabled()
         length = len(scheduler.trace)
         if scheduler.program_is_over():
-            if enabled and length < MOST_EVENTS + _MOST_EVENTS_AFTERWARDS:
+            if enabled and length < self.most_events + _MOST_EVENTS_AFTERWARDS:
                 return enabled
             return self.end(Ending.COMPLETE)
-        if length >= MOST_EVENTS:
+        if length >= self.most_events:
             return self.end(Ending.ENDLESS)
         if not enabled:
             enabled = scheduler.next_timeouts()

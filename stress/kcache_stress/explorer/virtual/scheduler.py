@@ -52,7 +52,7 @@ class Scheduler:
         threads: number -> thread; those of the program have the first numbers.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
-        clock_reads: how often the target has asked for it in this execution.
+        clock_reads: how often the target has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
@@ -377,6 +377,7 @@ class Scheduler:
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
+        self.clock_reads = 0
 
     def _hub_greenlet(self) -> greenlet.greenlet:
         assert self._hub is not None
@@ -418,6 +419,7 @@ class Scheduler:
         if not deadlines:
             return False
         self.now = max(self.now, min(deadlines))
+        self.clock_reads = 0
         for thread in timed:
             if isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= self.now:
                 self._run_idle(thread)

@@ -17,7 +17,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from ..events import TRY, WRITE
@@ -39,19 +39,20 @@ PRIVATE_MODULES = (
     "concurrent.futures",
     "concurrent.futures._base",
     "concurrent.futures.thread",
+    "random",
 )
 """The modules of a virtual world."""
 
 _PATIENT_READS = 50
-"""How often the clock may be read in one execution before it begins to run by itself."""
+"""How often the clock may be read while no time passes before it begins to run by itself."""
 
 _EPOCH_SECONDS = 1_700_000_000.0
 
 _CACHES = frozenset({"_make_key", "_HashedSeq", "_CacheInfo", "_lru_cache_wrapper", "lru_cache", "cache"})
 """What of ``functools`` is private: the caches, in Python, for those in C cannot be looked into."""
 
-Rewrite = Callable[[ast.Module, "frozenset[str] | None"], ast.Module]
-"""(tree, the only classes to instrument) -> instrumented tree."""
+Compile = Callable[[ast.Module, str, "frozenset[str] | None"], CodeType]
+"""(tree, its file, the only classes to instrument) -> instrumented code."""
 
 
 class Clock:
@@ -66,7 +67,8 @@ class Clock:
         scheduler.clock_reads += 1
         impatience = scheduler.clock_reads - _PATIENT_READS
         if impatience > 0:
-            # Whoever asks that often waits for time to pass, and in production it does.
+            # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
+            # between: who polls would find each of its waits over before it began, and keep everybody from going on.
             if scheduler.live:
                 scheduler.touch(scheduler, "now", WRITE)
             scheduler.now += 0.001 * 2 ** min(impatience, 20)
@@ -115,15 +117,16 @@ class World:
 
     Args:
         scheduler: runs the threads.
-        rewrite: instruments a module; ``None`` leaves them as they are.
+        compile: compiles and instruments a module; ``None`` leaves them as they are.
         hooks: the names that instrumented code needs.
     """
 
-    def __init__(self, scheduler: Scheduler, rewrite: Rewrite | None, hooks: dict[str, object]) -> None:
+    def __init__(self, scheduler: Scheduler, compile: Compile | None, hooks: dict[str, object]) -> None:
         self.scheduler = scheduler
-        self._rewrite = rewrite
+        self._compile = compile
         self._hooks = hooks
         self._thread_hashes = itertools.count(1)
+        self._introduced: dict[int, Any] = {}
         self._made: dict[str, Any] = {"_thread": make_thread_module(scheduler), "time": make_time_module(scheduler)}
 
     def module(self, name: str) -> ModuleType:
@@ -132,13 +135,18 @@ class World:
         return found if found is not None else self._make(name)
 
     def forget_threads(self) -> None:
-        """Drop the threads that the copy of ``threading`` still knows from an execution that was given up."""
+        """Drop the threads that the copy of ``threading`` still knows from an execution that was given up.
+
+        What is drawn at random is drawn in the same order again, too.
+        """
+        if "random" in self._made:
+            self._made["random"].seed()
         threading = self._made.get("threading")
         if threading is not None:
-            known = MOST_PROGRAM_THREADS + 1
-            if len(threading._active) > known:
-                for ident in list(threading._active)[known:]:
-                    del threading._active[ident]
+            # Not only what is left over: what a setup starts while nobody knows how many threads the program has takes
+            # the place of a thread of the program.
+            threading._active.clear()
+            threading._active.update(self._introduced)
             threading._limbo.clear()
             threading._counter = itertools.count(1).__next__
             self._thread_hashes = itertools.count(1)
@@ -159,18 +167,24 @@ class World:
             tree = ast.parse(file.read(), spec.origin)
         if name == "functools":
             self._make_caches_visible(module, tree)
-        if self._rewrite is not None and name != "_threading_local":
-            tree = self._rewrite(tree, THREADING_CLASSES if name == "threading" else None)
+        if self._compile is None or name in ("_threading_local", "random"):
+            code = compile(tree, spec.origin, "exec")
+        else:
+            code = self._compile(tree, spec.origin, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
         with _no_fork_hooks():
-            exec(compile(tree, spec.origin, "exec"), module.__dict__)
+            exec(code, module.__dict__)
         if name == "threading":
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
             module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
+            if hasattr(module.Thread, "_wait_for_tstate_lock"):
+                module.Thread._stop = _note_stopped
         if name == "concurrent.futures":
             _ = module.ThreadPoolExecutor  # imported when it is first asked for: let that be no part of an execution
+        if name == "random":
+            _make_repeatable(module)
         if name == "queue":
             module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
         return module
@@ -196,6 +210,7 @@ class World:
             self.scheduler.current = number
             threading.current_thread()
         self.scheduler.current = HUB
+        self._introduced = dict(threading._active)
 
     def _note_failure(self, failed: Any) -> None:
         """What ``threading.excepthook`` prints in production: an exception that ended a thread."""
@@ -214,6 +229,20 @@ class World:
             if f"{full}.{child}" in PRIVATE_MODULES:
                 self.module(f"{full}.{child}")
         return found if fromlist else self.module(full.partition(".")[0])
+
+
+def _make_repeatable(random: Any) -> None:
+    """Let generators without a seed give the same in each execution."""
+    seed = random.Random.seed
+    random.Random.seed = lambda self, a=None, version=2: seed(self, 0 if a is None else a, version)
+    random.seed = random._inst.seed  # the module's functions are methods that were bound before
+    random.seed()
+
+
+def _note_stopped(thread: Any) -> None:
+    """``Thread._stop`` until Python 3.12, but two threads that join a third one at once do not trip over its check."""
+    thread._is_stopped = True
+    thread._tstate_lock = None
 
 
 def _defined(statement: ast.stmt) -> set[str]:
