@@ -54,7 +54,7 @@ def explore_examples(batch: Batch, on_tally: Callable[[Tally], None] = lambda _:
 
     Raises:
         TargetError: the target cannot be loaded, or no program can be written for it.
-        BatchError: the harness failed.
+        HarnessError: the harness failed.
     """
     return run_in_child(batch, f"{__name__}:_examples_job", on_tally)
 

@@ -1,4 +1,4 @@
-"""The examples that come with kcache: Indexers and index functions, faulty and correct ones."""
+"""The examples that come with kcache: Indexers, index functions, queues and informers, faulty and correct ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,16 @@ def gallery() -> list[Example]:
     Raises:
         FileNotFoundError: they were not installed.
     """
-    folder = _folder("targets", "kcache_gallery")
-    catalog = tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))
     examples = [
         Example(
             name=entry["name"],
-            path=folder / f"{entry['name']}.py",
+            path=entry["path"],
             is_correct=entry["verdict"] == "correct",
             kind=entry["kind"],
             summary=entry["summary"],
             source=entry["source"],
         )
-        for entry in catalog["target"]
+        for entry in _catalog("targets", "kcache_gallery", "target")
     ]
     order = ["sequential", "concurrent", "design"]
     return sorted(examples, key=lambda example: (order.index(example.kind), example.name))
@@ -81,21 +80,115 @@ def function_gallery() -> list[FunctionExample]:
     Raises:
         FileNotFoundError: they were not installed.
     """
-    folder = _folder("index_funcs", "kcache_index_func_gallery")
-    catalog = tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))
     examples = [
         FunctionExample(
             name=entry["name"],
-            path=folder / f"{entry['name']}.py",
+            path=entry["path"],
             is_correct=entry["verdict"] == "correct",
             kind=entry["kind"],
             rules=tuple(entry["rules"]),
             is_held_out=entry.get("held_out", False),
             summary=entry["summary"],
         )
-        for entry in catalog["function"]
+        for entry in _catalog("index_funcs", "kcache_index_func_gallery", "function")
     ]
     return sorted(examples, key=lambda example: (example.is_correct, example.kind != "plain", example.name))
+
+
+@dataclass(frozen=True)
+class QueueExample:
+    """One queue.
+
+    Attributes:
+        name: the stem of its file.
+        path: its file; the factory in it is called ``new_queue``.
+        is_correct: whether it must pass.
+        makes: what ``kcache check --kind`` takes.
+        kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
+        found_by: the first phase that finds the fault.
+        summary: one line.
+        source: where the bug was seen; empty if it is merely plausible.
+    """
+
+    name: str
+    path: Path
+    is_correct: bool
+    makes: str
+    kind: str
+    found_by: str
+    summary: str
+    source: str
+
+
+def queue_gallery() -> list[QueueExample]:
+    """All example queues, faulty ones first.
+
+    Raises:
+        FileNotFoundError: they were not installed.
+    """
+    examples = [
+        QueueExample(
+            name=entry["name"],
+            path=entry["path"],
+            is_correct=entry["verdict"] == "correct",
+            makes=entry["makes"],
+            kind=entry["kind"],
+            found_by=entry["found_by"],
+            summary=entry["summary"],
+            source=entry["source"],
+        )
+        for entry in _catalog("queues", "kcache_queue_gallery", "queue")
+    ]
+    order = ["sequential", "concurrent", "design"]
+    return sorted(examples, key=lambda example: (order.index(example.kind), example.name))
+
+
+@dataclass(frozen=True)
+class InformerExample:
+    """One informer.
+
+    Attributes:
+        name: the stem of its file.
+        path: its file; the factory in it is called ``make``.
+        is_correct: whether it must pass.
+        kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
+        summary: one line.
+        source: where the bug was seen; empty if it is merely plausible.
+    """
+
+    name: str
+    path: Path
+    is_correct: bool
+    kind: str
+    summary: str
+    source: str
+
+
+def informer_gallery() -> list[InformerExample]:
+    """All example informers, in the order of their names.
+
+    Raises:
+        FileNotFoundError: they were not installed.
+    """
+    examples = [
+        InformerExample(
+            name=entry["name"],
+            path=entry["path"],
+            is_correct=entry["verdict"] == "correct",
+            kind=entry["kind"],
+            summary=entry["summary"],
+            source=entry["source"],
+        )
+        for entry in _catalog("informers", "kcache_informer_gallery", "informer")
+    ]
+    return sorted(examples, key=lambda example: example.name)
+
+
+def _catalog(name: str, package: str, table: str) -> list[dict[str, Any]]:
+    """The entries of a gallery's catalog, each with the path of its file."""
+    folder = _folder(name, package)
+    entries = tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]
+    return [entry | {"path": folder / f"{entry['name']}.py"} for entry in entries]
 
 
 def _folder(name: str, package: str) -> Path:

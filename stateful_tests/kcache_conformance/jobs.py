@@ -22,7 +22,7 @@ from kcache_model.operations import INDEX_OPERATIONS
 from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target, TargetError
 from kcache_model.watch import Watch
-from kcache_stress.isolation import JobEnd, run_job
+from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_stress.isolation.journal import MemoryJournal
 from kcache_stress.isolation.watchdog import Watchdog
 from kcache_stress.isolation.worker import Outlet
@@ -38,7 +38,7 @@ from .turns import Turn, turns
 Arguments = Mapping[str, Any]
 """``semantics``, ``strict_errors``, ``seed``, ``budget_seconds``, ``patience_seconds``, ``phases``, ``threads``."""
 
-_STARTUP_SECONDS = 30.0
+"""For a child to start and to load its target."""
 
 
 def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
@@ -46,25 +46,30 @@ def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> 
     return run_job(
         f"{__name__}:_phases_job",
         {"spec": spec, "arguments": dict(arguments)},
-        on_event=lambda data: listener(_decode_event(data)),
-        deadline_seconds=_STARTUP_SECONDS + 2 * arguments["budget_seconds"],
+        on_event=lambda data: listener(decode_event(data)),
+        deadline_seconds=STARTUP_SECONDS + 2 * arguments["budget_seconds"],
         patience_seconds=arguments["patience_seconds"],
     )
 
 
 def run_phases_in_thread(target: Target, arguments: Arguments, listener: Listener) -> JobEnd:
     """Run phases in a thread of this process; a thread that hangs stays behind."""
+    return in_thread(lambda watch: _run_phases(target, None, arguments, watch, listener), arguments["patience_seconds"])
+
+
+def in_thread(job: Callable[[Watch], None], patience_seconds: float) -> JobEnd:
+    """Do a job in a thread of this process; how it ended, or that it hangs."""
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
 
     def work() -> None:
         watch = Watchdog(
             journal,
-            arguments["patience_seconds"],
-            lambda stacks: ends.put(JobEnd("hang", stacks, journal.program)),
+            patience_seconds,
+            lambda stacks: ends.put(JobEnd("hang", stacks, journal.program, journal.text)),
         )
         try:
-            _run_phases(target, None, arguments, watch, listener)
+            job(watch)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -113,13 +118,13 @@ def run_program_in_child(
             "strict_errors": strict_errors,
         },
         on_event=on_event,
-        deadline_seconds=_STARTUP_SECONDS + 2 * seconds,
+        deadline_seconds=STARTUP_SECONDS + 2 * seconds,
         patience_seconds=patience_seconds,
     )
 
 
 def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
-    _run_phases(load_target(spec), spec, arguments, outlet.watch, lambda event: outlet.send(_encode_event(event)))
+    _run_phases(load_target(spec), spec, arguments, outlet.watch, lambda event: outlet.send(encode_event(event)))
 
 
 def _program_job(
@@ -147,10 +152,19 @@ def _run_phases(target: Target, spec: str | None, arguments: Arguments, watch: W
     semantics = Semantics(arguments["semantics"])
     target = probe(target, semantics)
     listener(TargetLoaded(_not_tested(target)))
+
+    def run(turn: Turn) -> PhaseOutcome:
+        return run_phase(turn.phase, _context(target, spec, semantics, arguments, turn, watch, listener))
+
+    run_turns(arguments, run, listener)
+
+
+def run_turns(arguments: Arguments, run: Callable[[Turn], PhaseOutcome], listener: Listener) -> None:
+    """Run the phases by turns within the budget, until the first finding."""
     outcomes: dict[str, PhaseOutcome] = {}
     for turn in turns(arguments["phases"], arguments["budget_seconds"]):
         listener(PhaseStarted(turn.phase, turn.seconds))
-        outcome = run_phase(turn.phase, _context(target, spec, semantics, arguments, turn, watch, listener))
+        outcome = run(turn)
         if turn.phase in outcomes:
             outcome = outcomes[turn.phase].merged(outcome)
         outcomes[turn.phase] = outcome
@@ -218,7 +232,8 @@ _EVENTS: Mapping[str, type[Event]] = {
 }
 
 
-def _encode_event(event: Event) -> dict[str, Any]:
+def encode_event(event: Event) -> dict[str, Any]:
+    """An event as plain JSON."""
     data = dict(vars(event))
     if data.get("finding") is not None:
         data["finding"] = encode_finding(data["finding"])
@@ -227,7 +242,8 @@ def _encode_event(event: Event) -> dict[str, Any]:
     return {"event": type(event).__name__, **data}
 
 
-def _decode_event(data: dict[str, Any]) -> Event:
+def decode_event(data: dict[str, Any]) -> Event:
+    """The inverse of :func:`encode_event`."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     kind = _EVENTS[fields.pop("event")]
     if fields.get("finding") is not None:

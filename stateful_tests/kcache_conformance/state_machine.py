@@ -192,23 +192,28 @@ def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_see
     try:
         run_state_machine_as_test(
             seed(random_seed)(machine),
-            settings=settings(
-                max_examples=examples,
-                stateful_step_count=STEPS,
-                deadline=None,
-                database=None,
-                phases=[Phase.generate],
-                print_blob=False,
-                report_multiple_bugs=False,
-                suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-                verbosity=Verbosity.quiet,
-            ),
+            settings=quiet_settings(examples),
         )
     except FoundError as found:
         return found.finding
     except Flaky as flaky:
         return _unsteady(machine, flaky)
     return None
+
+
+def quiet_settings(examples: int) -> settings:
+    """So many random programs, and nothing else: nothing is remembered, made smaller, or printed."""
+    return settings(
+        max_examples=examples,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+        verbosity=Verbosity.quiet,
+    )
 
 
 def _unsteady(machine: type[RuleBasedStateMachine], flaky: Exception) -> Finding:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Semantics
 from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.render import operation_text
-from kcache_model.target import Target, TargetError
+from kcache_model.target import Target
 from kcache_model.verdict import Status
-from kcache_stress.isolation import JobEnd
+from kcache_stress.isolation import JobEnd, raise_if_failed
 
 from .events import Event, FindingMade, Listener, PhaseFinished, PhaseStarted, SuiteResult, TargetLoaded
-from .jobs import run_phases_in_child, run_phases_in_thread, run_program_in_child
+from .jobs import Arguments, run_phases_in_child, run_phases_in_thread, run_program_in_child
+from .kind_jobs import run_kind_in_child, run_kind_in_thread, stopped_finding
+from .kinds import INDEXER, KINDS
 from .phases import PHASES
 
 
@@ -31,6 +35,7 @@ class SuiteOptions:
         patience_seconds: how long one call of the implementation may take.
         phases: which phases to run, of :data:`~.phases.PHASES`.
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
+        kind: of the target; one of :data:`~.kinds.KIND_NAMES`.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -40,22 +45,22 @@ class SuiteOptions:
     patience_seconds: float = 3.0
     phases: tuple[str, ...] = PHASES
     threads: int | None = None
-
-
-class HarnessError(Exception):
-    """The harness itself failed; this says nothing about the implementation."""
+    kind: str = INDEXER
 
 
 _MINIMISE = MinimiseBudget(seconds=10.0, attempts=40)
 _MINIMISE_PATIENCE_SECONDS = 0.5
 
 
-def run_suite(target: str | Target, options: SuiteOptions, listener: Listener = lambda _: None) -> SuiteResult:
+def run_suite(
+    target: str | Target | Callable[..., Any], options: SuiteOptions, listener: Listener = lambda _: None
+) -> SuiteResult:
     """Run the phases one after another until the first finding.
 
     Args:
-        target: the name of a factory that a child process can load, or a target that must run in this process. Only a
-            child can be ended if it spins without giving up the interpreter, or survived if it crashes.
+        target: the name of a factory that a child process can load, or a target that must run in this process: for
+            another kind than Indexers, its factory. Only a child can be ended if it spins without giving up the
+            interpreter, or survived if it crashes.
         options: what to run.
         listener: told what happens.
 
@@ -66,20 +71,31 @@ def run_suite(target: str | Target, options: SuiteOptions, listener: Listener = 
     began = time.monotonic()
     log = _Log(listener)
     arguments = {**asdict(options), "semantics": options.semantics.value}
-    runner = run_phases_in_child if isinstance(target, str) else run_phases_in_thread
-    end = runner(target, arguments, log)  # type: ignore[arg-type]
+    end = _run(target, arguments, log)
     finding = log.finding
+    raise_if_failed(end)
     match end.how:
-        case "target_error":
-            raise TargetError(end.message)
-        case "harness_error":
-            raise HarnessError(end.message)
+        case "hang" | "crash" if finding is None and options.kind != INDEXER:
+            name = target if isinstance(target, str) else "<local factory>"
+            finding = stopped_finding(KINDS[options.kind], name, arguments, end, log.phase)
         case "hang" | "crash" if finding is None:
             finding = _stopped(target, options, end, log.phase)
     return log.result(options, finding, time.monotonic() - began)
 
 
-def _stopped(target: str | Target, options: SuiteOptions, end: JobEnd, phase: str) -> Finding:
+def _run(target: str | Target | Callable[..., Any], arguments: Arguments, log: _Log) -> JobEnd:
+    if arguments["kind"] == INDEXER:
+        if isinstance(target, str):
+            return run_phases_in_child(target, arguments, log)
+        assert isinstance(target, Target)
+        return run_phases_in_thread(target, arguments, log)
+    if isinstance(target, str):
+        return run_kind_in_child(target, arguments, log)
+    assert callable(target)
+    return run_kind_in_thread(target, arguments, log)
+
+
+def _stopped(target: object, options: SuiteOptions, end: JobEnd, phase: str) -> Finding:
     """The finding for a call that never returned, or that ended the process, with as small a program as possible."""
     program = end.program or Program(semantics=options.semantics)
     if isinstance(target, str) and program.is_sequential and len(program) > 1:

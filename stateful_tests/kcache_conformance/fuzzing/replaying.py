@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.target import TargetError
-from kcache_stress.isolation import run_job
+from kcache_stress.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_stress.isolation.worker import Outlet
 
-from ..suite import HarnessError
 from .engines.interleavings import explore_calls
 from .engines.programs import replay_program
 from .engines.threads import run_threads
@@ -26,7 +25,6 @@ from .subject import load_subject
 from .trial import Trial, decode_trial
 
 _SECONDS = 10.0
-_STARTUP_SECONDS = 30.0
 _GRACE_SECONDS = 9.0
 
 
@@ -63,15 +61,12 @@ def replay_trial(word: str, *, patience_seconds: float = 3.0) -> Replayed:
         f"{__name__}:trial_job",
         {"word": word},
         on_event=lambda event: answers.append(Replayed(Answer(event["answer"]), event["what"])),
-        deadline_seconds=_STARTUP_SECONDS + 2 * _SECONDS,
+        deadline_seconds=STARTUP_SECONDS + 2 * _SECONDS,
         patience_seconds=patience_seconds,
         grace_seconds=_GRACE_SECONDS + patience_seconds,
     )
+    raise_if_failed(end)
     match end.how:
-        case "target_error":
-            raise TargetError(end.message)
-        case "harness_error":
-            raise HarnessError(end.message)
         case "hang":
             return Replayed(Answer.REPRODUCED, f"it did not return within {patience_seconds:g} s")
         case "crash":

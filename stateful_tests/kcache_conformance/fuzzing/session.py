@@ -15,11 +15,10 @@ from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
-from kcache_stress.isolation import JobEnd, run_job
+from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_stress.isolation.journal import MemoryJournal
 from kcache_stress.isolation.watchdog import Watchdog
 
-from ..suite import HarnessError
 from .engines.solver import ask_solver
 from .engines.world_tour import Tour
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
@@ -38,7 +37,6 @@ from .trial import Trial, encode_trial
 
 Listener = Callable[[EngineReport], None]
 
-_STARTUP_SECONDS = 30.0
 _GRACE_SECONDS = 9.0
 _FEWEST_OBJECTS = 30
 """Fewer say nothing."""
@@ -135,7 +133,7 @@ class _Run:
 
         threading.Thread(target=work, name="kcache fuzz", daemon=True).start()
         end = ends.get()
-        self._raise(end)
+        raise_if_failed(end)
         if end.how == "hang":
             self._stopped(replace(end, note=journal.text))
         why = "other processes cannot load the function: give it a name in a module"
@@ -147,19 +145,12 @@ class _Run:
             f"{_JOBS}:{job}",
             {"spec": self.spec, "kind": self.kind.value, **arguments},
             on_event=self._event,
-            deadline_seconds=_STARTUP_SECONDS + 2 * seconds,
+            deadline_seconds=STARTUP_SECONDS + 2 * seconds,
             patience_seconds=self.options.patience_seconds,
             grace_seconds=_GRACE_SECONDS + self.options.patience_seconds,
         )
-        self._raise(end)
+        raise_if_failed(end)
         return end
-
-    def _raise(self, end: JobEnd) -> None:
-        match end.how:
-            case "target_error":
-                raise TargetError(end.message)
-            case "harness_error":
-                raise HarnessError(end.message)
 
     def _event(self, event: dict[str, Any]) -> None:
         match event["event"]:
@@ -211,7 +202,7 @@ class _Run:
             f"{_JOBS}:tier_job",
             {"spec": self.spec, "kind": self.kind.value, **arguments},
             on_event=lambda event: tiers.append(Tier(event["tier"])),
-            deadline_seconds=_STARTUP_SECONDS,
+            deadline_seconds=STARTUP_SECONDS,
             patience_seconds=patience,
         ) if self.spec is not None else None
         tier = tiers[0] if tiers else Tier.LEGAL
@@ -256,7 +247,7 @@ class _Run:
             f"{_JOBS}:legal_job",
             {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "trees": trees},
             on_event=lambda event: verdicts.extend(event["legal"]),
-            deadline_seconds=_STARTUP_SECONDS,
+            deadline_seconds=STARTUP_SECONDS,
             patience_seconds=self.options.patience_seconds,
         )
         return verdicts

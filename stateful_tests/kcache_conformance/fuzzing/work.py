@@ -17,6 +17,7 @@ from .engines.interleavings import explore_calls
 from .engines.programs import run_programs
 from .engines.random_search import Search
 from .engines.threads import run_threads
+from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
 from .judging.breach import Breach
 from .judging.inline import Inline
@@ -227,9 +228,7 @@ class Work:
             answer = self.search.answer(specimen)
             if answer.values:
                 first.setdefault(answer.meaning, specimen)
-        different = list(first.values())
-        if len(different) > most:  # from the smallest to the largest
-            different = [different[round(number * (len(different) - 1) / (most - 1))] for number in range(most)]
+        different = evenly_spaced([*first.values()], most)
         chosen = [*different, *(specimen for specimen in kept if specimen not in first.values())][:most]
         trees = [specimen.tree for specimen in chosen if specimen.is_plain]
         mixed = (Specimen(tree) for tree in crossed(trees, most // 2, self._options.seed))

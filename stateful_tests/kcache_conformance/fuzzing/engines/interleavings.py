@@ -16,6 +16,7 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 
+from ..evenly_spaced import evenly_spaced
 from ..evidence import Engine, Evidence
 from ..judging.breach import Breach
 from ..judging.outcome import Answer, answer_of
@@ -94,9 +95,8 @@ def _pairs(subject: Subject, specimens: Sequence[Specimen]) -> list[tuple[Specim
         if answer.values:
             different.setdefault(answer.meaning, (specimen, answer))
     chosen = [specimen for specimen, _ in different.values()]
-    if len(chosen) > _MOST_PAIRS + 1:  # from the smallest to the largest: they take different ways through the code
-        chosen = [chosen[round(number * (len(chosen) - 1) / _MOST_PAIRS)] for number in range(_MOST_PAIRS + 1)]
-    return list(itertools.pairwise(chosen))
+    # From the smallest to the largest: they take different ways through the code.
+    return list(itertools.pairwise(evenly_spaced(chosen, _MOST_PAIRS + 1)))
 
 
 def _scenario(subject: Subject, *pair: Specimen) -> Scenario:

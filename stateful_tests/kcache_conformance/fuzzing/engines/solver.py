@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kcache_stress.isolation import run_job
+from kcache_stress.isolation import STARTUP_SECONDS, run_job
 
 from ..evidence import Engine, EngineReport
 from ..objects.codec import Tree
 from ..options import FuzzOptions
 from ..rules import Kind
 from . import symbolic
-
-_STARTUP_SECONDS = 30.0
 
 
 def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> tuple[list[Tree], EngineReport]:
@@ -44,7 +42,7 @@ def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> t
         f"{symbolic.__name__}:symbolic_job",
         {"spec": spec, "kind": kind.value, "options": options.to_json(), "seconds": seconds},
         on_event=on_event,
-        deadline_seconds=seconds + _STARTUP_SECONDS,
+        deadline_seconds=seconds + STARTUP_SECONDS,
         patience_seconds=max(seconds, options.patience_seconds),
     )
     missed = symbolic.caveat()

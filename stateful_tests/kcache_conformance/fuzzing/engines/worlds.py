@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kcache_stress.isolation import run_job
+from kcache_stress.isolation import STARTUP_SECONDS, run_job
 from kcache_stress.isolation.worker import Outlet
 
 from ..judging.outcome import answer_of
@@ -27,7 +27,6 @@ from ..rules import Kind, Rule
 from ..subject import load_subject
 
 _DAY_SECONDS = 86_400
-_STARTUP_SECONDS = 30.0
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,60}")
 
 
@@ -114,7 +113,7 @@ def visit(spec: str, kind: Kind, trees: list[Tree], world: World, *, patience_se
         f"{__name__}:world_job",
         {"spec": spec, "kind": kind.value, "trees": trees, "world": asdict(world)},
         on_event=lambda event: answers.append(event["answers"]) if event["event"] == "answers" else None,
-        deadline_seconds=_STARTUP_SECONDS,
+        deadline_seconds=STARTUP_SECONDS,
         patience_seconds=patience_seconds,
         environment=environment,
     )

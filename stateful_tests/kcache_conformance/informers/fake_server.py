@@ -1,0 +1,310 @@
+"""A Kubernetes API server in memory, for one type of objects: the truth that an informer's cache is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from kcache.informers.api_errors import ApiError, ConnectionRefusedApiError, is_expired
+from kcache.informers.list_watch import (
+    ADDED,
+    BOOKMARK,
+    DELETED,
+    ERROR,
+    MODIFIED,
+    ListOptions,
+    ObjectList,
+    Watch,
+    WatchEvent,
+)
+
+from .answers import answer_list, answer_watch, parse_resource_version
+from .history import Audience, History
+from .manifests import Labels, Manifest, bookmark, changed, key_of, new_manifest, with_resource_version, with_status
+from .requests import LIST, WATCH, Refusals, Request
+from .status import already_exists, not_found, status_object
+from .watch_stream import FailedWatch, WatchStream
+
+
+class FakeServer:
+    """Lists and watches as the real server does (a ``ListerWatcher``), and goes wrong as a script says.
+
+    Thread-safe and deterministic: no clock, nothing at random, and a watch ends only when the script, or its client,
+    ends it, whatever time-out it was given. Objects are handed out as they are stored, to all clients the same ones:
+    nobody may change them.
+
+    Args:
+        kind: of the objects.
+        api_version: of the objects.
+        default_spec: fields that the spec of a new object has unless it is given others.
+        cache_pages: whether lists with resource version ``"0"`` come in pages, as from a server without a watch cache.
+            By default their limit is ignored, as it is by a server with one; other lists always come in pages.
+        expires_in_stream: whether a watch from a forgotten resource version is told so by an event, as by the real
+            server, or by an error of :meth:`watch`.
+        before_request: is called with each request before it is answered, by the thread that makes it: it may change
+            objects, or block. May be set anew at any time.
+    """
+
+    def __init__(
+        self,
+        kind: str = "Pod",
+        api_version: str = "v1",
+        *,
+        default_spec: Mapping[str, Any] | None = None,
+        cache_pages: bool = False,
+        expires_in_stream: bool = True,
+        before_request: Callable[[Request], object] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.api_version = api_version
+        self._default_spec = dict(default_spec or {})
+        self.cache_pages = cache_pages
+        self.expires_in_stream = expires_in_stream
+        self.before_request = before_request
+        self._history = History()
+        self._created = 0
+        self._audience = Audience.ALL
+        self._stale: int | None = None
+        self._requests: list[Request] = []
+        self._list_refusals = Refusals()
+        self._watch_refusals = Refusals()
+        self._watches: Sequence[WatchStream] = ()
+        self._is_closed = False
+
+    # The truth.
+
+    def create(self, name: str, namespace: str = "default", *, labels: Labels | None = None, **spec: Any) -> Manifest:
+        """Make an object with a uid of its own; raises an ``ApiError`` (409) if there is one of that name."""
+        with self._history.grown:
+            key = key_of(name, namespace)
+            if key in self._history.current:
+                raise already_exists(self.kind, key)
+            self._created += 1
+            manifest = new_manifest(
+                self.api_version,
+                self.kind,
+                name=name,
+                namespace=namespace,
+                uid=f"uid-{self._created}",
+                resource_version=self._history.resource_version + 1,
+                labels=labels,
+                spec=self._default_spec | spec,
+            )
+            self._history.change(key, WatchEvent(ADDED, manifest), self._audience)
+        return manifest
+
+    def update(self, name: str, namespace: str = "default", *, labels: Labels | None = None, **spec: Any) -> Manifest:
+        """Change fields of the spec, and the labels if given; raises an ``ApiError`` (404) if there is no such one."""
+        with self._history.grown:
+            key, before = self._existing(name, namespace)
+            manifest = changed(before, self._history.resource_version + 1, labels=labels, spec=spec)
+            self._history.change(key, WatchEvent(MODIFIED, manifest), self._audience)
+        return manifest
+
+    def update_status(self, name: str, namespace: str = "default", **status: Any) -> Manifest:
+        """Change fields of the status and nothing else; raises an ``ApiError`` (404) if there is no such one."""
+        with self._history.grown:
+            key, before = self._existing(name, namespace)
+            manifest = with_status(before, self._history.resource_version + 1, status)
+            self._history.change(key, WatchEvent(MODIFIED, manifest), self._audience)
+        return manifest
+
+    def delete(self, name: str, namespace: str = "default") -> Manifest:
+        """Its last state with the resource version of the deletion; raises an ``ApiError`` (404) if there is none."""
+        with self._history.grown:
+            key, before = self._existing(name, namespace)
+            manifest = with_resource_version(before, self._history.resource_version + 1)
+            self._history.change(key, WatchEvent(DELETED, manifest), self._audience)
+        return manifest
+
+    def advance(self, count: int = 1) -> None:
+        """Objects of other types change: the resource version grows by ``count``, nothing else happens."""
+        with self._history.grown:
+            self._history.resource_version += count
+
+    @property
+    def resource_version(self) -> str:
+        """Of the latest change."""
+        with self._history.grown:
+            return str(self._history.resource_version)
+
+    def snapshot(self) -> dict[str, Manifest]:
+        """The objects that exist, by key (``namespace/name``)."""
+        with self._history.grown:
+            return dict(self._history.current)
+
+    def history(self) -> tuple[WatchEvent, ...]:
+        """All changes, in order, also those that are forgotten or that no watch was told."""
+        with self._history.grown:
+            entries = self._history.entries[:]
+        return tuple(entry.event for entry in entries if entry.is_change and entry.event is not None)
+
+    # What clients call.
+
+    def list(self, options: ListOptions, /) -> ObjectList:
+        """One page of objects, ordered by key; raises an ``ApiError`` where the real server or the script refuses."""
+        self._note(Request(LIST, options))
+        with self._history.grown:
+            self._accept(self._list_refusals)
+            return answer_list(self._history, options, self._cached_at(), self.cache_pages)
+
+    def watch(self, options: ListOptions, /) -> Watch:
+        """The changes since a resource version, or all objects as ``ADDED`` first; raises as :meth:`list`."""
+        self._note(Request(WATCH, options))
+        with self._history.grown:
+            self._accept(self._watch_refusals)
+            try:
+                stream = answer_watch(self._history, options, self._cached_at())
+            except ApiError as error:
+                if self.expires_in_stream and is_expired(error):
+                    return FailedWatch(WatchEvent(ERROR, status_object(error)))
+                raise
+            self._watches = [*self._open_watches(), stream]
+            self._history.observed.notify_all()
+        return stream
+
+    # What a script does to watches.
+
+    def inject(self, event: WatchEvent) -> None:
+        """Send an event to the open watches that is not true: nothing changes, and later watches do not hear of it."""
+        with self._history.grown:
+            self._history.send(event, Audience.OPEN)
+
+    @contextmanager
+    def lose_events(self) -> Iterator[None]:
+        """Within, changes are true, but not sent to watches that are open; with :meth:`inject`, in another order."""
+        with self._history.grown:
+            self._audience = Audience.LATER
+        try:
+            yield
+        finally:
+            with self._history.grown:
+                self._audience = Audience.ALL
+
+    def send_bookmark(self) -> None:
+        """Tell the present resource version to the open watches that asked for bookmarks."""
+        with self._history.grown:
+            manifest = bookmark(self.api_version, self.kind, self._history.resource_version)
+            self._history.send(WatchEvent(BOOKMARK, manifest), Audience.BOOKMARKED)
+
+    def cut_watches(self, error: Exception | None = None, *, at_once: bool = False) -> None:
+        """End the open watches, after what was sent before.
+
+        Args:
+            error: what their iteration raises a copy of, as if the connection broke; ``None`` ends it normally.
+            at_once: what is under way is lost, ``error`` included.
+        """
+        with self._history.grown:
+            self._history.end_streams(error=error)
+            if at_once:
+                self._end_watches()
+
+    def end_watches_with_error(self, code: int, reason: str = "", message: str = "") -> None:
+        """End the open watches with an ``ERROR`` event that carries a ``Status``."""
+        status = status_object(ApiError(code, reason, message))
+        with self._history.grown:
+            self._history.end_streams(WatchEvent(ERROR, status))
+
+    # What a script does to requests.
+
+    def compact(self) -> None:
+        """Forget the history up to now: whatever wants to go on from before gets a 410. Open watches are spared."""
+        with self._history.grown:
+            self._history.compact()
+
+    def refuse_lists(self, count: int, error: Exception) -> None:
+        """The next ``count`` lists raise a copy of ``error``; repeated calls add up."""
+        with self._history.grown:
+            self._list_refusals.add(count, error)
+
+    def refuse_watches(self, count: int, error: Exception) -> None:
+        """The next ``count`` watches raise a copy of ``error``; repeated calls add up."""
+        with self._history.grown:
+            self._watch_refusals.add(count, error)
+
+    def stop_refusing(self) -> None:
+        """Whatever is left to refuse is answered."""
+        with self._history.grown:
+            self._list_refusals.clear()
+            self._watch_refusals.clear()
+
+    def serve_stale(self, resource_version: str | None) -> None:
+        """Answer from a cache that has got to ``resource_version`` only, as a replica that lags behind; ``None``: ends.
+
+        Lists with ``"0"`` go back in time, lists from later versions get a 504; ``""`` is up to date, as ever.
+        """
+        with self._history.grown:
+            self._stale = parse_resource_version(resource_version or "")
+
+    def close(self) -> None:
+        """End all watches for good; requests raise a ``ConnectionRefusedApiError`` from now on. May be called twice."""
+        with self._history.grown:
+            self._is_closed = True
+            self._end_watches()
+
+    # What a test waits for.
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """All requests so far, also those that were refused."""
+        with self._history.grown:
+            return tuple(self._requests)
+
+    @property
+    def open_watches(self) -> int:
+        """How many watches are open."""
+        with self._history.grown:
+            return len(self._open_watches())
+
+    def wait_for_requests(self, count: int, seconds: float = 10.0) -> bool:
+        """Wait until there were ``count`` requests or more; whether there were."""
+        return self._wait_for(lambda: len(self._requests) >= count, seconds)
+
+    def wait_for_watchers(self, count: int, seconds: float = 10.0) -> bool:
+        """Wait until exactly ``count`` watches are open; whether they are."""
+        return self._wait_for(lambda: len(self._open_watches()) == count, seconds)
+
+    def wait_until_caught_up(self, watchers: int = 1, seconds: float = 10.0) -> bool:
+        """Wait until at least ``watchers`` watches are open, and each has read all there is and asks for more."""
+
+        def are_caught_up() -> bool:
+            watches = self._open_watches()
+            return len(watches) >= watchers and all(watch.is_caught_up for watch in watches)
+
+        return self._wait_for(are_caught_up, seconds)
+
+    # Within; from `_accept` on, under the lock of the history.
+
+    def _wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
+        with self._history.observed:
+            return self._history.observed.wait_for(condition, seconds)
+
+    def _note(self, request: Request) -> None:
+        with self._history.observed:
+            self._requests.append(request)
+            self._history.observed.notify_all()
+        if self.before_request is not None:
+            self.before_request(request)
+
+    def _accept(self, refusals: Refusals) -> None:
+        if self._is_closed:
+            raise ConnectionRefusedApiError
+        refusals.apply()
+
+    def _existing(self, name: str, namespace: str) -> tuple[str, Manifest]:
+        key = key_of(name, namespace)
+        if key not in self._history.current:
+            raise not_found(self.kind, key)
+        return key, self._history.current[key]
+
+    def _cached_at(self) -> int:
+        return self._history.resource_version if self._stale is None else self._stale
+
+    def _open_watches(self) -> Sequence[WatchStream]:
+        return [watch for watch in self._watches if watch.is_open]
+
+    def _end_watches(self) -> None:
+        for watch in self._watches:
+            watch.end()
+        self._history.grown.notify_all()

@@ -1,0 +1,74 @@
+"""What the scripts of findings need: a handler that prints, and a look at what is there."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+class PrintingHandler:
+    """Prints what it is told; can be made to wait, or to raise.
+
+    Args:
+        name: how it calls itself.
+        write: takes a line.
+
+    Attributes:
+        registration: for what an informer gives for it.
+    """
+
+    def __init__(self, name: str = "handler", write: Callable[[str], object] = print) -> None:
+        self.name = name
+        self.registration: Any = None
+        self._write = write
+        self._free = threading.Event()
+        self._free.set()
+        self._fails = False
+
+    def block(self) -> None:
+        """Do not return from calls until :meth:`release`."""
+        self._free.clear()
+
+    def release(self) -> None:
+        """Go on."""
+        self._free.set()
+
+    def fail_once(self) -> None:
+        """Raise a RuntimeError in the next call."""
+        self._fails = True
+
+    def on_add(self, obj: Any, is_in_initial_list: bool = False) -> None:
+        """Print an addition."""
+        self._tell(f"add {_text(obj)}{' (initial list)' if is_in_initial_list else ''}")
+
+    def on_update(self, old: Any, new: Any) -> None:  # noqa: ARG002
+        """Print an update."""
+        self._tell(f"update {_text(new)}")
+
+    def on_delete(self, obj: Any) -> None:
+        """Print a deletion."""
+        self._tell(f"delete {f'tombstone of {_text(obj.obj)}' if hasattr(obj, 'key') else _text(obj)}")
+
+    def _tell(self, what: str) -> None:
+        self._write(f"{self.name}: {what}")
+        self._free.wait()
+        if self._fails:
+            self._fails = False
+            raise RuntimeError("as the program says")
+
+
+def print_content(who: str, objs: Iterable[Any], write: Callable[[str], object] = print) -> None:
+    """Print keys and resource versions of objects."""
+    write(f"{who} has: {', '.join(sorted(map(_text, objs))) or 'nothing'}")
+
+
+def settle(seconds: float = 3.0) -> None:
+    """Wait for as long as a few attempts take."""
+    time.sleep(seconds)
+
+
+def _text(obj: Any) -> str:
+    metadata = obj["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']} (version {metadata['resourceVersion']})"

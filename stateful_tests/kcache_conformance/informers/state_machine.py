@@ -1,0 +1,171 @@
+"""The Hypothesis state machine: a server to which anything happens, and an informer that has to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import hypothesis.strategies as st
+from hypothesis import seed, settings
+from hypothesis.errors import Flaky
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from kcache_model.informers.program import InformerProgram, Step
+from kcache_model.informers.program import StepName as S
+from kcache_stress.explorer.judgement.judge import Problem
+
+from ..state_machine import quiet_settings
+
+_STEPS: Final = 20
+_NAMES: Final = ("a", "b", "c")
+
+Run = Callable[[InformerProgram], "Problem | None"]
+
+
+class ProblemFoundError(Exception):
+    """A program that goes wrong.
+
+    Attributes:
+        program: which one.
+        problem: how.
+    """
+
+    def __init__(self, program: InformerProgram, problem: Problem) -> None:
+        super().__init__(f"{problem.summary}\n{program}")
+        self.program = program
+        self.problem = problem
+
+
+def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
+    """A machine whose rules are what can happen to an informer; each example is run as a whole at its end.
+
+    Args:
+        run: runs a program; what is wrong.
+    """
+    names = st.sampled_from(_NAMES)
+
+    class InformerMachine(RuleBasedStateMachine):
+        """Knows which objects there are, so that what happens makes a difference."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.there: set[str] = set()
+            self.before: list[Step] = []
+            self.after: list[Step] | None = None
+            self.first_handlers = 1
+            self.handlers = 1
+            self.transforms = False
+            self.resync_seconds = 0.0
+
+        def step(self, name: S, argument: str | int = 0) -> None:
+            """That happens next."""
+            (self.before if self.after is None else self.after).append(Step(name, argument))
+
+        @precondition(lambda self: self.after is None)
+        @rule(handlers=st.integers(0, 2), transforms=st.booleans(), resync=st.booleans())
+        def start(self, handlers: int, transforms: bool, resync: bool) -> None:
+            self.first_handlers = self.handlers = handlers
+            self.transforms = transforms
+            self.resync_seconds = 15.0 if resync else 0.0
+            self.after = []
+
+        @rule(name=names)
+        def create_or_update(self, name: str) -> None:
+            self.step(S.CREATE, name)
+            self.there.add(name)
+
+        @precondition(lambda self: self.there)
+        @rule(data=st.data(), how=st.sampled_from((S.UPDATE, S.DELETE, S.RECREATE)))
+        def change(self, data: st.DataObject, how: S) -> None:
+            name = data.draw(st.sampled_from(sorted(self.there)))
+            self.step(how, name)
+            if how is S.DELETE:
+                self.there.remove(name)
+
+        @precondition(lambda self: self.after is not None)
+        @rule()
+        def settle(self) -> None:
+            self.step(S.SETTLE)
+
+        @precondition(lambda self: self.after is not None)
+        @rule(kind=st.sampled_from((S.CUT, S.EXPIRE, S.MISS, S.REPEAT, S.BOOKMARK)))
+        def meddle(self, kind: S) -> None:
+            self.step(kind)
+
+        @precondition(lambda self: self.after is not None)
+        @rule(name=st.sampled_from(_NAMES[:-1]))
+        def swap(self, name: str) -> None:
+            self.step(S.SWAP, name)
+            self.there |= {name, chr(ord(name) + 1)}
+
+        @rule(kind=st.sampled_from((S.REFUSE_LISTS, S.REFUSE_WATCHES, S.TOO_LARGE)), count=st.integers(1, 2))
+        def refuse(self, kind: S, count: int) -> None:
+            self.step(kind, count)
+
+        @precondition(lambda self: self.after is None)
+        @rule(changes=st.integers(1, 3))
+        def go_back(self, changes: int) -> None:
+            self.step(S.GO_BACK, changes)
+
+        @precondition(lambda self: self.after is not None and self.handlers < 4)
+        @rule()
+        def add_handler(self) -> None:
+            self.step(S.ADD_HANDLER)
+            self.handlers += 1
+
+        @precondition(lambda self: self.after is not None and self.handlers)
+        @rule(
+            data=st.data(),
+            what=st.sampled_from(
+                (S.REMOVE_HANDLER, S.BLOCK_HANDLER, S.RELEASE_HANDLER, S.FAIL_HANDLER, S.AWAIT_HANDLER_SYNC)
+            ),
+        )
+        def touch_handler(self, data: st.DataObject, what: S) -> None:
+            self.step(what, data.draw(st.integers(0, self.handlers - 1)))
+
+        @precondition(lambda self: self.after is not None)
+        @rule(number=st.integers(1, 2))
+        def add_indexers(self, number: int) -> None:
+            self.step(S.ADD_INDEXERS, number)
+
+        def teardown(self) -> None:
+            program = InformerProgram(
+                tuple(self.before),
+                (tuple(self.after or ()),),
+                self.first_handlers,
+                self.transforms,
+                self.resync_seconds,
+            )
+            problem = run(program)
+            if problem is not None:
+                raise ProblemFoundError(program, problem)
+
+    return InformerMachine
+
+
+def run_examples(run: Run, examples: int, random_seed: int) -> tuple[InformerProgram, Problem] | None:
+    """Run so many random programs; the first that goes wrong, not made smaller, and how; ``None`` if none does.
+
+    Raises:
+        TargetError: the informer cannot be made.
+    """
+    found: list[ProblemFoundError] = []
+
+    def noted(program: InformerProgram) -> Problem | None:
+        problem = run(program)
+        if problem is not None:
+            found.append(ProblemFoundError(program, problem))
+        return problem
+
+    try:
+        run_state_machine_as_test(
+            seed(random_seed)(make_state_machine(noted)),
+            settings=settings(quiet_settings(examples), stateful_step_count=_STEPS),
+        )
+    except ProblemFoundError as error:
+        return error.program, error.problem
+    except Flaky:
+        if not found:
+            raise
+        return found[0].program, found[0].problem
+    return None

@@ -1,0 +1,161 @@
+"""The contract of a queue under test, and what an implementation says of itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, TypeAlias
+
+from kcache_model.outcomes import error_text
+from kcache_model.queues.consumer import Consumer
+from kcache_model.queues.operations import CallName, Operation, Tombstone
+from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
+from kcache_model.queues.reading import key_func
+from kcache_model.target import TargetError
+from kcache_stress.loading import load_object
+
+QueueFactory: TypeAlias = Callable[..., Any]
+"""``factory(key_func, **options)``; the options are keywords, and only those that are asked for are given."""
+
+TOMBSTONES: Final = "tombstones"
+"""Declared as unsupported by a queue whose ``delete`` takes no tombstones."""
+
+_OPTIONS: Final[Mapping[QueueKind, frozenset[str]]] = {
+    QueueKind.FIFO: frozenset(),
+    QueueKind.DELTA_FIFO: frozenset({"known_objects", "emit_delta_type_replaced", "transformer"}),
+    QueueKind.REAL_FIFO: frozenset({"known_objects", "transformer", "atomic_events", "emit_delta_type_bookmark"}),
+}
+
+_REQUIRED: Final = ("add", "update", "delete", "replace", "resync", "pop", "close", "is_closed", "has_synced")
+
+_OPTIONAL: Final[Mapping[QueueKind, frozenset[str]]] = {
+    QueueKind.FIFO: frozenset({"len", "key_of"}),
+    QueueKind.DELTA_FIFO: frozenset({"len", "key_of"}),
+    QueueKind.REAL_FIFO: frozenset({"len", "key_of", "bookmark", "pop_batch"}),
+}
+
+_MAY_BE_MISSING: Final = frozenset({"resync", "is_closed", "has_synced", TOMBSTONES})
+
+
+@dataclass(frozen=True)
+class QueueTarget:
+    """A factory of queues with its name and its declarations.
+
+    Attributes:
+        name: how reports call it.
+        kind: what it claims to make.
+        factory: makes a new, empty queue.
+        unsupported: options, calls and features that it does not offer; they are not tested.
+    """
+
+    name: str
+    kind: QueueKind
+    factory: QueueFactory
+    unsupported: frozenset[str] = frozenset()
+
+    def supports(self, feature: str) -> bool:
+        """Whether an option, a call or a feature is to be tested."""
+        known = _OPTIONS[self.kind] | _OPTIONAL[self.kind] | set(_REQUIRED)
+        if feature == TOMBSTONES:
+            return self.kind is not QueueKind.FIFO and feature not in self.unsupported
+        return feature not in self.unsupported and (feature in known or feature == CallName.KNOWN.value)
+
+    def allows(self, program: QueueProgram) -> bool:
+        """Whether it offers everything that a program needs."""
+        options = (field.name for field in fields(QueueOptions) if getattr(program.options, field.name))
+        return all(map(self.supports, options)) and all(map(self.allows_call, program.operations()))
+
+    def allows_call(self, operation: Operation) -> bool:
+        """Whether it offers everything that a call needs."""
+        is_about_tombstone = isinstance(operation.thing, Tombstone)
+        return self.supports(operation.name.value) and (not is_about_tombstone or self.supports(TOMBSTONES))
+
+
+def make_queue_target(
+    factory: QueueFactory, kind: QueueKind, name: str | None = None, unsupported: Iterable[str] | None = None
+) -> QueueTarget:
+    """A target from a factory; declarations come from ``unsupported`` or the factory's ``kcache_unsupported``.
+
+    Raises:
+        TargetError: it is none; the message says what is missing.
+    """
+    name = name or str(getattr(factory, "__qualname__", repr(factory)))
+    if not callable(factory):
+        raise TargetError(f"{name} is a {type(factory).__name__}; a queue needs a factory: {_signature(kind)}")
+    declared = getattr(factory, "kcache_unsupported", ()) if unsupported is None else unsupported
+    if isinstance(declared, str):
+        raise TargetError(f'kcache_unsupported must be a list of names, not the text "{declared}"')
+    known = _OPTIONS[kind] | _OPTIONAL[kind] | _MAY_BE_MISSING
+    unknown = set(declared) - known
+    if unknown:
+        listed = ", ".join(sorted(known))
+        raise TargetError(f"kcache_unsupported names {', '.join(sorted(map(str, unknown)))}; known are: {listed}")
+    target = QueueTarget(name, kind, factory, frozenset(declared))
+    if kind is QueueKind.REAL_FIFO and not (target.supports("known_objects") or target.supports("atomic_events")):
+        raise TargetError("a real-fifo needs known_objects or atomic_events: it cannot declare both as unsupported")
+    _require_options(target)
+    return _probed(target)
+
+
+def load_queue_target(spec: str, kind: QueueKind) -> QueueTarget:
+    """The target called ``package.module:factory`` or ``path/to/file.py:factory``.
+
+    Raises:
+        TargetError: there is no such thing, or it is no factory of queues.
+    """
+    return make_queue_target(load_object(spec), kind, spec)  # type: ignore[arg-type]
+
+
+def plain_options(target: QueueTarget) -> QueueOptions:
+    """The options that a queue cannot do without."""
+    if target.kind is not QueueKind.REAL_FIFO:
+        return QueueOptions()
+    return QueueOptions(known_objects=True) if target.supports("known_objects") else QueueOptions(atomic_events=True)
+
+
+def _signature(kind: QueueKind) -> str:
+    return f"factory({', '.join(['key_func', *(['*'] if _OPTIONS[kind] else []), *sorted(_OPTIONS[kind])])}) -> queue"
+
+
+def _require_options(target: QueueTarget) -> None:
+    try:
+        signature = inspect.signature(target.factory)
+    except (TypeError, ValueError):
+        return
+    asked = {name: None for name in sorted(_OPTIONS[target.kind]) if target.supports(name)}
+    try:
+        signature.bind(None, **asked)
+    except TypeError:
+        missing = [name for name in asked if not _takes(signature, name)]
+        hint = f"; add {', '.join(missing)}, or declare factory.kcache_unsupported = {missing!r}" if missing else ""
+        raise TargetError(f"the factory takes {signature}; it is called as {_signature(target.kind)}{hint}") from None
+
+
+def _takes(signature: inspect.Signature, name: str) -> bool:
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    return name in signature.parameters or inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def _probed(target: QueueTarget) -> QueueTarget:
+    """The target, with the optional calls that it does not have declared as unsupported."""
+    options = plain_options(target)
+    arguments: dict[str, Any] = {"known_objects": Consumer({})} if options.known_objects else {}
+    if options.atomic_events:
+        arguments["atomic_events"] = True
+    try:
+        queue = target.factory(key_func, **arguments)
+    except (Exception, SystemExit) as error:
+        why = f"{target.name}(key_func) raised {error_text(error)}; it must return a new, empty queue"
+        raise TargetError(why) from error
+    missing = [name for name in _REQUIRED if target.supports(name) and not callable(getattr(queue, name, None))]
+    if missing:
+        kept = [name for name in missing if name in _MAY_BE_MISSING]
+        hint = f", or declare factory.kcache_unsupported = {kept!r}" if kept == missing else ""
+        raise TargetError(
+            f"the {type(queue).__name__} that {target.name} returned has no {', '.join(missing)}; implement what is "
+            f"missing{hint}"
+        )
+    names = {"len": "__len__"}
+    absent = {name for name in _OPTIONAL[target.kind] if not hasattr(queue, names.get(name, name))}
+    return replace(target, unsupported=target.unsupported | absent)

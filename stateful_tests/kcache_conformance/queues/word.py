@@ -1,0 +1,80 @@
+"""A finding about a queue as one word that can be pasted into a command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kcache_model.blob import pack, unpack
+from kcache_model.errors import FormatError
+from kcache_model.finding import FindingKind
+from kcache_model.queues.codec import decode_program, encode_program
+from kcache_model.queues.program import QueueProgram
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.schedule import Schedule
+
+PREFIX = "kq1."
+_MOST_STEPS = 1_000_000
+
+
+@dataclass(frozen=True)
+class QueueToken:
+    """What it takes to see a finding again.
+
+    Attributes:
+        target: name of the implementation.
+        program: what was done; it says the kind of queue, too.
+        kind: what went wrong.
+        schedule: who ran for how many steps; empty if the program has one thread, or ran on real ones.
+        fingerprint: of the instrumented sources, where there is a schedule.
+        strict_errors: whether kcache's error types were asked for.
+    """
+
+    target: str
+    program: QueueProgram
+    kind: FindingKind
+    schedule: Schedule = ()
+    fingerprint: str = ""
+    strict_errors: bool = False
+
+
+def encode_token(token: QueueToken) -> str:
+    """``kq1.`` and compressed JSON in URL-safe base 64."""
+    data: dict[str, Any] = {"t": token.target, "p": encode_program(token.program), "k": token.kind.value}
+    if token.schedule:
+        data["s"] = [number for run in token.schedule for number in run]
+        data["g"] = Granularity.FREE.value
+        data["f"] = token.fingerprint
+    if token.strict_errors:
+        data["e"] = 1
+    return pack(PREFIX, data)
+
+
+def decode_token(word: str) -> QueueToken:
+    """The inverse of :func:`encode_token`. Nothing but plain data is ever made of a word.
+
+    Raises:
+        FormatError: the word is none of ours, damaged, or cut off.
+    """
+    data = unpack(PREFIX, word, "word of a queue")
+    try:
+        numbers = data.get("s", [])
+        if not all(type(number) is int and number >= 0 for number in numbers) or len(numbers) % 2:
+            raise ValueError("bad schedule")
+        schedule = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+        if sum(count for _, count in schedule) > _MOST_STEPS:
+            raise ValueError("the schedule is too long")
+        if not isinstance(data["t"], str) or data.get("g", Granularity.FREE.value) != Granularity.FREE.value:
+            raise ValueError("bad target or granularity")
+        return QueueToken(
+            data["t"],
+            decode_program(data["p"]),
+            FindingKind(data["k"]),
+            schedule,
+            str(data.get("f", "")),
+            bool(data.get("e")),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"the word does not hold a finding about a queue ({error!r}); copy all of it") from None

@@ -1,0 +1,149 @@
+"""kcache's own informers under the explorer: no deadlock, no lost wakeup, no lost event at the bounds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from kcache_conformance.informers.quiet import quiet
+from kcache_conformance.informers.random_programs import random_program
+from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
+from kcache_conformance.informers.virtual import virtual_informer
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
+from kcache_stress.explorer.strategies.interface import Coverage
+
+IS_NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
+REFERENCE = "kcache.informers:SharedIndexInformer"
+COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)
+ENOUGH = 10**6
+
+
+@pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
+def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
+    assert virtual_informer(REFERENCE, Granularity.SYNC).run_once(program).problem is None
+
+
+@pytest.mark.brute_force
+@pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
+def test_all_interleavings_without_preemptions(program: Any) -> None:
+    informer = virtual_informer(REFERENCE, Granularity.SYNC)
+    result = informer.explore(program, preemptions=0, seconds=120, executions=ENOUGH)
+    assert result.problem is None
+    assert result.coverage in COVERED
+    assert result.executions > 10
+
+
+@pytest.mark.brute_force
+@pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes for each program")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
+def test_all_interleavings_with_one_preemption(program: Any) -> None:
+    informer = virtual_informer(REFERENCE, Granularity.SYNC)
+    result = informer.explore(program, preemptions=1, seconds=1500, executions=ENOUGH)
+    assert result.problem is None
+    assert result.coverage in COVERED
+
+
+@pytest.mark.brute_force
+@pytest.mark.parametrize("granularity", [Granularity.SYNC, Granularity.FREE])
+def test_samples_with_any_number_of_preemptions(granularity: Granularity) -> None:
+    informer = virtual_informer(REFERENCE, granularity)
+    count = 400 if IS_NIGHTLY else 20
+    for program in (*CONCURRENT.values(), *CROWDED.values(), *(random_program(seed) for seed in range(count))):
+        result = informer.explore(program, strategy="pos", executions=40, seconds=60)
+        assert result.problem is None, (program, result.problem)
+
+
+INSTRUMENT = (
+    "kcache.informers",
+    "kcache.queues",
+    "kcache.store",
+    "kcache.thread_safe_store",
+    "kcache_conformance.informers",
+)
+
+
+def explored(setup: Callable[[Load], Sequence[Callable[[], object]]], preemptions: int) -> ScenarioResult:
+    with quiet():
+        return explore_scenario(
+            Scenario(INSTRUMENT, setup),
+            strategy="bounded",
+            preemptions=preemptions,
+            seconds=120,
+            executions=ENOUGH,
+            copies=Copies(INSTRUMENT, Granularity.SYNC),
+        )
+
+
+def factory_of(load: Load) -> tuple[Any, Any]:
+    """A factory with an informer of one type, whose objects are there."""
+    informers: Any = load("kcache.informers")
+    fake_server: Any = load("kcache_conformance.informers.fake_server")
+    server = fake_server.FakeServer()
+    server.create("a")
+    factory = informers.SharedInformerFactory()
+    factory.for_resource("Pod", server)
+    return factory, server
+
+
+@pytest.mark.brute_force
+def test_a_factory_is_started_by_two_threads_and_shut_down() -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        factory, server = factory_of(load)
+
+        def start_and_shut_down() -> None:
+            factory.start()
+            factory.wait_for_cache_sync()
+            assert factory.shutdown()
+            assert [str(request) for request in server.requests][:1] == ['LIST rv="0" limit=500']
+
+        return [start_and_shut_down, factory.start]
+
+    result = explored(setup, preemptions=0)
+    assert result.problem is None
+    assert result.coverage in COVERED
+
+
+@pytest.mark.brute_force
+def test_two_threads_ask_a_factory_for_the_same_type() -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        factory, server = factory_of(load)
+        found: list[Any] = []
+
+        def ask() -> None:
+            found.append(factory.for_resource("Node", server))
+            if len(found) == 2:
+                assert found[0] is found[1]
+
+        return [ask, ask]
+
+    result = explored(setup, preemptions=2)
+    assert result.problem is None
+    assert result.coverage in COVERED
+
+
+@pytest.mark.brute_force
+@pytest.mark.parametrize("is_started", [True, False])
+def test_a_factory_is_shut_down_while_it_is_started(is_started: bool) -> None:
+    def setup(load: Load) -> Sequence[Callable[[], object]]:
+        factory, _ = factory_of(load)
+        if is_started:
+            factory.start()
+
+        def end() -> None:
+            assert factory.shutdown()
+            assert factory.shutdown()
+
+        def start() -> None:
+            factory.start()
+            factory.shutdown()
+
+        return [end, start]
+
+    result = explored(setup, preemptions=0)
+    assert result.problem is None
+    assert result.coverage in COVERED

@@ -1,0 +1,85 @@
+"""The gallery of informers: what is wrong must be caught, small and again; what is right must pass."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import Counter
+
+import pytest
+
+from kcache_conformance.gallery import InformerExample, informer_gallery
+from kcache_conformance.informers.kinds import INFORMER
+from kcache_conformance.informers.phases import PHASES
+from kcache_conformance.informers.word import PREFIX
+from kcache_conformance.kind import KindContext
+from kcache_conformance.phases import PhaseOutcome
+from kcache_model.watch import Unwatched
+
+EXAMPLES = informer_gallery()
+IS_NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
+
+
+def chosen(kind: str) -> list[InformerExample]:
+    """Every third one by default: to copy and instrument the modules of one takes seconds."""
+    return [example for example in EXAMPLES if example.kind == kind][:: 1 if IS_NIGHTLY else 3]
+
+
+SEQUENTIAL, CONCURRENT, CORRECT = map(chosen, ("sequential", "concurrent", "design"))
+ONE_BY_ONE = ("smoke", "scenarios", "machine")
+"""The phases in which nothing but the informer's own threads are concurrent."""
+
+
+def name(example: InformerExample) -> str:
+    return example.name
+
+
+@functools.lru_cache(maxsize=2)
+def spec_of(example: InformerExample) -> str:
+    return f"{example.path}:make"
+
+
+def run(example: InformerExample, phase: str, seconds: float, seed: int = 0) -> PhaseOutcome:
+    spec = spec_of(example)
+    return INFORMER.run_phase(phase, KindContext(INFORMER.load(spec), spec, seconds=seconds, seed=seed))
+
+
+def require_found_again(outcome: PhaseOutcome) -> None:
+    finding = outcome.finding
+    assert finding is not None
+    assert finding.script
+    assert finding.schedule.startswith(PREFIX)
+    again = INFORMER.replay(finding.schedule, Unwatched())
+    assert again.answer.value == "reproduced"
+    assert again.finding is not None
+    assert again.finding.kind is finding.kind
+
+
+def test_the_gallery_is_what_it_claims() -> None:
+    kinds = Counter(example.kind for example in EXAMPLES)
+    assert kinds["sequential"] + kinds["concurrent"] >= 20
+    assert kinds["design"] >= 4
+    assert all(example.is_correct == (example.kind == "design") for example in EXAMPLES)
+    assert {path.stem for path in EXAMPLES[0].path.parent.glob("*.py")} == set(map(name, EXAMPLES))
+    assert all(example.summary for example in EXAMPLES)
+
+
+@pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
+def test_a_sequential_fault_is_found_without_meddling_threads(example: InformerExample) -> None:
+    outcomes = (run(example, phase, 40) for phase in ONE_BY_ONE)
+    require_found_again(next(outcome for outcome in outcomes if outcome.finding is not None))
+
+
+@pytest.mark.parametrize("example", CONCURRENT, ids=name)
+def test_a_concurrent_fault_is_found_by_the_explorer(example: InformerExample) -> None:
+    assert run(example, "scenarios", 40).finding is None
+    require_found_again(run(example, "explorer", 40))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("example", CORRECT, ids=name)
+def test_a_correct_design_passes(example: InformerExample, phase: str) -> None:
+    outcome = run(example, phase, 20 if phase == "scenarios" else 1.5)
+    assert outcome.finding is None
+    assert outcome.counts["programs"]
+    assert not outcome.refused

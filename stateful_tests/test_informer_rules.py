@@ -1,0 +1,208 @@
+"""The rules, the data on which they are judged, and what is made of a program."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from kcache_conformance.informers.random_programs import random_program
+from kcache_conformance.informers.target import make_informer_target
+from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
+from kcache_conformance.informers.word import InformerToken, decode_token, encode_token
+from kcache_model.errors import FormatError
+from kcache_model.finding import FindingKind
+from kcache_model.informers.minimise import minimise
+from kcache_model.informers.program import InformerProgram, Step, StepName
+from kcache_model.informers.rules import broken_rules, known_after
+from kcache_model.informers.script import script
+from kcache_model.informers.stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
+from kcache_model.target import TargetError
+from kcache_stress.explorer.granularity import Granularity
+
+A1, A2, A3 = (Version("default/a", "uid-1", number) for number in (1, 2, 3))
+OTHER_A = Version("default/a", "uid-9", 9)
+B4 = Version("default/b", "uid-2", 4)
+CHANGES = ((A1, False), (A2, False), (B4, False))
+SERVER = ServerStory(CHANGES, {"default/a": A2, "default/b": B4}, first_list=(A1,))
+ADD_A = Told(ToldKind.ADD, A1, is_in_initial_list=True, stored=A1)
+UPDATE_A = Told(ToldKind.UPDATE, A2, old=A1, stored=A2)
+ADD_B = Told(ToldKind.ADD, B4, stored=B4)
+RIGHT = PipelineStory(SERVER, (HandlerStory("handler 0", (ADD_A, UPDATE_A, ADD_B)),), dict(SERVER.content))
+
+
+def told(*calls: Told, server: ServerStory = SERVER, **fields: object) -> PipelineStory:
+    """A story with one handler that was told this."""
+    return replace(RIGHT, server=server, handlers=(replace(RIGHT.handlers[0], told=calls, **fields),))
+
+
+DELETED = ServerStory((*CHANGES, (replace(A2, resource_version=5), True)), {"default/b": B4}, first_list=(A1,))
+DELETE_A = Told(ToldKind.DELETE, replace(A2, resource_version=5))
+TOMBSTONE_A = Told(ToldKind.DELETE, A2, is_tombstone=True)
+
+
+def in_the_end(story: PipelineStory) -> PipelineStory:
+    return replace(story, store=dict(story.server.content))
+
+
+def test_a_right_story_breaks_no_rule() -> None:
+    assert list(broken_rules(RIGHT)) == []
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        told(ADD_A, ADD_B, UPDATE_A),
+        told(ADD_A, Told(ToldKind.UPDATE, A1, old=A1, stored=A1), UPDATE_A, ADD_B),
+        told(replace(ADD_A, stored=A2), UPDATE_A, ADD_B),
+        told(replace(ADD_A, stored=None), UPDATE_A, ADD_B),
+        told(ADD_A, UPDATE_A, is_complete=False),
+        told(ADD_A, UPDATE_A, ADD_B, synced_after=1),
+        told(ADD_A, UPDATE_A, ADD_B, most_told=3),
+        replace(RIGHT, open_watches=1),
+        in_the_end(told(ADD_A, UPDATE_A, ADD_B, DELETE_A, server=DELETED)),
+        in_the_end(told(ADD_A, UPDATE_A, ADD_B, TOMBSTONE_A, server=DELETED)),
+        in_the_end(told(ADD_A, UPDATE_A, ADD_B, DELETE_A, DELETE_A, server=replace(DELETED, repeated=True))),
+        told(
+            ADD_A,
+            UPDATE_A,
+            Told(ToldKind.UPDATE, A1, old=A2),
+            UPDATE_A,
+            ADD_B,
+            server=replace(SERVER, went_back=True),
+        ),
+    ],
+)
+def test_what_is_allowed(story: PipelineStory) -> None:
+    assert list(broken_rules(story)) == []
+
+
+@pytest.mark.parametrize(
+    ("story", "says"),
+    [
+        (told(ADD_A, ADD_A, UPDATE_A, ADD_B), "it had been told of default/a (uid-1, version 1) already"),
+        (told(UPDATE_A, ADD_B), "it had not been told that this object was added"),
+        (told(ADD_A, replace(UPDATE_A, old=A3), ADD_B), "the old object is not the one"),
+        (told(ADD_A, UPDATE_A, ADD_B, Told(ToldKind.DELETE, A3)), "the server never had that"),
+        (told(ADD_A, UPDATE_A, replace(UPDATE_A, obj=A1, old=A2), ADD_B), "version 2 came before it"),
+        (told(ADD_A, replace(UPDATE_A, stored=A1), ADD_B), "the store still showed default/a (uid-1, version 1)"),
+        (told(ADD_A, UPDATE_A, ADD_B, TOMBSTONE_A), "the server never deleted that object"),
+        (told(ADD_A, UPDATE_A, ADD_B, replace(TOMBSTONE_A, obj=A1), server=DELETED), "does not hold the last state"),
+        (told(ADD_A, UPDATE_A, DELETE_A, DELETE_A, server=DELETED), "it had not been told that this object was there"),
+        (told(ADD_A, UPDATE_A, Told(ToldKind.DELETE, OTHER_A)), "that is not the object"),
+        (told(ADD_A, UPDATE_A), "handler 0 lacks default/b"),
+        (told(ADD_A, ADD_B), "handler 0 has default/a (uid-1, version 1), the server default/a (uid-1, version 2)"),
+        (told(ADD_A, UPDATE_A, ADD_B, server=DELETED), "the store still has default/a"),
+        (told(ADD_A, UPDATE_A, ADD_B, synced_after=0), "after 0 calls, before it was told of default/a"),
+        (told(replace(ADD_A, is_in_initial_list=False), UPDATE_A, ADD_B), "the object was in the initial list"),
+        (told(ADD_A, UPDATE_A, replace(ADD_B, is_in_initial_list=True)), "the initial list did not name the object"),
+        (replace(RIGHT, store={"default/a": A2}), "the store lacks default/b"),
+        (
+            replace(RIGHT, synced_early="the store had default/a"),
+            "has_synced() was true before the store had default/a",
+        ),
+        (replace(RIGHT, has_synced=False), "has_synced() is false"),
+        (replace(RIGHT, unsettled="the store"), "the store did not get to what the server has"),
+        (replace(RIGHT, transforms=True), "the transformer was applied 0 times, not once"),
+        (replace(RIGHT, told_after_stop=("on_add(x)",)), "a handler was told after stop() had returned: on_add(x)"),
+        (told(ADD_A, UPDATE_A, ADD_B, most_told=1), "handler 0 was removed, and told afterwards: on_update("),
+        (replace(RIGHT, open_watches=2), "2 watches are open at once"),
+        (replace(RIGHT, watches_left=1), "stop() left 1 watches open"),
+        (replace(RIGHT, threads_left=("pump",)), "stop() left threads behind: pump"),
+    ],
+)
+def test_what_is_not(story: PipelineStory, says: str) -> None:
+    assert says in next(broken_rules(story))
+
+
+def test_what_a_handler_takes_to_be_there() -> None:
+    assert known_after((ADD_A, UPDATE_A, ADD_B)) == {"default/a": A2, "default/b": B4}
+    assert known_after((ADD_A, Told(ToldKind.DELETE, A1))) == {}
+
+
+PROGRAMS = [
+    *SEQUENTIAL.values(),
+    *CONCURRENT.values(),
+    *CROWDED.values(),
+    *(random_program(seed, is_large=True) for seed in range(50)),
+]
+
+
+def test_programs_survive_words() -> None:
+    for program in PROGRAMS:
+        token = InformerToken(
+            "pkg.mod:make", program, FindingKind.INVARIANT, ((0, 3), (2, 1)), Granularity.FREE, "0a1b2c3d"
+        )
+        assert decode_token(encode_token(token)) == token
+
+
+def test_damaged_words_are_refused() -> None:
+    word = encode_token(InformerToken("pkg.mod:make", PROGRAMS[0], FindingKind.HANG, ((0, 3),)))
+    chosen = random.Random(1)
+    for _ in range(300):
+        position = chosen.randrange(len("ki1."), len(word))
+        damaged = word[:position] + chosen.choice("AZaz09-_!") + word[position + chosen.choice((0, 1, 5)) :]
+        try:
+            decode_token(damaged)
+        except FormatError:
+            continue
+    for wrong in ("", "ki1.", "kq1.abc", word[:-3], word + "A"):
+        with pytest.raises(FormatError):
+            decode_token(wrong)
+
+
+def test_scripts_compile() -> None:
+    for program in PROGRAMS:
+        for target in ("pkg.mod:make", "path/to/informer.py:Informers.make"):
+            compile(script(program, target), "script", "exec")
+
+
+def test_minimising_leaves_what_is_needed() -> None:
+    needed = {Step(StepName.MISS), Step(StepName.DELETE, "a")}
+    for seed in range(40):
+        program = random_program(seed, is_large=True)
+        program = replace(program, threads=(program.threads[0] + tuple(sorted(needed, key=str)), *program.threads[1:]))
+        small = minimise(program, lambda candidate: needed <= set(candidate.steps()), seconds=5)
+        assert set(small.steps()) == needed
+        assert len(small) == 2
+        assert len(small.threads) == 1
+        assert not small.transforms
+        assert not small.resync_seconds
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        InformerProgram(handlers=10**12),
+        InformerProgram(resync_seconds=1e300),
+        InformerProgram(threads=()),
+        InformerProgram(threads=((),) * 50),
+        InformerProgram((Step(StepName.REFUSE_LISTS, 10**12),)),
+        InformerProgram((Step(StepName.SETTLE),) * 5000),
+    ],
+)
+def test_programs_of_hostile_size_are_refused(program: InformerProgram) -> None:
+    with pytest.raises(FormatError):
+        decode_token(encode_token(InformerToken("pkg.mod:make", program, FindingKind.HANG)))
+
+
+def test_a_program_reads_well() -> None:
+    program = InformerProgram((Step(StepName.CREATE, "a"),), ((Step(StepName.STOP),), ()), 2, True, 15)
+    assert str(program).splitlines() == [
+        "handlers: 2",
+        "with a transformer",
+        "resync every 15 s",
+        "before the start: create('a')",
+        "thread 1: stop(0)",
+        "thread 2: (nothing)",
+    ]
+
+
+def test_packages_to_instrument_must_be_there() -> None:
+    def make(lister_watcher: object) -> object:
+        return lister_watcher
+
+    make.kcache_instrument = ["nowhere_to_be_found"]  # type: ignore[attr-defined]
+    with pytest.raises(TargetError, match="nowhere_to_be_found"):
+        make_informer_target(make, "make")  # type: ignore[arg-type]

@@ -1,0 +1,298 @@
+"""Queues against their model: the reference in every way, the contract, findings, hangs, and words."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcache.queues import FIFO, DeltaFIFO, RealFIFO
+from kcache_conformance.kind import KindContext
+from kcache_conformance.kinds import KINDS, kind_of_word
+from kcache_conformance.queues.explored import QueueExplorer, Recording, explored_scenario, place_of
+from kcache_conformance.queues.findings import Setting
+from kcache_conformance.queues.programs import may_wait_for_ever, random_program, telling_programs
+from kcache_conformance.queues.recorded import recorded_programs
+from kcache_conformance.queues.sequential import hands, run_program
+from kcache_conformance.queues.target import QueueTarget, load_queue_target, make_queue_target
+from kcache_conformance.queues.word import QueueToken, decode_token, encode_token
+from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_model.errors import FormatError
+from kcache_model.finding import FindingKind
+from kcache_model.queues import operations as op
+from kcache_model.queues.models import model_of
+from kcache_model.queues.operations import Version
+from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
+from kcache_model.target import TargetError
+from kcache_model.verdict import Status
+from kcache_model.watch import Unwatched
+from kcache_stress.explorer.execution import Execution
+from kcache_stress.explorer.scenarios import Copies, Scenario, _ScenarioRunner, explore_scenario
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.interface import Coverage, Strategy
+from kcache_stress.explorer.strategies.naive import Naive
+
+NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
+REFERENCES = {QueueKind(name): kind.reference for name, kind in KINDS.items() if name in list(QueueKind)}
+A1, A2, B1 = Version("a", "a1"), Version("a", "a2"), Version("b", "b1")
+
+
+def reference(kind: QueueKind) -> QueueTarget:
+    return load_queue_target(REFERENCES[kind], kind)
+
+
+@pytest.mark.parametrize("kind", QueueKind)
+def test_client_go_is_reproduced_by_the_model_and_the_reference(kind: QueueKind) -> None:
+    recorded = recorded_programs(kind)
+    assert recorded
+    for one in recorded:
+        model = model_of(kind, one.program.options)
+        states = model.initial(one.program.known)
+        for operation, outcome in zip(one.program.prefix, one.outcomes, strict=True):
+            states, expected = model.apply(states, operation, outcome)
+            assert outcome.agrees_with(expected, strict_errors=True), (one.id, operation)
+        with hands() as makes:
+            assert run_program(reference(kind), one.program, makes, Unwatched(), strict_errors=True) is None
+
+
+def test_every_recorded_queue_is_translated() -> None:
+    ids = {one.id for kind in QueueKind for one in recorded_programs(kind)}
+    assert len(ids) == 15
+    assert sum(len(one.program.prefix) for kind in QueueKind for one in recorded_programs(kind)) > 130
+
+
+@pytest.mark.parametrize("kind", QueueKind)
+def test_the_reference_passes_with_strict_errors(kind: QueueKind) -> None:
+    target = reference(kind)
+    for phase in KINDS[kind].phases:
+        context = KindContext(target, REFERENCES[kind], strict_errors=True, seconds=0.5)
+        outcome = KINDS[kind].run_phase(phase, context)
+        assert outcome.finding is None
+        assert outcome.counts["programs"]
+
+
+@pytest.mark.parametrize("kind", QueueKind)
+def test_all_interleavings_of_the_telling_programs_are_right(kind: QueueKind) -> None:
+    target = reference(kind)
+    explorer = QueueExplorer(target, Setting(target.name), Unwatched())
+    programs = list(telling_programs(target))
+    assert len(programs) >= 20
+    for program in programs:
+        explored = explorer.explore(program, executions=20_000, seconds=60.0)
+        assert explored.finding is None
+        assert explored.is_exhausted, program
+
+
+SMALL = {
+    "close and is_closed": (op.close(), op.is_closed()),
+    "pop and close": (op.pop(), op.close()),
+    "add and has_synced": (op.add(A1), op.has_synced()),
+    "delete and len": (op.delete(A1), op.length()),
+}
+
+
+@pytest.mark.parametrize("kind", QueueKind)
+@pytest.mark.parametrize("name", SMALL if NIGHTLY else list(SMALL)[::2])
+def test_dpor_reaches_what_naive_enumeration_reaches(kind: QueueKind, name: str) -> None:
+    target = reference(kind)
+    one, other = SMALL[name]
+    options = QueueOptions(known_objects=kind is QueueKind.REAL_FIFO)
+    program = QueueProgram(kind, options, threads=((one,), (other,)))
+
+    def reached(strategy: Strategy) -> set[object]:
+        recording = Recording()
+        scenario = explored_scenario(target, program, Unwatched(), recording)
+        runner: Any = _ScenarioRunner(scenario, Copies(place_of(target).instrument))
+        outcomes: set[object] = set()
+
+        def note(_: Execution) -> None:
+            found = ((call.thread, call.position, call.outcome) for call in recording.calls)
+            outcomes.add(tuple(sorted(found, key=lambda one: one[:2])))
+
+        result = search(runner, strategy, runner, SearchLimits(20_000, 60.0), on_execution=note)
+        assert result.coverage is Coverage.EXHAUSTED
+        return outcomes
+
+    assert reached(Dpor()) == reached(Naive())
+
+
+def test_random_programs_never_wait_for_ever_and_fit_the_target() -> None:
+    for kind in QueueKind:
+        target = reference(kind)
+        for seed in range(100):
+            program = random_program(seed, target, is_large=seed % 2 == 0)
+            assert target.allows(program)
+            assert not may_wait_for_ever(program)
+            assert random_program(seed, target, is_large=seed % 2 == 0) == program
+
+
+def test_what_may_wait_for_ever() -> None:
+    def waits(*threads: tuple[op.Operation, ...]) -> bool:
+        return may_wait_for_ever(QueueProgram(QueueKind.FIFO, threads=threads))
+
+    assert waits((op.pop(),))
+    assert not waits((op.pop(),), (op.close(),))
+    assert waits((op.pop(), op.pop()), (op.add(A1),))
+    assert waits((op.pop(), op.pop()), (op.add(A1), op.update(A2))), "both may be handed out as one"
+    assert not waits((op.pop(), op.pop()), (op.add(A1), op.add(B1)))
+
+
+# The contract.
+
+
+def test_what_is_missing_is_said() -> None:
+    def no_options(key_func: object) -> DeltaFIFO:
+        return DeltaFIFO()
+
+    with pytest.raises(TargetError, match=r"add emit_delta_type_replaced, known_objects, transformer, or declare"):
+        make_queue_target(no_options, QueueKind.DELTA_FIFO)
+    no_options.kcache_unsupported = ["emit_delta_type_replaced", "known_objects", "transformer"]  # type: ignore[attr-defined]
+    assert not make_queue_target(no_options, QueueKind.DELTA_FIFO).supports("transformer")
+
+    class Half:
+        def __init__(self, key_func: object) -> None: ...
+
+        def add(self, obj: object) -> None: ...
+
+    with pytest.raises(TargetError, match="has no update, delete, replace, resync, pop, close, is_closed, has_synced"):
+        make_queue_target(Half, QueueKind.FIFO)
+    with pytest.raises(TargetError, match="kcache_unsupported names pop; known are"):
+        make_queue_target(FIFO, QueueKind.FIFO, unsupported=["pop"])
+    with pytest.raises(TargetError, match="cannot declare both"):
+        make_queue_target(RealFIFO, QueueKind.REAL_FIFO, unsupported=["known_objects", "atomic_events"])
+    with pytest.raises(TargetError, match="needs a factory"):
+        make_queue_target(3, QueueKind.FIFO)  # type: ignore[arg-type]
+
+
+def test_plain_deltas_will_do() -> None:
+    """Types may be texts, deltas may be anything with type and object, and sequences may be lists."""
+
+    class Plain(DeltaFIFO):
+        def pop(self, process: Any, /) -> Any:
+            found: list[Any] = []
+
+            class Change:
+                def __init__(self, delta: Any) -> None:
+                    self.type, self.object = delta.type.value, delta.object
+
+            def converted(deltas: Any, is_initial: bool) -> None:
+                found[:] = map(Change, deltas)
+                process(found, is_initial)
+
+            super().pop(converted)
+            return found
+
+    result = run_suite(
+        Plain, SuiteOptions(kind="delta-fifo", budget_seconds=1.5, phases=("smoke", "vectors", "machine"))
+    )
+    assert result.status is Status.OK
+
+
+# Findings.
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Any:
+    def write(code: str) -> str:
+        file = tmp_path / "faulty.py"
+        file.write_text(
+            "import os, threading, time\nfrom kcache.queues import DeltaFIFO\n\n\nclass Faulty(DeltaFIFO):\n"
+            + textwrap.indent(textwrap.dedent(code), "    ")
+        )
+        return f"{file}:Faulty"
+
+    yield write
+    sys.modules.pop("kcache_target_faulty", None)
+
+
+def check(spec: str, **changes: Any) -> Any:
+    options = SuiteOptions(kind="delta-fifo", budget_seconds=20.0, patience_seconds=1.0)
+    return run_suite(spec, dataclasses.replace(options, **changes))
+
+
+def test_a_pop_that_does_not_return_is_a_hang_with_its_place(spec: Any) -> None:
+    result = check(spec("def pop(self, process, /):\n    self._changed.acquire()\n    self._changed.wait()"))
+    (finding,) = result.findings
+    assert finding.kind is FindingKind.HANG
+    assert finding.summary.startswith("queue.pop(process) did not return; expected: [")
+    assert "in pop" in finding.detail
+
+
+def test_a_queue_that_ends_the_process_is_a_crash(spec: Any) -> None:
+    result = check(spec("def resync(self):\n    os._exit(7)"))
+    (finding,) = result.findings
+    assert finding.kind is FindingKind.CRASH
+    assert finding.summary == "queue.resync() ended the process"
+    assert decode_token(finding.schedule).program.prefix[-1] == op.resync()
+
+
+def test_a_process_that_freezes_is_a_hang(spec: Any) -> None:
+    code = """
+    def replace(self, objs, resource_version="", /):
+        super().replace(objs, resource_version)
+        self.frozen = True
+
+    def has_synced(self):
+        while getattr(self, "frozen", False):
+            pass
+        return super().has_synced()
+    """
+    result = check(spec(code), phases=("explorer",))
+    (finding,) = result.findings
+    assert finding.kind in (FindingKind.HANG, FindingKind.LIVELOCK)
+
+
+def test_an_exception_is_shown_as_one(spec: Any) -> None:
+    result = check(spec("def resync(self):\n    raise IndexError('pop from an empty deque')"))
+    (finding,) = result.findings
+    assert finding.kind is FindingKind.EXCEPTION
+    assert "IndexError: pop from an empty deque" in finding.summary
+    assert len(decode_token(finding.schedule).program) == 1
+
+
+def test_the_smallest_example_is_small(spec: Any) -> None:
+    result = check(spec("def is_closed(self):\n    return False"), phases=("machine",))
+    (finding,) = result.findings
+    token = decode_token(finding.schedule)
+    assert token.program.prefix == (op.close(), op.is_closed())
+    assert token.program.options == QueueOptions()
+    assert "queue.is_closed()  # gave False; expected: True" in finding.script
+
+
+def test_a_factory_that_raises_is_no_finding(spec: Any) -> None:
+    with pytest.raises(TargetError, match="raised ValueError: no"):
+        check(spec("def __init__(self, key_func, **options):\n    raise ValueError('no')"))
+
+
+def test_a_fixed_queue(spec: Any) -> None:
+    result = check(spec("def close(self):\n    self._is_closed = True"), phases=("explorer",))
+    (finding,) = result.findings
+    kind = kind_of_word(finding.schedule)
+    assert kind is not None
+    spec("pass")
+    assert kind.replay(finding.schedule, Unwatched()).answer.value == "fixed"
+
+
+def test_words_hold_plain_data_only() -> None:
+    program = QueueProgram(QueueKind.FIFO, prefix=(op.add(A1),), threads=((op.pop(),), (op.close(),)))
+    token = QueueToken("pkg.mod:factory", program, FindingKind.DEADLOCK, ((0, 3), (1, 2)), "abcd1234", True)
+    word = encode_token(token)
+    assert decode_token(word) == token
+    for damaged in ("kx1." + word[4:], word[:-5], "kq1.", word[:20] + "AAAA" + word[24:]):
+        with pytest.raises(FormatError):
+            decode_token(damaged)
+
+
+def test_one_set_of_copies_serves_many_programs() -> None:
+    target = reference(QueueKind.FIFO)
+    copies = Copies(place_of(target).instrument)
+    for number in range(3):
+        program = QueueProgram(QueueKind.FIFO, threads=((op.add(A1),) * (number + 1), (op.close(),)))
+        scenario: Scenario = explored_scenario(target, program, Unwatched(), Recording())
+        assert explore_scenario(scenario, copies=copies).coverage is Coverage.EXHAUSTED

@@ -1,0 +1,72 @@
+"""The gallery of queues: what is wrong must be caught, and by which phase; what is right must pass."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from kcache_conformance.gallery import QueueExample, queue_gallery
+from kcache_conformance.kind import Kind, KindContext
+from kcache_conformance.kinds import KINDS
+from kcache_conformance.phases import PhaseOutcome
+from kcache_conformance.queues.word import PREFIX
+from kcache_model.watch import Unwatched
+
+EXAMPLES = queue_gallery()
+FAULTY = [example for example in EXAMPLES if not example.is_correct]
+SEQUENTIAL = [example for example in FAULTY if example.kind == "sequential"]
+CONCURRENT = [example for example in FAULTY if example.kind == "concurrent"]
+CORRECT = [example for example in EXAMPLES if example.is_correct]
+HELPERS = {"changes_by_key", "guarded_queue"}
+
+
+def name(example: QueueExample) -> str:
+    return example.name
+
+
+@functools.cache
+def loaded(example: QueueExample) -> tuple[Kind, object, str]:
+    kind = KINDS[example.makes]
+    spec = f"{example.path}:new_queue"
+    return kind, kind.load(spec), spec
+
+
+def run(example: QueueExample, phase: str, seconds: float) -> PhaseOutcome:
+    kind, target, spec = loaded(example)
+    return kind.run_phase(phase, KindContext(target, spec, seconds=seconds))
+
+
+def test_the_gallery_is_what_it_claims() -> None:
+    assert len(FAULTY) >= 30
+    assert len(CORRECT) >= 6
+    files = {path.stem for path in EXAMPLES[0].path.parent.glob("*.py")}
+    assert files == {example.name for example in EXAMPLES} | HELPERS
+    assert all(example.summary for example in EXAMPLES)
+
+
+@pytest.mark.parametrize("example", FAULTY, ids=name)
+def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExample) -> None:
+    outcome = run(example, example.found_by, seconds=20)
+    assert outcome.finding is not None
+    assert outcome.finding.script
+    assert outcome.finding.schedule.startswith(PREFIX)
+    again = KINDS[example.makes].replay(outcome.finding.schedule, Unwatched())
+    assert again.answer.value == "reproduced"
+    assert again.finding is not None
+    assert again.finding.kind is outcome.finding.kind
+
+
+@pytest.mark.parametrize("example", CONCURRENT, ids=name)
+def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample) -> None:
+    assert example.found_by == "explorer"
+    for phase in ("smoke", "vectors", "machine"):
+        assert run(example, phase, seconds=0.2).finding is None
+
+
+@pytest.mark.parametrize("example", CORRECT, ids=name)
+def test_a_correct_design_passes(example: QueueExample) -> None:
+    for phase in KINDS[example.makes].phases:
+        outcome = run(example, phase, seconds=0.3)
+        assert outcome.finding is None
+        assert outcome.refused or outcome.counts["programs"]
