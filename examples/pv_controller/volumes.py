@@ -40,6 +40,14 @@ class VolumePhase(enum.Enum):
     FAILED = "Failed"
 
 
+class ClaimPhase(enum.Enum):
+    """Where a claim is in its life (``PersistentVolumeClaimPhase``)."""
+
+    PENDING = "Pending"
+    BOUND = "Bound"
+    LOST = "Lost"
+
+
 _ABBREVIATIONS = {
     AccessMode.READ_WRITE_ONCE: "RWO",
     AccessMode.READ_ONLY_MANY: "ROX",
@@ -106,7 +114,11 @@ class PersistentVolume:
 
 @dataclass(frozen=True)
 class PersistentVolumeClaim:
-    """A request for a piece of storage; a ``selector`` of ``None`` takes volumes with any labels."""
+    """A request for a piece of storage; a ``selector`` of ``None`` takes volumes with any labels.
+
+    Attributes:
+        volume_name: of the volume that it has; with phase *pending*, of the only one that it wants; empty for any.
+    """
 
     metadata: Metadata
     request: Decimal
@@ -114,3 +126,5 @@ class PersistentVolumeClaim:
     storage_class: str = ""
     volume_mode: VolumeMode = VolumeMode.FILESYSTEM
     selector: kcache.Selector | None = None
+    volume_name: str = ""
+    phase: ClaimPhase = ClaimPhase.PENDING
