@@ -1,0 +1,1 @@
+"""Measures queues and informers."""
