@@ -87,6 +87,16 @@ def test_test_yours(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_queue_and_the_informer_of_the_readme_are_found_wrong() -> None:
+    (sample,) = (block for block in blocks(README, "console") if "--kind" in block)
+    commands = [line.removeprefix("$ kcache ").split() for line in sample.splitlines()]
+    assert [command[2] for command in commands] == ["delta-fifo", "informer"]
+    for command in commands:
+        done = run(["kcache", *command], ROOT)
+        assert done.returncode == 1, done.stdout
+        assert "Smallest example" in done.stdout
+
+
 def test_the_sample_of_the_reference() -> None:
     (sample,) = blocks(README.partition("## The reference")[2], "python")
     namespace: dict[str, object] = {}

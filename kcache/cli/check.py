@@ -8,19 +8,28 @@ from pathlib import Path
 import click
 
 from kcache import Semantics
+from kcache_conformance.kinds import INDEXER, KIND_NAMES, KINDS
 from kcache_conformance.phases import PHASES
 from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_stress.loading import REFERENCE
 from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, json_option, patience_option, semantics_option, strict_errors_option, target_argument
+from .options import duration, json_option, patience_option, semantics_option, strict_errors_option
 from .pages import html_option, page_of_result, touch
 from .reports import write_json, write_junit
 
 
 @click.command()
-@target_argument
+@click.argument("target", required=False)
+@click.option(
+    "--kind",
+    type=click.Choice(KIND_NAMES),
+    default=INDEXER,
+    show_default=True,
+    help="What TARGET makes. By default, TARGET is kcache's own of that kind.",
+)
 @click.option(
     "--budget",
     callback=duration,
@@ -35,7 +44,7 @@ from .reports import write_json, write_junit
 @click.option(
     "--only",
     "phases",
-    type=click.Choice(PHASES),
+    type=click.Choice(list(dict.fromkeys([*PHASES, *(phase for kind in KINDS.values() for phase in kind.phases)]))),
     multiple=True,
     help="Run only this phase; may be repeated. By default all run.",
 )
@@ -46,7 +55,8 @@ from .reports import write_json, write_junit
 )
 @html_option
 def check(
-    target: str,
+    target: str | None,
+    kind: str,
     budget: float,
     seed: int,
     semantics: str,
@@ -61,18 +71,27 @@ def check(
 
     Stops at the first violation and shows the smallest example of it.
     """
+    offered = PHASES if kind == INDEXER else KINDS[kind].phases
+    if not set(phases) <= set(offered):
+        raise click.UsageError(f"the phases of --kind {kind} are: {', '.join(offered)}")
+    if kind != INDEXER and semantics != Semantics.CLASSIC.value:
+        raise click.UsageError("--semantics is for Indexers")
+    target = target or (REFERENCE if kind == INDEXER else KINDS[kind].reference)
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
         seed=seed,
         budget_seconds=budget,
         patience_seconds=patience,
-        phases=phases or PHASES,
+        phases=phases or offered,
+        kind=kind,
     )
     console = stdout_console()
     with clear_errors():
         touch(json_file, junit_file, html_file)
         title = f"kcache check {target} (semantics {semantics}, seed {seed}, budget {budget:g} s)"
+        if kind != INDEXER:
+            title = f"kcache check --kind {kind} {target} (seed {seed}, budget {budget:g} s)"
         console.print(title, soft_wrap=True)
         with ProgressListener(console) as listener:
             result = run_suite(target, options, listener)

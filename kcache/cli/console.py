@@ -103,13 +103,15 @@ def counts_text(phase: PhaseFinished) -> str:
     if phase.refused:
         return phase.refused
     if phase.phase == "explorer":
-        programs, exhausted = counts.get("programs", 0), counts.get("exhausted", 0)
-        return f"{programs} programs, {counts.get('executions', 0)} executions, {exhausted} programs exhausted"
+        text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
+        return f"{text}, {counts['exhausted']} programs exhausted" if "exhausted" in counts else text
     if phase.phase == "smoke":
         return ""
-    noun = {"vectors": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")
+    noun = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")
     of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
-    text = f"{counts.get('programs', 0)}{of} {noun}, {counts.get('operations', 0)} operations"
-    if phase.phase == "stress":
-        text += f", {counts.get('overlapping', 0)} rounds with overlapping calls"
+    text = f"{counts.get('programs', 0)}{of} {noun}"
+    if "operations" in counts:
+        text += f", {counts['operations']} operations"
+    if "overlapping" in counts:
+        text += f", {counts['overlapping']} rounds with overlapping calls"
     return text

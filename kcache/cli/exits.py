@@ -10,12 +10,11 @@ from typing import NoReturn
 
 import click
 
-from kcache_conformance.suite import HarnessError
 from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_stress.explorer.batch import BatchError
 from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.isolation import HarnessError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
@@ -40,7 +39,7 @@ def clear_errors() -> Iterator[None]:
         sys.exit(INTERRUPTED)
     except OSError as error:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
-    except (HarnessError, BatchError) as error:
+    except HarnessError as error:
         fail(f"this is a fault of kcache, not of your implementation; please report it:\n{error}")
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise  # click knows what to say

@@ -12,15 +12,17 @@ from rich.text import Text
 from kcache_conformance.fuzzing import trial
 from kcache_conformance.fuzzing.replaying import Answer, replay_trial
 from kcache_conformance.jobs import run_program_in_child
-from kcache_conformance.suite import HarnessError
+from kcache_conformance.kind import Kind
+from kcache_conformance.kind_jobs import replay_word
+from kcache_conformance.kinds import kind_of_word
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
-from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replay_token import PREFIX, decode_token
-from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
+from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, replay_in_child
+from kcache_stress.isolation import raise_if_failed
 from kcache_stress.report.finding_text import print_finding
 from kcache_stress.report.page import write_page
 
@@ -68,7 +70,7 @@ def replay(
     patience: float,
     html_file: Path | None,
 ) -> None:
-    """Run a finding again: WORD of the explorer (kx1...) or of kcache fuzz (kf1...), or PROGRAM on TARGET.
+    """Run a finding again: its WORD (kx1..., kf1..., kq1..., ki1...), or PROGRAM on TARGET.
 
     A PROGRAM is a word (kc1...) or a JSON file.
 
@@ -94,22 +96,23 @@ def replay(
             if pdb or test_file is not None or html_file is not None:
                 raise click.UsageError("--pdb, --pytest and --html need a WORD of the explorer")
             _try_again(words[0], patience)
+        kind = kind_of_word(words[0])
+        if len(words) == 1 and kind is not None:
+            if pdb or test_file is not None or html_file is not None:
+                raise click.UsageError("--pdb, --pytest and --html need a WORD of the explorer (kx1...)")
+            _show_again(kind, words[0], patience)
         if len(words) == 2 and words[1].startswith(PREFIX):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
-            raise click.UsageError("give one WORD that begins with kx1. or kf1., or TARGET and PROGRAM")
+            raise click.UsageError("give one WORD that begins with kx1., kf1., kq1. or ki1., or TARGET and PROGRAM")
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
         _run(words[0], words[1], budget, strict_errors, patience, html_file)
 
 
 def _follow(word: str, patience: float, html_file: Path | None) -> None:
-    console = stdout_console()
     found = replay_in_child(word, patience_seconds=patience)
-    style = {"reproduced": "bold red", "fixed": "bold green", "changed": "bold yellow"}[found.answer.value]
-    console.print(f"{found.answer.value.upper()}: {found.note}", style=style, soft_wrap=True)
-    if found.finding is not None:
-        print_finding(console, found.finding, decode_token(word).target)
+    _print_replayed(found, decode_token(word).target)
     if html_file is not None:
         token = decode_token(word)
         page = page_of_run(
@@ -123,6 +126,21 @@ def _follow(word: str, patience: float, html_file: Path | None) -> None:
         )
         write_page(html_file, page)
     sys.exit(_EXIT_CODES[found.answer])
+
+
+def _show_again(kind: Kind, word: str, patience: float) -> None:
+    """A finding of ``kcache check --kind``."""
+    found = replay_word(kind, word, patience_seconds=patience)
+    _print_replayed(found, kind.target_of_word(word))
+    sys.exit(_EXIT_CODES[found.answer])
+
+
+def _print_replayed(found: Replayed, target: str) -> None:
+    console = stdout_console()
+    style = {"reproduced": "bold red", "fixed": "bold green", "changed": "bold yellow"}[found.answer.value]
+    console.print(f"{found.answer.value.upper()}: {found.note}", style=style, soft_wrap=True)
+    if found.finding is not None:
+        print_finding(console, found.finding, target)
 
 
 def _try_again(word: str, patience: float) -> None:
@@ -156,11 +174,8 @@ def _run(
         on_finding=findings.append,
         on_round=count,
     )
+    raise_if_failed(end)
     match end.how:
-        case "target_error":
-            raise TargetError(end.message)
-        case "harness_error":
-            raise HarnessError(end.message)
         case "hang":
             findings.append(Finding(FindingKind.HANG, "replay", "a call did not return", decoded, detail=end.message))
         case "crash":

@@ -29,6 +29,7 @@ def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResu
         "status": result.status.value,
         "seconds": round(result.seconds, 3),
         "options": {
+            "kind": options.kind,
             "semantics": options.semantics.value,
             "strict_errors": options.strict_errors,
             "seed": options.seed,

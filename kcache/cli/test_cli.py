@@ -72,6 +72,16 @@ def test_targets_lists_the_gallery(golden: Callable[[str, str], None]) -> None:
     assert all(Path(path.rpartition(":")[0]).is_file() for path in paths)
 
 
+@pytest.mark.parametrize(("kind", "folder"), [("delta-fifo", "queues"), ("informer", "informers")])
+def test_targets_lists_other_galleries(kind: str, folder: str, golden: Callable[[str, str], None]) -> None:
+    done = kcache("targets", "--kind", kind)
+    assert done.returncode == 0
+    golden(f"targets_{folder}", re.sub(rf"(check --kind {kind}) .*?(\w+\.py)", r"\1 FOLDER/\2", done.stdout))
+    paths = kcache("targets", "--kind", kind, "--paths").stdout.split()
+    assert paths
+    assert all(Path(path.rpartition(":")[0]).is_file() for path in paths)
+
+
 @pytest.mark.parametrize("name", ["empty_sets_left", "index_repeats_objects", "replace_one_by_one", "live_indexers"])
 def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> None:
     done = kcache("check", EXAMPLES[name])
@@ -300,7 +310,10 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "--json", "missing/folder/file.json"], "No such file or directory: missing/folder/file.json"),
         (["replay", "kcache:new_indexer", "kc1.broken"], "damaged"),
         (["replay", "kcache:new_indexer", "what"], 'a program word begins with "kc1."'),
-        (["replay", "kcache:new_indexer"], "give one WORD that begins with kx1. or kf1., or TARGET and PROGRAM"),
+        (
+            ["replay", "kcache:new_indexer"],
+            "give one WORD that begins with kx1., kf1., kq1. or ki1., or TARGET and PROGRAM",
+        ),
         (["fly"], "No such command 'fly'"),
     ],
 )

@@ -1,0 +1,158 @@
+"""``kcache check --kind informer``: output, exit codes, files, replays."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import kcache.testing
+from kcache.cli import main
+from kcache_conformance.gallery import informer_gallery
+
+EXAMPLES = {example.name: example for example in informer_gallery()}
+
+
+def kcache_command(*arguments: str) -> Result:
+    runner = CliRunner(env={"NO_COLOR": "1"})
+    return runner.invoke(main, arguments, prog_name="kcache", terminal_width=98)
+
+
+def checked(name: str, *arguments: str) -> tuple[Result, str]:
+    """The result of a check, and its output without what differs from machine to machine."""
+    path = EXAMPLES[name].path
+    done = kcache_command("check", "--kind", "informer", f"{path}:make", *arguments)
+    text = done.output.replace(str(path), f"examples/informers/{name}.py")
+    text = re.sub(r"[0-9]+ executions", "N executions", text)
+    text = re.sub(r"\.py:[0-9]+ in", ".py:LINE in", text)
+    text = re.sub(r"after [0-9.]+ s", "after N s", text)
+    return done, re.sub(r"ki1\.[A-Za-z0-9_=-]+", "ki1.WORD", text)
+
+
+def word_of(output: str) -> str:
+    (word,) = re.findall(r"kcache replay (ki1\.\S+)", output)
+    return str(word)
+
+
+def test_a_sequential_fault(golden: Callable[[str, str], None]) -> None:
+    done, text = checked("deletions_not_told", "--only", "scenarios")
+    assert done.exit_code == 1
+    told, story = text.split("  The interleaving:")
+    golden("check_kind_informer", told + story[story.index("  Details:") :])
+    again = kcache_command("replay", word_of(done.output))
+    assert again.exit_code == 1
+    assert again.output.startswith("REPRODUCED: the same schedule still fails\n")
+
+
+def test_a_concurrent_fault_and_its_files(tmp_path: Path) -> None:
+    files = {suffix: tmp_path / f"result.{suffix}" for suffix in ("json", "xml", "html")}
+    options = ["--json", str(files["json"]), "--junit", str(files["xml"]), "--html", str(files["html"])]
+    done, text = checked("stop_between_watches", "--only", "explorer", *options)
+    assert done.exit_code == 1
+    assert "DEADLOCK (found by: explorer)" in text
+    assert "stop_between_watches.py:LINE in stop" in text
+    (finding,) = json.loads(files["json"].read_text())["findings"]
+    assert finding["replay"] == f"kcache replay {word_of(done.output)}"
+    assert "stop_between_watches" in files["html"].read_text()
+    assert files["xml"].stat().st_size
+
+
+def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
+    file = tmp_path / "mended.py"
+    head = (
+        "from kcache.informers import SharedIndexInformer\n\n\nclass Mended(SharedIndexInformer):\n"
+        "    def on_delete(self, obj):\n"
+    )
+    file.write_text(head + "        pass\n")
+    done = kcache_command("check", "--kind", "informer", f"{file}:Mended", "--only", "scenarios")
+    assert done.exit_code == 1, done.output
+    file.write_text(head + "        super().on_delete(obj)\n")
+    again = kcache_command("replay", word_of(done.output))
+    assert "does not fail any more" in again.output
+    assert again.exit_code == 0
+
+
+def test_the_reference_is_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = kcache_command("check", "--kind", "informer", "--only", "smoke", "--only", "scenarios", "--json", str(file))
+    assert done.exit_code == 0, done.output
+    assert json.loads(file.read_text())["target"] == "kcache.informers:SharedIndexInformer"
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("make = 3\n", "it must be a function lister_watcher -> informer"),
+        ("def make(lister_watcher):\n    return object()\n", "returned a object without add_event_handler"),
+        ("def make(lister_watcher):\n    raise OSError('no')\n", "raised OSError: no"),
+        ("def make(lister_watcher): ...\nmake.kcache_unsupported = ('wings',)\n", "kcache_unsupported names wings"),
+    ],
+)
+def test_what_is_no_target(code: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "target.py"
+    file.write_text(code)
+    done = kcache_command("check", "--kind", "informer", f"{file}:make")
+    assert done.exit_code not in (0, 1)
+    assert says in " ".join(done.output.split())
+
+
+def test_an_informer_that_spins_is_a_hang(tmp_path: Path) -> None:
+    file = tmp_path / "spinning.py"
+    file.write_text(
+        "from kcache.informers import SharedIndexInformer\n\n\nclass Spinning(SharedIndexInformer):\n"
+        "    def has_synced(self):\n        while True:\n            pass\n"
+    )
+    done = kcache_command("check", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "scenarios")
+    assert done.exit_code == 1
+    assert re.search(r"HANG|LIVELOCK", done.output)
+
+
+def test_the_script_of_a_finding_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "result.json"
+    done, _ = checked("deletions_not_told", "--only", "scenarios", "--json", str(file))
+    assert done.exit_code == 1
+    (finding,) = json.loads(file.read_text())["findings"]
+    monkeypatch.syspath_prepend(str(EXAMPLES["deletions_not_told"].path.parent))
+    monkeypatch.setattr(kcache.testing, "settle", lambda seconds=0.3: time.sleep(0.3))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        exec(compile(finding["script"], "script", "exec"), {"__name__": "script"})
+    assert "handler 0: add default/a" in shown.getvalue()
+    assert "handler 0: delete" not in shown.getvalue()
+    assert "the server has: nothing" in shown.getvalue()
+    for name in ("deletions_not_told", "plain_informer"):
+        sys.modules.pop(name, None)
+
+
+UNCONTROLLED = """
+import sys
+sys.path.insert(0, {folder!r})
+from kubernetes_informer import official_informer
+
+def make(lister_watcher):
+    return official_informer(lister_watcher)
+
+make.kcache_unsupported = official_informer.kcache_unsupported
+"""
+
+
+def test_what_waits_for_something_uncontrolled_is_not_accused(tmp_path: Path) -> None:
+    pytest.importorskip("kubernetes.informer", reason="the client has an informer since 36.0.0")
+    adapters = next(iter(EXAMPLES.values())).path.parents[1] / "adapters"
+    if not adapters.is_dir():
+        pytest.skip("the adapters are not installed")
+    file = tmp_path / "uncontrolled.py"
+    file.write_text(UNCONTROLLED.format(folder=str(adapters)))
+    done = kcache_command("check", "--kind", "informer", f"{file}:make", "--only", "explorer", "--budget", "5s")
+    assert "explorer" in done.output
+    assert "kcache_instrument" in done.output
+    assert "DEADLOCK" not in done.output
+    assert done.exit_code not in (0, 1)
