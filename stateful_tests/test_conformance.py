@@ -13,17 +13,18 @@ import pytest
 
 import kcache
 from kcache.testing import ConformanceError, InconclusiveError, Status, TargetError, run_conformance
-from kcache_conformance.phases import PHASES
-from kcache_conformance.sequential import Coverage, run_program
+from kcache_conformance.phases import PHASES, PhaseContext, run_phase
+from kcache_conformance.sequential import Coverage, SequentialRun, run_program
 from kcache_conformance.state_machine import make_state_machine, run_examples
-from kcache_conformance.turns import turns
+from kcache_conformance.turns import as_time_passes, turns
 from kcache_model import operations as op
 from kcache_model.finding import FindingKind
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import OperationName
 from kcache_model.outcomes import ErrorKind
 from kcache_model.program import Program
-from kcache_model.target import make_target
+from kcache_model.target import Target, make_target
+from kcache_model.watch import Unwatched
 
 QUICK = ("smoke", "machine")
 
@@ -237,6 +238,44 @@ def test_the_budget_is_shared_among_the_chosen_phases() -> None:
         assert [turn.phase for turn in planned if turn.is_last] == list(phases)
         assert all(0.0 <= turn.seconds <= 10.0 for turn in planned)
         assert max(turn.seconds for turn in planned) > 4.0
+
+
+def test_no_machine_is_too_slow_for_one_program() -> None:
+    """What came before the first question costs nothing; every phase runs something, however little time it has."""
+    clock = itertools.count(100.0, 0.75)
+    assert list(as_time_passes(2.0, clock.__next__)) == [0.0, 0.375, 0.75]
+    assert list(as_time_passes(0.0)) == [0.0]
+    target = make_target(kcache.new_indexer)
+    for phase in ("machine", "explorer"):
+        context = PhaseContext(target, Semantics.CLASSIC, "kcache:new_indexer", seconds=0.0)
+        assert run_phase(phase, context).counts["programs"]
+
+
+def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
+    """To draw one may take seconds: what is drawn from may be collected first, from the code of all modules."""
+    told: list[str] = []
+
+    class Watch(Unwatched):
+        def begin(self, program: Program) -> None:
+            told.append("begin")
+
+        def step(self, operation: Any) -> None:
+            told.append("step")
+
+        def rest(self) -> None:
+            told.append("rest")
+
+    run = SequentialRun(make_target(kcache.new_indexer), ("node",), watch=Watch())
+    assert told == ["begin", "rest"]
+    assert run.step(op.list_keys()) is None
+    assert told == ["begin", "rest", "step", "rest"]
+
+    def refuses(key_func: Any, indexers: Any) -> Any:
+        raise OSError("no")
+
+    with pytest.raises(TargetError, match="OSError: no"):
+        SequentialRun(Target("refuses", refuses), ("node",), watch=Watch())
+    assert told[4:] == ["begin", "rest"]
 
 
 def test_a_finding_ends_the_run_early() -> None:

@@ -5,7 +5,6 @@ A phase stops at its first finding, makes the program of the finding as small as
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -29,6 +28,7 @@ from .recorded.replay import replay
 from .sequential import Coverage, run_program
 from .smoke import smoke
 from .state_machine import make_state_machine, run_examples
+from .turns import as_time_passes
 
 PHASES = ("smoke", "vectors", "machine", "explorer", "stress")
 """The phases in the order in which they run."""
@@ -152,7 +152,6 @@ def _vectors(context: PhaseContext) -> PhaseOutcome:
 
 
 def _machine(context: PhaseContext) -> PhaseOutcome:
-    began = time.monotonic()
     coverage: Coverage = Counter()
     counts = Counter(programs=0, operations=0)
     machine = make_state_machine(
@@ -162,15 +161,15 @@ def _machine(context: PhaseContext) -> PhaseOutcome:
         watch=context.watch,
         coverage=coverage,
     )
-    batch = 0
     finding = None
-    while finding is None and (elapsed := time.monotonic() - began) < context.seconds:
-        context.on_progress(elapsed / context.seconds, counts)
+    for batch, fraction in enumerate(as_time_passes(context.seconds)):
+        context.on_progress(fraction, counts)
         found = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
-        batch += 1
         counts.update(programs=_BATCH_EXAMPLES)
         counts["operations"] = coverage.total()
-        finding = _smallest(context, "machine", found)
+        if found is not None:
+            finding = _smallest(context, "machine", found)
+            break
     return PhaseOutcome(counts, finding, coverage)
 
 
@@ -181,20 +180,16 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
         subject = load_subject(context.spec)
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
-    began = time.monotonic()  # on a busy machine, to load it may take as long as a short turn
     options = ExploreOptions(executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.strict_errors)
     counts = Counter(programs=0, executions=0, exhausted=0)
-    finding = None
-    for number in itertools.count():
-        elapsed = time.monotonic() - began
-        if finding is not None or elapsed >= context.seconds:
-            break
-        context.on_progress(elapsed / context.seconds, counts)
+    for number, fraction in enumerate(as_time_passes(context.seconds)):
+        context.on_progress(fraction, counts)
         program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
         explored = explore(subject, program, hunting(options, number), context.watch, context.on_finding)
         counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
-        finding = explored.finding
-    return PhaseOutcome(counts, finding)
+        if explored.finding is not None:
+            return PhaseOutcome(counts, explored.finding)
+    return PhaseOutcome(counts)
 
 
 def _stress(context: PhaseContext) -> PhaseOutcome:

@@ -52,7 +52,10 @@ class SequentialRun:
         self._state = self._model.initial(self._indexes)
         self.coverage: Coverage = Counter()
         self._watch.begin(self.program)
-        self._driver = Driver(target, self._indexes, semantics)
+        try:
+            self._driver = Driver(target, self._indexes, semantics)
+        finally:
+            self._watch.rest()  # whoever draws the first step may take its time
 
     @property
     def program(self) -> Program:

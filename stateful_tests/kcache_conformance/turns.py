@@ -31,6 +31,18 @@ class Turn:
     is_last: bool
 
 
+def as_time_passes(seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
+    """How far a turn is, 0 to 1, again and again until its time is over.
+
+    At least once, and counted from the first question on: what was prepared before costs a turn nothing, and no machine
+    is too slow for one program.
+    """
+    began = clock()
+    yield 0.0
+    while (elapsed := clock() - began) < seconds:
+        yield elapsed / seconds
+
+
 def turns(phases: Sequence[str], budget_seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[Turn]:
     """The turns of the phases, in order; made as they are needed, since each depends on the time that is left."""
     end = clock() + budget_seconds

@@ -222,6 +222,7 @@ class _Run:
         empty = Program(indexes, semantics=self._semantics)
         self._watch.begin(empty)
         session = Session(self._target, indexes, self._semantics, self._noise, strict_errors=strict)
+        self._watch.rest()
         for stretch in plan:
             if not self.goes_on():
                 break

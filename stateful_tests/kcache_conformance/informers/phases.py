@@ -17,6 +17,7 @@ from kcache_stress.explorer.scenarios import ScenarioResult
 
 from ..kind import KindContext
 from ..phases import PhaseOutcome
+from ..turns import as_time_passes
 from .findings import bare_finding
 from .hunting import RealHunter, VirtualHunter
 from .random_programs import random_program
@@ -76,12 +77,8 @@ def _machine(context: KindContext) -> PhaseOutcome:
     counts = Counter(programs=0)
     virtual = _virtual(context)
     real = _real(context)
-    began = time.monotonic()  # on a busy machine, to copy the modules may take as long as a short turn
-    for batch in itertools.count():
-        elapsed = time.monotonic() - began
-        if elapsed >= context.seconds:
-            break
-        context.on_progress(elapsed / context.seconds, counts)
+    for batch, fraction in enumerate(as_time_passes(context.seconds)):
+        context.on_progress(fraction, counts)
         examples = _BATCH_EXAMPLES if virtual is not None else 1
         found = run_examples(
             real.run if virtual is None else virtual.run_once, examples, context.seed * 1_000_003 + batch
@@ -107,13 +104,10 @@ def _explorer(context: KindContext) -> PhaseOutcome:
     counts = Counter(programs=0, executions=0)
     try:
         hunter.run_once(InformerProgram())
-        began = time.monotonic()
-        for program, granularity, options in _searches(context):
-            elapsed = time.monotonic() - began
-            if elapsed >= context.seconds:
-                break
-            context.on_progress(min(1.0, elapsed / context.seconds), counts)
-            left = max(_FIRST_SECONDS, context.seconds - elapsed)
+        searches = zip(_searches(context), as_time_passes(context.seconds), strict=False)
+        for (program, granularity, options), fraction in searches:
+            context.on_progress(fraction, counts)
+            left = max(_FIRST_SECONDS, context.seconds * (1.0 - fraction))
             result = hunter.search(program, granularity, **{**options, "seconds": min(options["seconds"], left)})
             counts.update(programs=1, executions=result.executions)
             if result.problem is not None:
@@ -153,13 +147,9 @@ def _sampled(seed: int) -> dict[str, Any]:
 
 def _stress(context: KindContext) -> PhaseOutcome:
     hunter = _real(context)
-    began = time.monotonic()
     counts = Counter(programs=0)
-    for number in itertools.count():
-        elapsed = time.monotonic() - began
-        if elapsed >= context.seconds:
-            break
-        context.on_progress(elapsed / context.seconds, counts)
+    for number, fraction in enumerate(as_time_passes(context.seconds)):
+        context.on_progress(fraction, counts)
         program = random_program(context.seed * 1_000_003 + number, is_large=True)
         problem = hunter.run(program)
         counts.update(programs=1)

@@ -18,6 +18,7 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 from ..kind import KindContext
 from ..phases import PhaseOutcome
 from ..sequential import Coverage
+from ..turns import as_time_passes
 from .explored import QueueExplorer
 from .findings import Setting, sequential_finding
 from .programs import random_program, telling_programs
@@ -36,6 +37,7 @@ _QUICK_SECONDS: Final = 0.3
 _BATCH_EXAMPLES: Final = 20
 _EXECUTIONS: Final = 400
 _PROGRESS_SECONDS: Final = 0.2
+_PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
 
 
@@ -134,10 +136,8 @@ def _ways_allow(target: QueueTarget, recorded: RecordedProgram) -> bool:
 
 
 def _machine(context: KindContext) -> PhaseOutcome:
-    began = time.monotonic()
     coverage: Coverage = Counter()
     counts = Counter(programs=0, operations=0)
-    finding = None
     with hands() as makes:
         machine = make_state_machine(
             context.target,
@@ -147,31 +147,24 @@ def _machine(context: KindContext) -> PhaseOutcome:
             patience_seconds=_patience(context),
             coverage=coverage,
         )
-        for batch in itertools.count():
-            elapsed = time.monotonic() - began
-            if finding is not None or elapsed >= context.seconds:
-                break
-            context.on_progress(elapsed / context.seconds, counts)
+        for batch, fraction in enumerate(as_time_passes(context.seconds)):
+            context.on_progress(fraction, counts)
             mismatch = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
             counts.update(programs=_BATCH_EXAMPLES)
             counts["operations"] = coverage.total()
             if mismatch is not None:
-                finding = _finding(context, "machine", mismatch, makes)
-    return PhaseOutcome(counts, finding, coverage)
+                return PhaseOutcome(counts, _finding(context, "machine", mismatch, makes), coverage)
+    return PhaseOutcome(counts, None, coverage)
 
 
 def _explorer(context: KindContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused="the queue cannot be imported by name, so not instrumented either")
     explorer = QueueExplorer(context.target, _setting(context), context.watch, context.on_finding)
-    began = time.monotonic()
     counts = Counter(programs=0, executions=0, exhausted=0)
     try:
-        for program in _programs(context):
-            elapsed = time.monotonic() - began
-            if elapsed >= context.seconds:
-                break
-            context.on_progress(min(1.0, elapsed / context.seconds), counts)
+        for program, fraction in zip(_programs(context), as_time_passes(context.seconds), strict=False):
+            context.on_progress(fraction, counts)
             explored = explorer.explore(program, executions=_EXECUTIONS)
             counts.update(programs=1, executions=explored.result.executions, exhausted=explored.is_exhausted)
             if explored.finding is not None:
@@ -182,24 +175,22 @@ def _explorer(context: KindContext) -> PhaseOutcome:
 
 
 def _stress(context: KindContext) -> PhaseOutcome:
-    began = told = time.monotonic()
+    told = 0.0
     counts = Counter(programs=0, operations=0, overlapping=0, undecided=0)
     stress = QueueStress(context.target, _setting(context), context.watch, context.seed, _patience(context))
     with stress.underway():
-        for program in itertools.cycle(itertools.islice(_programs(context), 200)):
-            for _ in range(_ROUNDS_AT_ONCE):
-                now = time.monotonic()
-                if counts["programs"] and now - began >= context.seconds:
-                    return PhaseOutcome(counts)
-                if now - told >= _PROGRESS_SECONDS:
-                    told = now
-                    context.on_progress((now - began) / context.seconds, counts)
-                found = stress.run(program)
-                counts.update(programs=1, operations=len(found.calls))
-                counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
-                if found.kind is not None:
-                    context.on_finding(stress.finding(program, found, is_small=True))
-                    return PhaseOutcome(counts, stress.finding(program, found))
+        programs = itertools.cycle(itertools.islice(_programs(context), _PROGRAMS_UNDER_STRESS))
+        rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
+        for program, fraction in zip(rounds, as_time_passes(context.seconds), strict=False):
+            if time.monotonic() - told >= _PROGRESS_SECONDS:
+                told = time.monotonic()
+                context.on_progress(fraction, counts)
+            found = stress.run(program)
+            counts.update(programs=1, operations=len(found.calls))
+            counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
+            if found.kind is not None:
+                context.on_finding(stress.finding(program, found, is_small=True))
+                return PhaseOutcome(counts, stress.finding(program, found))
     return PhaseOutcome(counts)
 
 

@@ -58,13 +58,13 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
     judge = ProgramJudge(token.program, runner.final_reads, strict_errors=token.strict_errors)
     watch.begin(token.program)
     execution, problem, followed = replayed(runner, judge, token.schedule)
+    runner.clean_up()
+    watch.rest()
     if problem is not None:
-        runner.clean_up()
         found = Counterexample(token.schedule, problem, execution, execution.preemptions)
         finding = told_finding(subject, token.program, found, strict_errors=token.strict_errors)
         changed = "" if is_same else "; the sources have changed since"
         return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
-    runner.clean_up()
     options = ExploreOptions(
         StrategyName.AUTO, token.granularity, seconds=_SEARCH_SECONDS, strict_errors=token.strict_errors
     )
