@@ -13,6 +13,8 @@ import pytest
 
 import kcache
 from kcache.testing import ConformanceError, InconclusiveError, Status, TargetError, run_conformance
+from kcache_conformance.kind import Kind, KindContext
+from kcache_conformance.kinds import KINDS
 from kcache_conformance.phases import PHASES, PhaseContext, run_phase
 from kcache_conformance.sequential import Coverage, SequentialRun, run_program
 from kcache_conformance.state_machine import make_state_machine, run_examples
@@ -245,10 +247,16 @@ def test_no_machine_is_too_slow_for_one_program() -> None:
     clock = itertools.count(100.0, 0.75)
     assert list(as_time_passes(2.0, clock.__next__)) == [0.0, 0.375, 0.75]
     assert list(as_time_passes(0.0)) == [0.0]
-    target = make_target(kcache.new_indexer)
-    for phase in ("machine", "explorer"):
-        context = PhaseContext(target, Semantics.CLASSIC, "kcache:new_indexer", seconds=0.0)
-        assert run_phase(phase, context).counts["programs"]
+    context = PhaseContext(make_target(kcache.new_indexer), Semantics.CLASSIC, "kcache:new_indexer", seconds=0.0)
+    for phase in ("vectors", "machine", "explorer"):
+        assert run_phase(phase, context).counts["programs"], phase
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_no_phase_of_a_kind_is_over_before_it_began(kind: Kind) -> None:
+    context = KindContext(kind.load(kind.reference), kind.reference, seconds=0.0)
+    for phase in kind.phases:
+        assert kind.run_phase(phase, context).counts["programs"], phase
 
 
 def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:

@@ -116,11 +116,8 @@ def _vectors(context: KindContext) -> PhaseOutcome:
         return PhaseOutcome({}, refused="nothing was recorded of queues with only the options that it offers")
     counts = Counter(programs=0, operations=0, of=len(recorded))
     coverage: Coverage = Counter()
-    deadline = time.monotonic() + context.seconds
     with hands() as makes:
-        for one in recorded:
-            if time.monotonic() > deadline:
-                break
+        for one, _ in zip(recorded, as_time_passes(context.seconds), strict=False):
             mismatch = _run(context, one.program, makes, coverage)
             counts.update(programs=1)
             counts["operations"] = coverage.total()
