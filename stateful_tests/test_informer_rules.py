@@ -17,7 +17,7 @@ from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram, Step, StepName
 from kcache_model.informers.rules import broken_rules, known_after
 from kcache_model.informers.script import script
-from kcache_model.informers.stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
+from kcache_model.informers.stories import FirstSync, HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
 from kcache_model.target import TargetError
 from kcache_stress.explorer.granularity import Granularity
 
@@ -61,6 +61,15 @@ def test_a_right_story_breaks_no_rule() -> None:
         told(ADD_A, UPDATE_A, ADD_B, synced_after=1),
         told(ADD_A, UPDATE_A, ADD_B, most_told=3),
         replace(RIGHT, open_watches=1),
+        replace(
+            RIGHT, first_sync=FirstSync(("default/a", "default/c"), frozenset({"default/a"}), frozenset({"default/c"}))
+        ),
+        replace(RIGHT, first_sync=FirstSync(None, frozenset(), was_watched=True)),
+        replace(
+            RIGHT,
+            first_sync=FirstSync(("default/a",), frozenset()),
+            server=replace(SERVER, went_back=True),
+        ),
         in_the_end(told(ADD_A, UPDATE_A, ADD_B, DELETE_A, server=DELETED)),
         in_the_end(told(ADD_A, UPDATE_A, ADD_B, TOMBSTONE_A, server=DELETED)),
         in_the_end(told(ADD_A, UPDATE_A, ADD_B, DELETE_A, DELETE_A, server=replace(DELETED, repeated=True))),
@@ -99,9 +108,10 @@ def test_what_is_allowed(story: PipelineStory) -> None:
         (told(ADD_A, UPDATE_A, replace(ADD_B, is_in_initial_list=True)), "the initial list did not name the object"),
         (replace(RIGHT, store={"default/a": A2}), "the store lacks default/b"),
         (
-            replace(RIGHT, synced_early="the store had default/a"),
+            replace(RIGHT, first_sync=FirstSync(("default/a", "default/b"), frozenset({"default/b"}))),
             "has_synced() was true before the store had default/a",
         ),
+        (replace(RIGHT, first_sync=FirstSync(None, frozenset())), "has_synced() was true before anything was listed"),
         (replace(RIGHT, has_synced=False), "has_synced() is false"),
         (replace(RIGHT, unsettled="the store"), "the store did not get to what the server has"),
         (replace(RIGHT, transforms=True), "the transformer was applied 0 times, not once"),

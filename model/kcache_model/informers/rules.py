@@ -16,8 +16,7 @@ def broken_rules(story: PipelineStory) -> Iterator[str]:
     """What is wrong, one sentence each, the most telling first."""
     for handler in story.handlers:
         yield from _sequence(handler, story.server)
-    if story.synced_early is not None:
-        yield f"has_synced() was true before {story.synced_early}"
+    yield from _synced_early(story)
     if story.store is not None:
         yield from _content("the store", story.store, story.server.content)
         for handler in story.handlers:
@@ -124,6 +123,20 @@ def _content(who: str, shown: Mapping[str, Version], content: Mapping[str, Versi
             yield f"when everything has settled, {who} still has {shown[key]}, which the server has not"
         elif shown[key] != content[key]:
             yield f"when everything has settled, {who} has {shown[key]}, the server {content[key]}"
+
+
+def _synced_early(story: PipelineStory) -> Iterator[str]:
+    """Whether the store had all of the first list when the informer said so."""
+    sync = story.first_sync
+    if sync is None:
+        return
+    if sync.listed is None:
+        if not sync.was_watched:
+            yield "has_synced() was true before anything was listed"
+    elif not story.server.went_back:
+        lacking = [key for key in sync.listed if key not in sync.stored and key not in sync.deleted]
+        if lacking:
+            yield f"has_synced() was true before the store had {lacking[0]}"
 
 
 def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[str]:

@@ -109,6 +109,23 @@ class ServerStory:
 
 
 @dataclass(frozen=True)
+class FirstSync:
+    """How things were when the informer first said that it has synced.
+
+    Attributes:
+        listed: the keys of what the first answered list showed; ``None`` if none had been answered.
+        stored: the keys in the store.
+        deleted: the keys that had been deleted until then.
+        was_watched: whether a watch had been asked for, which may show all objects, too.
+    """
+
+    listed: tuple[str, ...] | None
+    stored: frozenset[str]
+    deleted: frozenset[str] = frozenset()
+    was_watched: bool = False
+
+
+@dataclass(frozen=True)
 class PipelineStory:
     """A whole run.
 
@@ -117,7 +134,7 @@ class PipelineStory:
         handlers: what each handler saw.
         store: what the store showed when everything had settled; ``None`` if it was stopped before.
         has_synced: whether the informer said so then.
-        synced_early: before what it had said so; ``None`` if it had not.
+        first_sync: how things were when it first said so; ``None`` if it never did.
         unsettled: who had not got to what the server has although nothing happened any more; ``None`` for nobody.
         transforms: whether a transformer was given.
         told_after_stop: the calls that began after the informer had stopped.
@@ -130,7 +147,7 @@ class PipelineStory:
     handlers: tuple[HandlerStory, ...]
     store: Mapping[str, Version] | None
     has_synced: bool = True
-    synced_early: str | None = None
+    first_sync: FirstSync | None = None
     unsettled: str | None = None
     transforms: bool = False
     told_after_stop: tuple[str, ...] = ()

@@ -61,7 +61,7 @@ def story_of(pipeline: Any, program: InformerProgram, unsupported: frozenset[str
         handlers,
         None if noticed.store is None else _versions(noticed.store),
         noticed.has_synced,
-        noticed.synced_early,
+        noticed.first_sync,
         noticed.unsettled,
         pipeline.transforms,
         after_stop,

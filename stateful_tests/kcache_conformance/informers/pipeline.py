@@ -11,6 +11,7 @@ from typing import Any
 
 from kcache.informers.api_errors import TOO_LARGE_CAUSE, ApiError
 from kcache_model.informers.comparing import index_value, key_of_object, known_objects, same_versions, wrong_index
+from kcache_model.informers.stories import FirstSync
 
 from .fake_server import FakeServer
 from .manifests import Manifest
@@ -56,7 +57,7 @@ class Noticed:
         store: object by key when everything had settled, or had not within the patience; ``None`` if it was stopped.
         told: for each observer, how many calls it had had then.
         has_synced: what the informer said then.
-        synced_early: what was missing when the informer said so all the same; ``None`` for nothing.
+        first_sync: how things were when it first said so; ``None`` if it never did.
         unsettled: who had not got to what the server has when it was time to go on.
         wrong_indices: what is wrong with indices that were added.
         after_stop: for each observer, how many calls it had had when ``stop`` had returned; ``None`` before.
@@ -68,7 +69,7 @@ class Noticed:
     store: dict[str, Any] | None = None
     told: list[int] = field(default_factory=list)
     has_synced: bool = True
-    synced_early: str | None = None
+    first_sync: FirstSync | None = None
     unsettled: str | None = None
     wrong_indices: list[str] = field(default_factory=list)
     after_stop: list[int] | None = None
@@ -342,18 +343,15 @@ class Pipeline:
         return None
 
     def _look_at_sync(self, has_synced: bool, stored: dict[str, Any]) -> None:
-        """Note what the store lacks of the first list, if the informer had said before that it has synced."""
-        if not has_synced or self.noticed.synced_early is not None:
-            return
-        listed = self.witness.first_list
-        if listed is None:
-            if not self.witness.was_watched:
-                self.noticed.synced_early = "anything was listed"
-        elif not any(str(step.name) == "go_back" for step in self.program.steps()):
-            gone = {key_of_object(event.object) for event in self.server.history() if event.type == "DELETED"}
-            lacking = [key for key in map(key_of_object, listed) if key not in stored and key not in gone]
-            if lacking:
-                self.noticed.synced_early = f"the store had {lacking[0]}"
+        """Note how things are, if this is the first time that the informer says so; the store was read after that."""
+        if has_synced and self.noticed.first_sync is None:
+            listed = self.witness.first_list
+            self.noticed.first_sync = FirstSync(
+                None if listed is None else tuple(map(key_of_object, listed)),
+                frozenset(stored),
+                frozenset(key_of_object(event.object) for event in self.server.history() if event.type == "DELETED"),
+                self.witness.was_watched,
+            )
 
     def _look_at_indices(self) -> None:
         for name in self._indices:
