@@ -29,11 +29,11 @@ def block(word: str) -> str:
 
 
 def printed_by(code: str) -> str:
-    threads = threading.active_count()
+    before = set(threading.enumerate())
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})
-    assert threading.active_count() == threads
+    assert set(threading.enumerate()) <= before
     return printed.getvalue()
 
 

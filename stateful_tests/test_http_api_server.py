@@ -14,6 +14,7 @@ from kcache.informers.list_watch import WatchEvent
 from kcache_conformance.informers.fake_server import FakeServer
 from stateful_tests.api_server import Cut, HttpApiServer
 from stateful_tests.api_server.cuts import CutPlan
+from stateful_tests.informer_support.threads import threads_since
 
 SECONDS = 10.0
 FIN, RST = Cut(), Cut(reset=True)
@@ -22,10 +23,10 @@ HALF_FIN, HALF_RST = Cut(within_line=True), Cut(within_line=True, reset=True)
 
 @pytest.fixture
 def server():
-    threads = threading.active_count()
+    before = threading.enumerate()
     with HttpApiServer() as made:
         yield made
-    assert threading.active_count() == threads
+    assert threads_since(before) == []
 
 
 class Connection:

@@ -14,6 +14,7 @@ from kcache.informers.shared_informer import SharedIndexInformer
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.requests import LIST, WATCH
 from stateful_tests.api_server import Cut, HttpApiServer
+from stateful_tests.informer_support.threads import threads_since
 
 client = pytest.importorskip("kubernetes.client")
 
@@ -103,10 +104,10 @@ def verbs(server):
 
 @pytest.fixture
 def server():
-    threads = threading.active_count()
+    before = threading.enumerate()
     with HttpApiServer() as made:
         yield made
-    assert threading.active_count() == threads
+    assert threads_since(before) == []
 
 
 def test_it_follows(server):

@@ -309,9 +309,9 @@ def test_exception_of_a_strategy_is_no_business_of_the_threads(after, trouble):
 
 
 def test_real_threads_are_none_of_its_business(trouble):
-    before = threading.enumerate()
+    before = set(threading.enumerate())
     executions(trouble("Joining"), Dpor(), 100)
-    assert threading.enumerate() == before
+    assert set(threading.enumerate()) <= before
 
 
 # The clock

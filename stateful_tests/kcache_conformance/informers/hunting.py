@@ -62,18 +62,19 @@ class VirtualHunter:
     ) -> ScenarioResult:
         """Search the interleavings of a program."""
         informer = self._informer(granularity)
-        self._watch.note(noted(program))
-        result = informer.explore(
-            program,
-            strategy=strategy,
-            preemptions=preemptions,
-            executions=executions,
-            seconds=seconds,
-            seed=seed,
-            on_execution=self._watch.alive,
-        )
-        self._watch.rest()
-        return result
+        try:
+            return informer.explore(
+                program,
+                strategy=strategy,
+                preemptions=preemptions,
+                executions=executions,
+                seconds=seconds,
+                seed=seed,
+                on_loading=self._watch.rest,
+                on_execution=self._noting(program),
+            )
+        finally:
+            self._watch.rest()
 
     def smallest(
         self,
@@ -110,8 +111,7 @@ class VirtualHunter:
     def follow(self, phase: str, token: InformerToken) -> Finding | None:
         """The finding of one schedule, if it still shows anything."""
         informer = self._informer(token.granularity)
-        self._watch.note(noted(token.program))
-        replay = informer.replay(token.program, token.schedule)
+        replay = informer.replay(token.program, token.schedule, self._watch.rest, self._noting(token.program))
         self._watch.rest()
         if replay.problem is None:
             return None
@@ -124,10 +124,29 @@ class VirtualHunter:
     def _informer(self, granularity: Granularity) -> VirtualInformer:
         found = self._informers.get(granularity)
         if found is None:
-            self._watch.rest()  # making the copies takes seconds
-            found = self._informers[granularity] = virtual_informer(self._spec, granularity)
-            _require_control(self._spec, found)
+            found = virtual_informer(self._spec, granularity)
+            self._require_control(found)
+            self._informers[granularity] = found
         return found
+
+    def _require_control(self, informer: VirtualInformer) -> None:
+        """Refuse an informer that waits for something the explorer does not control: it would be accused of that."""
+        plainest = InformerProgram()
+        problem = informer.explore(
+            plainest, preemptions=0, executions=1, on_loading=self._watch.rest, on_execution=self._noting(plainest)
+        ).problem
+        self._watch.rest()
+        if problem is None or problem.kind is not FindingKind.DEADLOCK:
+            return
+        if RealInformer(load_informer_target(self._spec)).run(plainest) is None:
+            raise CannotExploreError(
+                "it waits for something outside of its own modules; name the packages that it is built on in "
+                "kcache_instrument, an attribute of the factory"
+            )
+
+    def _noting(self, program: InformerProgram) -> Callable[[], None]:
+        note = noted(program)
+        return lambda: self._watch.note(note)
 
 
 class RealHunter:
@@ -182,18 +201,6 @@ class RealHunter:
         if not is_small and not stacks:
             program = minimise(program, fails, seconds=_SMALLER_REAL_SECONDS, attempts=40)
         return finding_of(phase, best, InformerToken(self._target.name, program, best.kind), detail=stacks)
-
-
-def _require_control(spec: str, informer: VirtualInformer) -> None:
-    """Refuse an informer that waits for something that the explorer does not control: it would be accused of that."""
-    problem = informer.run_once(InformerProgram()).problem
-    if problem is None or problem.kind is not FindingKind.DEADLOCK:
-        return
-    if RealInformer(load_informer_target(spec)).run(InformerProgram()) is None:
-        raise CannotExploreError(
-            "it waits for something outside of its own modules; name the packages that it is built on in "
-            "kcache_instrument, an attribute of the factory"
-        )
 
 
 def noted(program: InformerProgram) -> str:

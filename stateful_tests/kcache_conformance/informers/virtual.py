@@ -69,12 +69,16 @@ class VirtualInformer:
         seconds: float = 10.0,
         executions: int = 100_000,
         seed: int = 0,
+        on_loading: Callable[[], object] = lambda: None,
         on_execution: Callable[[], object] = lambda: None,
     ) -> ScenarioResult:
-        """Search the interleavings of a program, see :func:`~kcache_stress.explorer.scenarios.explore_scenario`."""
+        """Search the interleavings of a program, see :func:`~kcache_stress.explorer.scenarios.explore_scenario`.
+
+        Each execution calls ``on_loading``, has its modules copied if they are not, and calls ``on_execution``.
+        """
         with quiet():
             return explore_scenario(
-                self._scenario(program, on_execution),
+                self._scenario(program, on_loading, on_execution),
                 strategy=strategy,
                 preemptions=preemptions,
                 seconds=seconds,
@@ -88,22 +92,32 @@ class VirtualInformer:
         """Run a program along one schedule, always the same."""
         return self.explore(program, preemptions=0, executions=1)
 
-    def replay(self, program: InformerProgram, schedule: Schedule) -> ScenarioReplay:
+    def replay(
+        self,
+        program: InformerProgram,
+        schedule: Schedule,
+        on_loading: Callable[[], object] = lambda: None,
+        on_execution: Callable[[], object] = lambda: None,
+    ) -> ScenarioReplay:
         """Follow a schedule that :meth:`explore` found."""
+        scenario = self._scenario(program, on_loading, on_execution)
         with quiet():
-            return replay_scenario(self._scenario(program), schedule, copies=self._copies, most_events=_MOST_EVENTS)
+            return replay_scenario(scenario, schedule, copies=self._copies, most_events=_MOST_EVENTS)
 
     def told(self, program: InformerProgram) -> str:
         """What happened in the last execution, see :func:`~.judging.told_text`."""
         return "\n".join(told_text(pipeline, program, self._unsupported) for pipeline in self._last)
 
-    def _scenario(self, program: InformerProgram, on_execution: Callable[[], object] = lambda: None) -> Scenario:
+    def _scenario(
+        self, program: InformerProgram, on_loading: Callable[[], object], on_execution: Callable[[], object]
+    ) -> Scenario:
         def setup(load: Load) -> Sequence[Callable[[], object]]:
-            on_execution()
+            on_loading()
             harness: Any = load(_PIPELINE)
             factory: Any = load(self._module)
             for name in self._attribute.split("."):
                 factory = getattr(factory, name)
+            on_execution()
             target = make_informer_target(factory, self._name)
             pipeline = harness.Pipeline(program, target.create, harness.Patience(*_PATIENCE), target.unsupported)
             self._last, self._unsupported = [pipeline], target.unsupported
