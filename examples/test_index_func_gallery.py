@@ -44,7 +44,10 @@ def test_faulty_functions_are_caught(example):
 @pytest.mark.brute_force
 @pytest.mark.parametrize("example", CORRECT[::EACH], ids=lambda example: example.name)
 def test_correct_functions_are_not_accused(example):
-    report = fuzz(f"{example.path}:index_func", Kind.INDEX, FuzzOptions(seconds=6.0))
+    for seconds in (6.0, 60.0):  # the second one where a machine is too busy for the first
+        report = fuzz(f"{example.path}:index_func", Kind.INDEX, FuzzOptions(seconds=seconds))
+        if report.status is not Status.UNKNOWN:
+            break
     assert report.status is Status.OK, report
     assert all(finding.tier.value == "hostile" for finding in report.findings), report
 

@@ -279,7 +279,7 @@ def test_consistent():
         calls.append(obj)
         return [str(len(calls))]
 
-    evidence, _ = run_programs(faulty, specimens, seconds=1.0, seed=0)
+    evidence, _ = run_programs(faulty, specimens, seconds=30.0, seed=0)
     assert evidence is not None
     assert evidence.rule is Rule.CONSISTENT
     keys, puts = evidence.details["keys"], evidence.details["puts"]

@@ -95,6 +95,15 @@ def only_error(report: FuzzReport) -> FuzzFinding:
     return finding
 
 
+def soon(spec: str, rule: Rule, **options: Any) -> FuzzFinding:
+    """The error that is found in a second, or in more where a machine is too busy for that."""
+    for seconds in (1.0, 6.0, 30.0):
+        report = run(spec, rule, seconds=seconds, **options)
+        if report.errors:
+            break
+    return only_error(report)
+
+
 def answer_to(finding: FuzzFinding) -> Answer:
     assert finding.word
     return replay_trial(finding.word, patience_seconds=0.7).answer
@@ -307,7 +316,7 @@ FAULTY = (
 def test_each_finding_can_be_tried_again(write, here, name):
     spec = write((EXAMPLES / f"{name}.py").read_text())
     rules = tuple(map(Rule, CATALOG[name]["rules"]))
-    report = run(spec, *rules, seconds=30.0)  # it ends with the first finding
+    report = run(spec, *rules, seconds=120.0)  # it ends with the first finding
     assert report.status is Status.VIOLATION
     found = [finding for finding in report.findings if finding.tier is Tier.LEGAL]
     assert found
@@ -335,7 +344,7 @@ def test_findings_of_other_processes_can_be_tried_again(write, monkeypatch, rule
             name = obj["metadata"].get("name") or ""
             return [{faulty}]
     """
-    finding = only_error(run(write(text), rule, seconds=1.0))
+    finding = soon(write(text), rule)
     assert (finding.rule, finding.engine) == (rule, Engine.WORLDS)
     assert answer_to(finding) is Answer.REPRODUCED
     write(text.replace(faulty, right))
@@ -354,14 +363,14 @@ def test_programs_and_interleavings_can_be_tried_again(write):
             time.sleep(0)
             return list(FOUND)
     """
-    finding = only_error(run(write(text), Rule.THREAD_SAFE, is_first_enough=False, seconds=1.0))
+    finding = soon(write(text), Rule.THREAD_SAFE, is_first_enough=False)
     assert finding.engine is Engine.EXPLORER
     assert answer_to(finding) is Answer.REPRODUCED
     write(text.replace("FOUND.clear()", "FOUND = []"))
     assert answer_to(finding) is Answer.FIXED
 
     text = "SEEN = []\n\ndef index_func(obj):\n    SEEN.append(obj)\n    return [str(len(SEEN))]\n"
-    finding = only_error(run(write(text), Rule.CONSISTENT, seconds=1.0))
+    finding = soon(write(text), Rule.CONSISTENT)
     assert finding.engine is Engine.PROGRAMS
     assert answer_to(finding) is Answer.REPRODUCED
     write(text.replace("len(SEEN)", "1"))
@@ -373,7 +382,7 @@ def test_the_same_seed_finds_the_same():
         labels = obj["metadata"].get("labels") or {}
         return "gold" if labels.get("tier") == "gold" else [labels.get("zone", "")]
 
-    options = FuzzOptions(seconds=30.0, seed=5, only=(Rule.RETURNS_LIST,), is_first_enough=True)
+    options = FuzzOptions(seconds=120.0, seed=5, only=(Rule.RETURNS_LIST,), is_first_enough=True)
     one, other = (only_error(fuzz(make_subject(index, Kind.INDEX), Kind.INDEX, options)) for _ in range(2))
     assert one == other
     assert '{"metadata": {"labels": {"tier": "gold"}}}' in one.code

@@ -62,7 +62,7 @@ def test_the_gallery_is_what_it_claims() -> None:
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_caught_with_a_small_example(example: Example) -> None:
     with pytest.raises(ConformanceError) as caught:
-        run_conformance(spec(example), phases=SEQUENTIAL_PHASES, seconds=60)
+        run_conformance(spec(example), phases=SEQUENTIAL_PHASES, seconds=240)
     (finding,) = caught.value.result.findings
     assert finding.program is not None
     assert finding.program.is_sequential
@@ -81,7 +81,7 @@ def test_a_concurrent_fault_is_right_in_one_thread(example: Example) -> None:
 def test_the_explorer_as_a_phase_finds_a_concurrent_fault(example: Example) -> None:
     """Some; the explorer's own tests have them all."""
     with pytest.raises(ConformanceError) as caught:
-        run_conformance(spec(example), phases=("explorer",), seconds=60)
+        run_conformance(spec(example), phases=("explorer",), seconds=240)
     (finding,) = caught.value.result.findings
     assert finding.phase == "explorer"
     assert finding.schedule

@@ -31,7 +31,7 @@ def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
 @pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
 def test_all_interleavings_without_preemptions(program: Any) -> None:
     informer = virtual_informer(REFERENCE, Granularity.SYNC)
-    result = informer.explore(program, preemptions=0, seconds=120, executions=ENOUGH)
+    result = informer.explore(program, preemptions=0, seconds=280, executions=ENOUGH)
     assert result.problem is None
     assert result.coverage in COVERED
     assert result.executions > 10
@@ -73,7 +73,7 @@ def explored(setup: Callable[[Load], Sequence[Callable[[], object]]], preemption
             Scenario(INSTRUMENT, setup),
             strategy="bounded",
             preemptions=preemptions,
-            seconds=120,
+            seconds=280,
             executions=ENOUGH,
             copies=Copies(INSTRUMENT, Granularity.SYNC),
         )

@@ -66,20 +66,20 @@ def test_the_gallery_is_what_it_claims() -> None:
 
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_found_without_meddling_threads(example: InformerExample) -> None:
-    outcomes = (run(example, phase, 40) for phase in ONE_BY_ONE)
+    outcomes = (run(example, phase, 120) for phase in ONE_BY_ONE)
     require_found_again(next(outcome for outcome in outcomes if outcome.finding is not None))
 
 
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_by_the_explorer(example: InformerExample) -> None:
-    assert run(example, "scenarios", 40).finding is None
-    require_found_again(run(example, "explorer", 40))
+    assert run(example, "scenarios", 120).finding is None
+    require_found_again(run(example, "explorer", 120))
 
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: InformerExample, phase: str) -> None:
-    outcome = run(example, phase, 20 if phase == "scenarios" else 1.5)
+    outcome = run(example, phase, 120 if phase == "scenarios" else 1.5)
     assert outcome.finding is None
     assert outcome.counts["programs"]
     assert not outcome.refused

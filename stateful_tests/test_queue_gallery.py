@@ -47,7 +47,7 @@ def test_the_gallery_is_what_it_claims() -> None:
 
 @pytest.mark.parametrize("example", FAULTY, ids=name)
 def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExample) -> None:
-    outcome = run(example, example.found_by, seconds=20)
+    outcome = run(example, example.found_by, seconds=120)
     assert outcome.finding is not None
     assert outcome.finding.script
     assert outcome.finding.schedule.startswith(PREFIX)

@@ -35,7 +35,7 @@ from .subject import Subject
 
 _EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2400, 600, 300
 _SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
-_FEWEST = 100
+_FEWEST, _FEWEST_HOSTILE = 100, 30
 _COMPARISONS = 0.08
 _FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
@@ -121,7 +121,7 @@ class Work:
             for strategy, seconds, number, fewest, are_corrupted in (
                 (objects, _SEARCH, _EXAMPLES, _FEWEST, False),
                 (whole, _WHOLE, _WHOLE_EXAMPLES, 0, False),
-                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, 0, True),
+                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, _FEWEST_HOSTILE, True),
             ):
                 self.search.run(
                     strategy,

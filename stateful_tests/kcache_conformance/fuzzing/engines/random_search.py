@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -94,7 +95,9 @@ class Search:
     _done: set[tuple[Rule, Tier]] = field(default_factory=set)
     _best: dict[tuple[Rule, Tier], tuple[Specimen, Breach]] = field(default_factory=dict)
     _fewest: int = 0
-    _last: float = 0.0
+    _seconds: float = 0.0
+    _end: float = math.inf
+    _last: float = math.inf
     _rounds: Iterator[int] = field(default_factory=itertools.count)
 
     def run(
@@ -110,19 +113,27 @@ class Search:
 
         Args:
             objects: makes them.
-            seconds: for the search; to make what it finds smaller may take a little more.
+            seconds: for the search, from the first object on: before that, Hypothesis collects constants from the code
+                of all modules. To make what it finds smaller may take a little more.
             examples: the most objects.
             fewest: so many are tried even if that takes some time longer.
             are_corrupted: they are not what the user's strategy gives.
         """
-        end, left = time.monotonic() + seconds, examples
-        self._fewest, self._last = self.examples + fewest, end + max(_PATIENT_SECONDS, 2 * seconds)
-        while left > 0 and time.monotonic() < end and not self.is_enough():
+        left = examples
+        self._fewest, self._seconds, self._end = self.examples + fewest, seconds, math.inf
+        while left > 0 and time.monotonic() < self._end and not self.is_enough():
             before = self.examples
-            found = self._round(objects, end, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
+            found = self._round(objects, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
+            self._begin()  # where not a single object could be made
             left -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))
             if found is not None:
                 self._report(found)
+
+    def _begin(self) -> None:
+        """Start the clock, unless it runs."""
+        if self._end == math.inf:
+            self._end = time.monotonic() + self._seconds
+            self._last = self._end + max(_PATIENT_SECONDS, 2 * self._seconds)
 
     def judge(self, specimen: Specimen) -> list[tuple[Tier, Breach]]:
         """The broken rules that are still looked for. Passes the object on to those who keep some."""
@@ -181,12 +192,10 @@ class Search:
             self._answers[meaning] = self._answers.get(meaning, 0) + 1
             self.kept[specimen.identity] = specimen
 
-    def _round(
-        self, objects: SearchStrategy[Any], end: float, examples: int, are_corrupted: bool
-    ) -> tuple[Rule, Tier] | None:
+    def _round(self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool) -> tuple[Rule, Tier] | None:
         """One run of Hypothesis. It looks for any rule first; from then on only for the one that it found."""
         target: tuple[Rule, Tier] | None = None
-        until = end
+        until = math.inf
 
         @seed(self.seed + 1_000_003 * next(self._rounds))
         @settings(
@@ -203,8 +212,11 @@ class Search:
         @given(objects)
         def test(obj: Any) -> None:
             nonlocal target, until
+            self._begin()
             now = time.monotonic()
-            if now > until and (target is not None or self.examples >= self._fewest or now > self._last):
+            if now > min(until, self._end) and (
+                target is not None or self.examples >= self._fewest or now > self._last
+            ):
                 self.is_cut_short = self.is_cut_short or self.examples < self._fewest
                 raise _TimeIsUp
             self.examples += 1
@@ -214,7 +226,7 @@ class Search:
             for tier, breach in self.judge(specimen):
                 key = (breach.rule, tier)
                 if target is None:
-                    target, until = key, min(end, time.monotonic() + _SHRINK_SECONDS[tier])
+                    target, until = key, time.monotonic() + _SHRINK_SECONDS[tier]
                 if key == target:
                     self._note(key, specimen, breach)
                     raise _Broken(breach.what)
