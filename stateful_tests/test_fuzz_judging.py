@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from kcache import DeletedFinalStateUnknown
 from kcache_conformance.fuzzing.engines.random_search import Search
@@ -40,6 +42,29 @@ def test_severities(rule):
 def search_for(function: Callable[[Any], Any], rules: frozenset[Rule] = frozenset(Rule)) -> Search:
     shape = next(kind for kind in kinds(MANIFEST) if kind.name == "Pod")
     return Search(Inline(function, Kind.INDEX), shape, lambda evidence: None, rules=rules)
+
+
+def test_the_clock_starts_with_the_first_object_and_a_fewest_number_are_tried():
+    """Before it, Hypothesis reads the code of all modules; on a busy machine that takes longer than a short search."""
+
+    def after_a_while():
+        time.sleep(0.05)
+        return st.just(POD)
+
+    late = search_for(lambda obj: [])
+    late.run(st.deferred(after_a_while), 0.01, examples=50)
+    assert late.examples >= 1
+    patient = search_for(lambda obj: [])
+    patient.run(st.text().map(lambda name: {"metadata": {"name": name}}), 0.0, examples=200, fewest=40)
+    assert patient.examples >= 40
+    assert not patient.is_cut_short
+
+
+def test_a_search_that_gets_no_object_ends():
+    search = search_for(lambda obj: [])
+    search.run(st.just(POD).filter(lambda _: False), 0.01, examples=10**6)
+    assert search.examples == 0
+    assert search.missed
 
 
 TOMBSTONE = specimen_of(DeletedFinalStateUnknown("shop/web-1", POD))
