@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from kcache.informers import watching
 from kcache.informers.api_errors import ApiError, ConnectionRefusedApiError
 from kcache.informers.list_watch import ADDED, ERROR, WatchEvent
 from kcache.informers.reflector_errors import VeryShortWatchError, WatchError
@@ -133,6 +134,20 @@ def test_a_watch_without_events_is_resumed_if_it_lasted() -> None:
     )
     assert outcome.calls[1:] == ['WATCH rv="10" bookmarks=true'] * 3
     assert clock.waits == []
+
+
+def test_other_threads_get_a_turn_while_events_keep_coming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the queue grows for as long as the interpreter lets a thread that never waits go on."""
+    turns: list[tuple[int, float]] = []
+    events = [new_event(ADDED, f"u{number}", str(11 + number)) for number in range(200)]
+
+    def counted() -> Iterator[WatchEvent]:
+        for number, event in enumerate(events, 1):
+            monkeypatch.setattr(watching.time, "sleep", lambda seconds, number=number: turns.append((number, seconds)))
+            yield event
+
+    run_reflector(lists(rv="10"), ("WATCH", counted))
+    assert turns == [(64, 0), (128, 0), (192, 0)]
 
 
 def test_dropped_events_do_not_make_a_short_watch_a_good_one() -> None:

@@ -11,7 +11,7 @@ import kubernetes.client
 
 from benchmarks.sheet import Sheet
 
-from . import memory, queues
+from . import memory, queues, stages
 from .pods import lines, listed
 from .recorded_api import RecordedApi
 from .server import served
@@ -66,6 +66,16 @@ def manifests(effort: Effort) -> Sheet:
     return _compared("Events per second, in memory, manifests", effort, events, list_funcs)
 
 
+def stage_by_stage(effort: Effort) -> Sheet:
+    """Where the time of manifests goes."""
+    recorded = lines(OBJECTS, 10 * effort.events)
+    turns = [stages.measured(recorded) for _ in range(effort.repetitions)]
+    spent = {stage: statistics.median(turn[stage] for turn in turns) for stage in turns[0]}
+    spent["sum without the first"] = sum(spent[stage] for stage in stages.STAGES)
+    rows = [(stage, f"{1e6 * seconds:.1f}") for stage, seconds in spent.items()]
+    return Sheet("Stages of an informer, one after another in one thread, manifests", ("", "us per event"), rows)
+
+
 def http(effort: Effort) -> Sheet:
     """From a server over HTTP to the handler, with models."""
     with served(OBJECTS, effort.events) as server:
@@ -88,6 +98,7 @@ TABLES: Mapping[str, Callable[[Effort], Sheet]] = {
     "queues": queue_speed,
     "models": models,
     "manifests": manifests,
+    "stages": stage_by_stage,
     "http": http,
     "memory": memory_curve,
 }

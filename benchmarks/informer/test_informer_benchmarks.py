@@ -13,7 +13,7 @@ from benchmarks.informer.recorded_api import RecordedApi
 from benchmarks.informer.subjects import SUBJECTS, Stopwatch, node_of
 
 SCRIPT = Path(__file__).parent / "run.py"
-TITLES = ("through a queue", "in memory, models", "in memory, manifests", "over HTTP", "Memory while")
+TITLES = ("through a queue", "in memory, models", "in memory, manifests", "Stages of", "over HTTP", "Memory while")
 
 
 def test_all_tables_are_printed():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Generator
 from typing import Any, Final
 
@@ -20,6 +21,11 @@ _logger = logging.getLogger("kcache.informers")
 
 VERY_SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner than this without an event says that the server cannot watch from there."""
+
+
+_TURN_EVENTS: Final = 64
+"""Events after which other threads may go on. Where one thread runs at a time, this one would keep on for 5 ms, and
+what piles up meanwhile has left the processor's caches when the others get to it."""
 
 
 class WatchHandler:
@@ -72,7 +78,9 @@ class WatchHandler:
         count = 0
         # Closed at once, and not only when the last error that shows its frame has gone: it may hold a connection.
         with contextlib.closing(self._until_closed(watch)) as events:
-            for event in events:
+            for number, event in enumerate(events, 1):
+                if number % _TURN_EVENTS == 0:
+                    time.sleep(0)
                 if stop.is_set():
                     return
                 count += self._handle_event(event)
