@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import random
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+import kcache.testing
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target import make_informer_target
 from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
@@ -160,6 +166,44 @@ def test_damaged_words_are_refused() -> None:
     for wrong in ("", "ki1.", "kq1.abc", word[:-3], word + "A"):
         with pytest.raises(FormatError):
             decode_token(wrong)
+
+
+class Idle:
+    """An informer that does nothing, and all that hangs on it."""
+
+    def __init__(self, server: object) -> None: ...
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *_, **__: self
+
+    def list(self) -> tuple[()]:
+        return ()
+
+
+def test_scripts_know_what_the_server_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a change of an object that is not there, or that is, would end them."""
+    monkeypatch.setattr(kcache.testing, "settle", lambda seconds=0.3: None)
+    monkeypatch.setitem(sys.modules, "idle", SimpleNamespace(make=Idle))
+    several = [random_program(seed, is_large=True) for seed in range(200)]
+    programs = [replace(program, threads=(tuple(itertools.chain(*program.threads)),)) for program in several]
+    assert sum(len(program) for program in programs) > 1000
+    for program in (*programs, *SEQUENTIAL.values()):
+        code = script(replace(program, resync_seconds=0), "idle:make")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(code, "script", "exec"), {})
+        assert "in server.snapshot()" not in code
+        assert "the server has" in printed.getvalue()
+
+
+def test_scripts_ask_about_objects_that_several_threads_change() -> None:
+    program = InformerProgram(
+        (Step(StepName.CREATE, "a"),),
+        ((Step(StepName.DELETE, "a"), Step(StepName.CREATE, "b")), (Step(StepName.CREATE, "a"),)),
+    )
+    code = script(program, "idle:make")
+    assert "if 'default/a' in server.snapshot():\n    server.delete('a')" in code
+    assert "(server.update if 'default/a' in server.snapshot() else server.create)('a'," in code
+    assert "\nserver.create('b'," in code
 
 
 def test_scripts_compile() -> None:

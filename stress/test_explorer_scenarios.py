@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import kcache
 from kcache_model.finding import FindingKind
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError, Roots, Sandbox
@@ -120,7 +122,7 @@ def test_a_failed_check_is_found_and_replayed(code: Path, strategy: Any) -> None
     assert replay.followed
     assert replay.problem == result.problem
     assert [line.partition(", ")[0] for line in replay.story] == ["thread 1", "thread 2", "thread 1"]
-    assert replay.story[1].endswith("in add: read Counter.value, write Counter.value")
+    assert replay.story[1].endswith("in add: self.value = self.value + 1")
 
 
 @pytest.mark.parametrize("granularity", Granularity)
@@ -331,6 +333,20 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     for name in set(sys.modules) - before:
         if name.startswith("scenario_package"):
             del sys.modules[name]
+
+
+def test_real_modules_are_where_they_were_after_it_turned_out_that_more_are_private(tmp_path: Path) -> None:
+    """A target that builds on the reference's stores makes all of kcache private, while it is being loaded."""
+    file = tmp_path / "builds_on_it.py"
+    file.write_text("from kcache import new_store\n\n\ndef make(key_func, indexers):\n    return new_store(key_func)\n")
+    importlib.import_module("kcache.testing")
+    before = dict(sys.modules)
+    sandbox = Sandbox(Roots(frozenset()), expected=(file,))
+    private = sandbox.load(file)
+    assert "kcache" in sandbox.roots.packages
+    assert private.new_store is not kcache.new_store
+    now = {name: sys.modules.get(name) for name in before}
+    assert [name for name, module in before.items() if now[name] is not module] == []
 
 
 @pytest.mark.parametrize("imported_before", [True, False])

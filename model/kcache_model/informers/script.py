@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .program import InformerProgram, Step
 from .program import StepName as S
 
 _CHANGES = frozenset({S.CREATE, S.UPDATE, S.DELETE, S.RECREATE})
+_TO_A_HANDLER = frozenset({S.REMOVE_HANDLER, S.BLOCK_HANDLER, S.RELEASE_HANDLER, S.FAIL_HANDLER, S.AWAIT_HANDLER_SYNC})
+_TO_THE_SERVER = frozenset(S) - _TO_A_HANDLER - {S.SETTLE, S.ADD_HANDLER, S.ADD_INDEXERS, S.STOP}
 
 
 def script(program: InformerProgram, target: str) -> str:
     """The code: it makes the informer of ``target`` against a fake server, and prints what handlers are told."""
-    return "\n".join(_lines(program, target))
+    body = list(_body(program, target.rpartition(":")[2]))
+    return "\n".join((*_imports(target, "\n".join(body)), "", *body))
 
 
-def _lines(program: InformerProgram, target: str) -> Iterator[str]:
+def _imports(target: str, body: str) -> Iterator[str]:
     location, _, name = target.rpartition(":")
     first = name.partition(".")[0]
-    yield "import threading"
-    yield ""
-    yield "from kcache.informers import ApiError"
+    if "threading." in body:
+        yield "import threading"
+        yield ""
+    if "ApiError(" in body:
+        yield "from kcache.informers import ApiError"
     yield "from kcache.testing import FakeServer, PrintingHandler, print_content, settle"
     if location.endswith(".py"):
         yield f"from {Path(location).stem} import {first}  # {location}"
     else:
         yield f"from {location} import {first}"
-    yield ""
+
+
+def _body(program: InformerProgram, name: str) -> Iterator[str]:
+    before = _Content(_fought_over(program), program.handlers)
     yield "server = FakeServer()"
-    yield from _thread(program.before)
+    yield from _thread(program.before, before)
     options = f", resync_seconds={program.resync_seconds:g}" if program.resync_seconds else ""
     yield f"informer = {name}(server{options})"
     if program.transforms:
@@ -38,8 +47,8 @@ def _lines(program: InformerProgram, target: str) -> Iterator[str]:
     yield "for handler in handlers:"
     yield "    handler.registration = informer.add_event_handler(handler)"
     yield "informer.start()"
-    yield from _others(program)
-    yield from _thread(program.threads[0])
+    yield from _others(program, before)
+    yield from _thread(program.threads[0], before.copy())
     if len(program.threads) > 1:
         yield "for other in others:"
         yield "    other.join()"
@@ -49,32 +58,99 @@ def _lines(program: InformerProgram, target: str) -> Iterator[str]:
     yield "informer.stop()"
 
 
-def _others(program: InformerProgram) -> Iterator[str]:
+class _Content:
+    """What the server has, as far as the program says.
+
+    Args:
+        fought_over: the names that several threads change: who knows whether there is such an object.
+        handlers: how many there are before the start.
+        names: of the objects that there are.
+    """
+
+    def __init__(self, fought_over: frozenset[str], handlers: int, names: Iterable[str] = ()) -> None:
+        self.handlers = handlers
+        self._fought_over = fought_over
+        self._names = set(names)
+
+    def copy(self) -> _Content:
+        """What a thread starts with."""
+        return _Content(self._fought_over, self.handlers, self._names)
+
+    def change(self, step: Step) -> Iterator[str]:
+        """The code of a change. As in the harness, one of an object that is not there is none."""
+        name = str(step.argument)
+        is_there = None if name in self._fought_over else name in self._names
+        condition = f"{f'default/{name}'!r} in server.snapshot()"
+        if step.name is S.DELETE:
+            self._names.discard(name)
+        elif step.name is S.CREATE:
+            self._names.add(name)
+        match step.name:
+            case S.CREATE if is_there is None:
+                yield f"(server.update if {condition} else server.create)({name!r}, value=server.resource_version)"
+            case S.CREATE if is_there:
+                yield f"server.update({name!r}, value=server.resource_version)"
+            case S.CREATE:
+                yield f"server.create({name!r}, value=server.resource_version)"
+            case _ if is_there is False:
+                return
+            case _:
+                if is_there is None:
+                    yield f"if {condition}:"
+                yield f"{'' if is_there else '    '}{_CODE_OF_CHANGES[step.name].format(repr(name))}"
+
+
+_CODE_OF_CHANGES = {
+    S.UPDATE: "server.update_status({0}, value=server.resource_version)",
+    S.DELETE: "server.delete({0})",
+    S.RECREATE: "server.delete({0}); server.create({0})",
+}
+
+
+def _fought_over(program: InformerProgram) -> frozenset[str]:
+    changed = Counter(name for thread in program.threads for name in {name for step in thread for name in _names(step)})
+    return frozenset(name for name, threads in changed.items() if threads > 1)
+
+
+def _names(step: Step) -> tuple[str, ...]:
+    """The objects that a step changes."""
+    name = str(step.argument)
+    if step.name is S.SWAP:
+        return name, chr(ord(name[0]) + 1)
+    return (name,) if step.name in _CHANGES else ()
+
+
+def _others(program: InformerProgram, before: _Content) -> Iterator[str]:
     """The threads beside the first one."""
     if len(program.threads) == 1:
         return
     names = [f"thread_{number}" for number in range(2, len(program.threads) + 1)]
     for name, thread in zip(names, program.threads[1:], strict=True):
         yield from ("", "", f"def {name}():")
-        yield from (f"    {line}" for line in [*_thread(thread)] or ["pass"])
+        yield from (f"    {line}" for line in [*_thread(thread, before.copy())] or ["pass"])
     yield from ("", "", f"others = [threading.Thread(target=work) for work in ({', '.join(names)},)]")
     yield "for other in others:"
     yield "    other.start()"
 
 
-def _thread(steps: tuple[Step, ...]) -> Iterator[str]:
-    """The steps of one thread; changes that nobody sees are followed by the end of the watches."""
-    position = 0
+def _thread(steps: tuple[Step, ...], content: _Content) -> Iterator[str]:
+    """The steps of one thread; changes that nobody sees are followed by the end of the watches.
+
+    As in the harness, a handler that is not there is not asked for anything, nor is an informer that was stopped.
+    """
+    position, is_stopped = 0, False
     while position < len(steps):
         step = steps[position]
         position += 1
         if step.name is not S.MISS:
-            yield from _step(step)
+            if step.name in _TO_THE_SERVER or not is_stopped:
+                yield from _step(step, content)
+            is_stopped = is_stopped or step.name is S.STOP
             continue
         yield "with server.lose_events():"
         missed: list[str] = []
         while position < len(steps) and steps[position].name in _CHANGES:
-            missed += _step(steps[position])
+            missed += content.change(steps[position])
             position += 1
         yield from (f"    {line}" for line in missed or ["pass"])
         yield from _expire()
@@ -84,30 +160,27 @@ def _expire() -> Iterator[str]:
     yield "server.compact(); server.end_watches_with_error(410, 'Expired')"
 
 
-def _step(step: Step) -> Iterator[str]:
-    text, number = repr(step.argument), step.argument
+def _step(step: Step, content: _Content) -> Iterator[str]:
+    number = step.argument
     match step.name:
-        case S.CREATE:
-            # Changes an object that is there, as the harness does.
-            change = f"(server.update if {f'default/{step.argument}'!r} in server.snapshot() else server.create)"
-            yield f"{change}({text}, value=server.resource_version)"
-        case S.UPDATE:
-            yield f"server.update_status({text}, value=server.resource_version)"
-        case S.DELETE:
-            yield f"server.delete({text})"
-        case S.RECREATE:
-            yield f"server.delete({text}); server.create({text})"
+        case name if name in _CHANGES:
+            yield from content.change(step)
+        case name if name in _TO_A_HANDLER and int(number) >= content.handlers:
+            yield f"if len(handlers) > {number}:"
+            yield from (f"    {line}" for line in _to_a_handler(step))
+        case name if name in _TO_A_HANDLER:
+            yield from _to_a_handler(step)
         case S.CUT:
             yield "server.cut_watches()"
         case S.EXPIRE:
             yield from _expire()
         case S.REPEAT:
-            yield "server.inject(server.history()[-1])"
+            yield "for event in server.history()[-1:]:"
+            yield "    server.inject(event)"
         case S.SWAP:
-            names = (str(step.argument), chr(ord(str(step.argument)[0]) + 1))
             yield "with server.lose_events():"
-            for name in names:
-                yield from (f"    {line}" for line in _step(Step(S.CREATE, name)))
+            for changed in _names(step):
+                yield from (f"    {line}" for line in content.change(Step(S.CREATE, changed)))
             yield "for event in reversed(server.history()[-2:]):"
             yield "    server.inject(event)"
         case S.BOOKMARK:
@@ -126,6 +199,15 @@ def _step(step: Step) -> Iterator[str]:
         case S.ADD_HANDLER:
             yield 'handlers.append(PrintingHandler(f"handler {len(handlers)}"))'
             yield "handlers[-1].registration = informer.add_event_handler(handlers[-1])"
+        case S.ADD_INDEXERS:
+            yield f"informer.add_indexers({{'by-{number}': lambda obj: [obj['spec'].get('value', '')]}})"
+        case S.STOP:
+            yield "informer.stop()"
+
+
+def _to_a_handler(step: Step) -> Iterator[str]:
+    number = step.argument
+    match step.name:
         case S.REMOVE_HANDLER:
             yield f"informer.remove_event_handler(handlers[{number}].registration)"
         case S.BLOCK_HANDLER:
@@ -134,10 +216,6 @@ def _step(step: Step) -> Iterator[str]:
             yield f"handlers[{number}].release()"
         case S.FAIL_HANDLER:
             yield f"handlers[{number}].fail_once()"
-        case S.ADD_INDEXERS:
-            yield f"informer.add_indexers({{'by-{number}': lambda obj: [obj['spec'].get('value', '')]}})"
         case S.AWAIT_HANDLER_SYNC:
             yield f"while not handlers[{number}].registration.has_synced():"
             yield "    settle(0.01)"
-        case S.STOP:
-            yield "informer.stop()"

@@ -224,8 +224,8 @@ class Sandbox:
             self._swap_in()
 
     def _swap_in(self) -> None:
-        self._real = {name: module for name, module in sys.modules.items() if self.is_private(name)}
-        for name in self._real:
+        self._real = dict(sys.modules)
+        for name in filter(self.is_private, self._real):
             del sys.modules[name]
         self._covered = list(self._cover())
         sys.modules.update(self._private)
@@ -245,7 +245,8 @@ class Sandbox:
         self._private = {name: module for name, module in sys.modules.items() if self.is_private(name)}
         for name in self._private:
             del sys.modules[name]
-        sys.modules.update(self._real)
+        # What is private may have become more meanwhile, see `compile`.
+        sys.modules.update({name: module for name, module in self._real.items() if self.is_private(name)})
         for holder, child, real in self._covered:
             holder.pop(child, None)
             holder.update(real)

@@ -7,6 +7,7 @@ happens anew in each execution, so that what an execution does depends on its sc
 from __future__ import annotations
 
 import itertools
+import linecache
 import sys
 import threading
 import traceback
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
@@ -89,7 +90,7 @@ class ScenarioReplay:
     Attributes:
         problem: what is wrong.
         followed: whether the schedule could be followed to its end.
-        story: what happened, line by line: ``thread N, file:line in function: what it does there``.
+        story: what happened, line by line: ``thread N, file:line in function: what that line says``.
         fingerprint: of the instrumented sources.
     """
 
@@ -250,7 +251,7 @@ class _ScenarioRunner:
         scheduler = self.subject.scheduler
         errors = [(f"thread {number}", part.error) for number, part in enumerate(parts, 1) if part.error is not None]
         for who, error in errors + [("a thread of the code under test", error) for error in scheduler.failures]:
-            place = _place(reversed([*traceback.walk_tb(error.__traceback__)]))
+            place, _ = _place(reversed([*traceback.walk_tb(error.__traceback__)]))
             return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
@@ -291,20 +292,35 @@ class _Narrator(Replay):
 
     def __init__(self, schedule: Schedule) -> None:
         super().__init__(tuple((thread, 1) for thread in as_steps(schedule)))
-        self._steps: list[tuple[str, str]] = []
+        self._steps: list[tuple[_Step, str]] = []
 
     def choose(self, running: int) -> int:
         chosen = super().choose(running)
         if chosen != STOP:
             thread = self.scheduler.threads[chosen]
             frame = sys._getframe() if chosen == running or thread.greenlet is None else thread.greenlet.gr_frame
-            self._steps.append((f"thread {chosen + 1}, {_place(traceback.walk_stack(frame))}", _what(thread.pending)))
+            step = _Step(chosen + 1, *_place(traceback.walk_stack(frame)))
+            self._steps.append((step, _what(thread.pending)))
         return chosen
 
     def story(self) -> tuple[str, ...]:
-        """The steps in order, those at one line as one."""
-        runs = itertools.groupby(self._steps, key=itemgetter(0))
-        return tuple(f"{where}: {', '.join(dict.fromkeys(what for _, what in run))}" for where, run in runs)
+        """The steps in order, those at one line as one: what the line says, or what is done there if nobody knows."""
+        lines = []
+        for step, run in itertools.groupby(self._steps, key=itemgetter(0)):
+            done = [what for _, what in run]
+            text = step.source or ", ".join(dict.fromkeys(done))
+            if text.startswith("with ") and all(what.startswith("release") for what in done):
+                text = f"the end of {text}"
+            lines.append(f"thread {step.thread}, {step.where}: {text}")
+        return tuple(lines)
+
+
+class _Step(NamedTuple):
+    """Where a thread is."""
+
+    thread: int
+    where: str
+    source: str = ""
 
 
 def _what(pending: Pending | None) -> str:
@@ -316,13 +332,13 @@ def _what(pending: Pending | None) -> str:
     )
 
 
-def _place(frames: Iterable[tuple[FrameType, int]]) -> str:
-    """The first line that is neither the explorer's nor of ``threading``."""
+def _place(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
+    """The first line that is neither the explorer's nor of ``threading``: its place, and what it says."""
     for frame, line in frames:
         file = frame.f_code.co_filename
         if not file.startswith(_INSIDE) and file != threading.__file__:
-            return f"{Path(file).name}:{line} in {frame.f_code.co_name}"
-    return "threading"
+            return f"{Path(file).name}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
+    return "threading", ""
 
 
 def _as_text(wait: Wait) -> str:
