@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from kcache_conformance.gallery import InformerExample, informer_gallery
+from kcache_conformance.gallery import Example, informer_gallery
 from kcache_conformance.informers.kinds import INFORMER
 from kcache_conformance.informers.phases import PHASES
 from kcache_conformance.informers.word import PREFIX
@@ -20,7 +20,7 @@ EXAMPLES = informer_gallery()
 IS_NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
 
-def chosen(kind: str) -> list[InformerExample]:
+def chosen(kind: str) -> list[Example]:
     """Every third one by default: to copy and instrument the modules of one takes seconds."""
     return [example for example in EXAMPLES if example.kind == kind][:: 1 if IS_NIGHTLY else 3]
 
@@ -30,16 +30,16 @@ ONE_BY_ONE = ("smoke", "scenarios", "machine")
 """The phases in which nothing but the informer's own threads are concurrent."""
 
 
-def name(example: InformerExample) -> str:
+def name(example: Example) -> str:
     return example.name
 
 
 @functools.lru_cache(maxsize=2)
-def spec_of(example: InformerExample) -> str:
+def spec_of(example: Example) -> str:
     return f"{example.path}:make"
 
 
-def run(example: InformerExample, phase: str, seconds: float, seed: int = 0) -> PhaseOutcome:
+def run(example: Example, phase: str, seconds: float, seed: int = 0) -> PhaseOutcome:
     spec = spec_of(example)
     return INFORMER.run_phase(phase, KindContext(INFORMER.load(spec), spec, seconds=seconds, seed=seed))
 
@@ -65,20 +65,20 @@ def test_the_gallery_is_what_it_claims() -> None:
 
 
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
-def test_a_sequential_fault_is_found_without_meddling_threads(example: InformerExample) -> None:
+def test_a_sequential_fault_is_found_without_meddling_threads(example: Example) -> None:
     outcomes = (run(example, phase, 120) for phase in ONE_BY_ONE)
     require_found_again(next(outcome for outcome in outcomes if outcome.finding is not None))
 
 
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
-def test_a_concurrent_fault_is_found_by_the_explorer(example: InformerExample) -> None:
+def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
     assert run(example, "scenarios", 120).finding is None
     require_found_again(run(example, "explorer", 120))
 
 
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
-def test_a_correct_design_passes(example: InformerExample, phase: str) -> None:
+def test_a_correct_design_passes(example: Example, phase: str) -> None:
     outcome = run(example, phase, 120 if phase == "scenarios" else 1.5)
     assert outcome.finding is None
     assert outcome.counts["programs"]

@@ -9,14 +9,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from kcache_conformance.gallery import (
-    Example,
-    InformerExample,
-    QueueExample,
-    gallery,
-    informer_gallery,
-    queue_gallery,
-)
+from kcache_conformance.gallery import Example, gallery, informer_gallery, queue_gallery
 from kcache_conformance.kinds import INDEXER, KIND_NAMES
 
 from .console import stdout_console
@@ -55,7 +48,7 @@ def targets(kind: str, paths: bool) -> None:
         console.print(f"Try one: kcache check {option}{_target(first.path, factory)}", soft_wrap=True)
 
 
-def _examples(kind: str) -> tuple[Sequence[Example | QueueExample | InformerExample], str]:
+def _examples(kind: str) -> tuple[Sequence[Example], str]:
     """The examples of a kind, and the name of the factory in each of them."""
     if kind == INDEXER:
         return gallery(), "new_indexer"

@@ -8,14 +8,16 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
+_KINDS = ("sequential", "concurrent", "design")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Example:
     """One example.
 
     Attributes:
         name: the stem of its file.
-        path: its file; the factory in it is called ``new_indexer``.
+        path: its file. The factory in it is called ``new_indexer``, ``new_queue`` or ``make``, of informers.
         is_correct: whether it must pass.
         kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
         summary: one line.
@@ -27,51 +29,62 @@ class Example:
     is_correct: bool
     kind: str
     summary: str
-    source: str
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueExample(Example):
+    """One queue.
+
+    Attributes:
+        makes: what ``kcache check --kind`` takes.
+        found_by: the first phase that finds the fault.
+    """
+
+    makes: str
+    found_by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionExample(Example):
+    """One index function, called ``index_func``; its kind is ``"plain"`` or ``"hard"``, after how it can be found.
+
+    Attributes:
+        rules: what it breaks.
+        is_held_out: written by somebody who did not know the strategies, and not looked at before they were final.
+    """
+
+    rules: tuple[str, ...]
+    is_held_out: bool
 
 
 def gallery() -> list[Example]:
-    """All examples, faulty ones first.
+    """All example Indexers, faulty ones first.
 
     Raises:
         FileNotFoundError: they were not installed.
     """
-    examples = [
-        Example(
-            name=entry["name"],
-            path=entry["path"],
-            is_correct=entry["verdict"] == "correct",
-            kind=entry["kind"],
-            summary=entry["summary"],
-            source=entry["source"],
-        )
-        for entry in _catalog("targets", "kcache_gallery", "target")
-    ]
-    order = ["sequential", "concurrent", "design"]
-    return sorted(examples, key=lambda example: (order.index(example.kind), example.name))
+    return sorted((Example(**common) for common, _ in _catalog("targets", "kcache_gallery", "target")), key=_by_kind)
 
 
-@dataclass(frozen=True)
-class FunctionExample:
-    """One index function.
+def queue_gallery() -> list[QueueExample]:
+    """All example queues, faulty ones first.
 
-    Attributes:
-        name: the stem of its file.
-        path: its file; the function in it is called ``index_func``.
-        is_correct: whether it must pass.
-        kind: ``"plain"`` or ``"hard"``, after how it can be found; ``"design"`` if correct.
-        rules: what it breaks.
-        is_held_out: written by somebody who did not know the strategies, and not looked at before they were final.
-        summary: one line.
+    Raises:
+        FileNotFoundError: they were not installed.
     """
+    catalog = _catalog("queues", "kcache_queue_gallery", "queue")
+    return sorted((QueueExample(**common, **own) for common, own in catalog), key=_by_kind)
 
-    name: str
-    path: Path
-    is_correct: bool
-    kind: str
-    rules: tuple[str, ...]
-    is_held_out: bool
-    summary: str
+
+def informer_gallery() -> list[Example]:
+    """All example informers, faulty ones first.
+
+    Raises:
+        FileNotFoundError: they were not installed.
+    """
+    catalog = _catalog("informers", "kcache_informer_gallery", "informer")
+    return sorted((Example(**common) for common, _ in catalog), key=_by_kind)
 
 
 def function_gallery() -> list[FunctionExample]:
@@ -81,114 +94,25 @@ def function_gallery() -> list[FunctionExample]:
         FileNotFoundError: they were not installed.
     """
     examples = [
-        FunctionExample(
-            name=entry["name"],
-            path=entry["path"],
-            is_correct=entry["verdict"] == "correct",
-            kind=entry["kind"],
-            rules=tuple(entry["rules"]),
-            is_held_out=entry.get("held_out", False),
-            summary=entry["summary"],
-        )
-        for entry in _catalog("index_funcs", "kcache_index_func_gallery", "function")
+        FunctionExample(**common, rules=tuple(own["rules"]), is_held_out=own.get("held_out", False))
+        for common, own in _catalog("index_funcs", "kcache_index_func_gallery", "function")
     ]
     return sorted(examples, key=lambda example: (example.is_correct, example.kind != "plain", example.name))
 
 
-@dataclass(frozen=True)
-class QueueExample:
-    """One queue.
-
-    Attributes:
-        name: the stem of its file.
-        path: its file; the factory in it is called ``new_queue``.
-        is_correct: whether it must pass.
-        makes: what ``kcache check --kind`` takes.
-        kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
-        found_by: the first phase that finds the fault.
-        summary: one line.
-        source: where the bug was seen; empty if it is merely plausible.
-    """
-
-    name: str
-    path: Path
-    is_correct: bool
-    makes: str
-    kind: str
-    found_by: str
-    summary: str
-    source: str
+def _by_kind(example: Example) -> tuple[int, str]:
+    return _KINDS.index(example.kind), example.name
 
 
-def queue_gallery() -> list[QueueExample]:
-    """All example queues, faulty ones first.
-
-    Raises:
-        FileNotFoundError: they were not installed.
-    """
-    examples = [
-        QueueExample(
-            name=entry["name"],
-            path=entry["path"],
-            is_correct=entry["verdict"] == "correct",
-            makes=entry["makes"],
-            kind=entry["kind"],
-            found_by=entry["found_by"],
-            summary=entry["summary"],
-            source=entry["source"],
-        )
-        for entry in _catalog("queues", "kcache_queue_gallery", "queue")
-    ]
-    order = ["sequential", "concurrent", "design"]
-    return sorted(examples, key=lambda example: (order.index(example.kind), example.name))
-
-
-@dataclass(frozen=True)
-class InformerExample:
-    """One informer.
-
-    Attributes:
-        name: the stem of its file.
-        path: its file; the factory in it is called ``make``.
-        is_correct: whether it must pass.
-        kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
-        summary: one line.
-        source: where the bug was seen; empty if it is merely plausible.
-    """
-
-    name: str
-    path: Path
-    is_correct: bool
-    kind: str
-    summary: str
-    source: str
-
-
-def informer_gallery() -> list[InformerExample]:
-    """All example informers, in the order of their names.
-
-    Raises:
-        FileNotFoundError: they were not installed.
-    """
-    examples = [
-        InformerExample(
-            name=entry["name"],
-            path=entry["path"],
-            is_correct=entry["verdict"] == "correct",
-            kind=entry["kind"],
-            summary=entry["summary"],
-            source=entry["source"],
-        )
-        for entry in _catalog("informers", "kcache_informer_gallery", "informer")
-    ]
-    return sorted(examples, key=lambda example: example.name)
-
-
-def _catalog(name: str, package: str, table: str) -> list[dict[str, Any]]:
-    """The entries of a gallery's catalog, each with the path of its file."""
+def _catalog(name: str, package: str, table: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The entries of a gallery's catalog: what all examples have, and what only those of the gallery have."""
     folder = _folder(name, package)
-    entries = tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]
-    return [entry | {"path": folder / f"{entry['name']}.py"} for entry in entries]
+    found = []
+    for entry in tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]:
+        common = {key: entry.pop(key) for key in ("name", "kind", "summary", "source") if key in entry}
+        common |= {"path": folder / f"{common['name']}.py", "is_correct": entry.pop("verdict") == "correct"}
+        found.append((common, entry))
+    return found
 
 
 def _folder(name: str, package: str) -> Path:
