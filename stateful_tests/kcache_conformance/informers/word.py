@@ -10,10 +10,9 @@ from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.schedule import Schedule
+from kcache_stress.explorer.schedule import Schedule, from_numbers, to_numbers
 
 PREFIX: Final = "ki1."
-_MOST_STEPS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def encode_token(token: InformerToken) -> str:
     """``ki1.`` and compressed JSON in URL-safe base 64."""
     data: dict[str, Any] = {"t": token.target, "p": token.program.encode(), "k": token.kind.value}
     if token.schedule:
-        data["s"] = [number for run in token.schedule for number in run]
+        data["s"] = to_numbers(token.schedule)
         data["g"] = token.granularity.value
         data["f"] = token.fingerprint
     return pack(PREFIX, data)
@@ -55,19 +54,13 @@ def decode_token(word: str) -> InformerToken:
     """
     data = unpack(PREFIX, word, "word of an informer")
     try:
-        numbers = data.get("s", [])
-        if not all(type(number) is int and number >= 0 for number in numbers) or len(numbers) % 2:
-            raise ValueError("bad schedule")
-        schedule = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-        if sum(count for _, count in schedule) > _MOST_STEPS:
-            raise ValueError("the schedule is too long")
         if not isinstance(data["t"], str):
             raise ValueError("bad target")
         return InformerToken(
             data["t"],
             InformerProgram.decode(data["p"]),
             FindingKind(data["k"]),
-            schedule,
+            from_numbers(data.get("s", [])),
             Granularity(data.get("g", Granularity.SYNC.value)),
             str(data.get("f", "")),
         )

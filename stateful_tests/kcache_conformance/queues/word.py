@@ -11,10 +11,9 @@ from kcache_model.finding import FindingKind
 from kcache_model.queues.codec import decode_program, encode_program
 from kcache_model.queues.program import QueueProgram
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.schedule import Schedule
+from kcache_stress.explorer.schedule import Schedule, from_numbers, to_numbers
 
 PREFIX = "kq1."
-_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def encode_token(token: QueueToken) -> str:
     """``kq1.`` and compressed JSON in URL-safe base 64."""
     data: dict[str, Any] = {"t": token.target, "p": encode_program(token.program), "k": token.kind.value}
     if token.schedule:
-        data["s"] = [number for run in token.schedule for number in run]
+        data["s"] = to_numbers(token.schedule)
         data["g"] = Granularity.FREE.value
         data["f"] = token.fingerprint
     if token.strict_errors:
@@ -58,19 +57,13 @@ def decode_token(word: str) -> QueueToken:
     """
     data = unpack(PREFIX, word, "word of a queue")
     try:
-        numbers = data.get("s", [])
-        if not all(type(number) is int and number >= 0 for number in numbers) or len(numbers) % 2:
-            raise ValueError("bad schedule")
-        schedule = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-        if sum(count for _, count in schedule) > _MOST_STEPS:
-            raise ValueError("the schedule is too long")
         if not isinstance(data["t"], str) or data.get("g", Granularity.FREE.value) != Granularity.FREE.value:
             raise ValueError("bad target or granularity")
         return QueueToken(
             data["t"],
             decode_program(data["p"]),
             FindingKind(data["k"]),
-            schedule,
+            from_numbers(data.get("s", [])),
             str(data.get("f", "")),
             bool(data.get("e")),
         )

@@ -12,10 +12,9 @@ from kcache_model.finding import FindingKind
 from kcache_model.program import Program
 
 from .granularity import Granularity
-from .schedule import Schedule
+from .schedule import Schedule, from_numbers, to_numbers
 
 PREFIX = "kx1."
-_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def encode_token(token: Token) -> str:
     data: dict[str, Any] = {
         "t": token.target,
         "p": encode_program(token.program),
-        "s": [number for run in token.schedule for number in run],
+        "s": to_numbers(token.schedule),
         "g": token.granularity.value,
         "k": token.kind.value,
         "f": token.fingerprint,
@@ -74,16 +73,10 @@ def decode_token(word: str) -> Token:
 
 
 def _token(data: dict[str, Any]) -> Token:
-    numbers = data["s"]
-    if not all(type(number) is int and number >= 0 for number in numbers) or len(numbers) % 2:
-        raise ValueError("bad schedule")
-    schedule = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    if sum(count for _, count in schedule) > _MOST_STEPS:
-        raise ValueError("the schedule is too long")
     return Token(
         target=_text(data["t"]),
         program=decode_program(data["p"]),
-        schedule=schedule,
+        schedule=from_numbers(data["s"]),
         granularity=Granularity(data["g"]),
         kind=FindingKind(data["k"]),
         fingerprint=_text(data["f"]),

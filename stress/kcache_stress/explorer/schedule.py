@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from typing import Any, Final
 
 from .events import WRITE, Trace
 from .granularity import Granularity
@@ -12,6 +13,9 @@ from .virtual.scheduler import FOREVER, Scheduler
 
 Schedule = tuple[tuple[int, int], ...]
 """(thread, steps) in order; after the last one, whoever runs goes on without preemption."""
+
+
+_MOST_STEPS: Final = 1_000_000
 
 
 def schedule_of(trace: Trace, granularity: Granularity) -> Schedule:
@@ -28,6 +32,25 @@ def as_runs(threads: Iterable[int]) -> Schedule:
 def as_steps(schedule: Schedule) -> list[int]:
     """Who does each step."""
     return [thread for thread, count in schedule for _ in range(count)]
+
+
+def to_numbers(schedule: Schedule) -> list[int]:
+    """A schedule as JSON has it: thread, steps, thread, steps ..."""
+    return [number for run in schedule for number in run]
+
+
+def from_numbers(numbers: Any) -> Schedule:
+    """The inverse of :func:`to_numbers`, of numbers that come from anywhere.
+
+    Raises:
+        TypeError, ValueError: they are no schedule, or one that is too long.
+    """
+    if not all(type(number) is int and number >= 0 for number in numbers) or len(numbers) % 2:
+        raise ValueError("bad schedule")
+    schedule = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+    if sum(count for _, count in schedule) > _MOST_STEPS:
+        raise ValueError("the schedule is too long")
+    return schedule
 
 
 class Replay(Strategy):
