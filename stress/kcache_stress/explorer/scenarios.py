@@ -6,32 +6,27 @@ happens anew in each execution, so that what an execution does depends on its sc
 
 from __future__ import annotations
 
-import itertools
-import linecache
-import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Final, Literal, NamedTuple, TypeAlias, cast
+from types import ModuleType
+from typing import Final, Literal, TypeAlias, cast
 
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 
 from .counterexample import Counterexample, counterexample, smallest
-from .events import KIND_NAMES, PAUSE, Pending
 from .execution import Execution, Runner
 from .granularity import Granularity
 from .judgement.judge import Problem, ProgramJudge
 from .sandbox import Roots, Sandbox
-from .schedule import Replay, Schedule, as_steps
+from .schedule import Schedule
 from .search import SearchLimits, search
 from .sources import fingerprint_of
+from .story.narrator import Narrator, place_of
 from .strategies.dpor import DivergedError, Dpor
-from .strategies.interface import MOST_EVENTS, STOP, Coverage, Ending, Strategy
+from .strategies.interface import MOST_EVENTS, Coverage, Ending, Strategy
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
@@ -42,7 +37,6 @@ Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
 
 _TIMEOUTS: Final = 2
-_INSIDE: Final = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True)
@@ -166,7 +160,7 @@ def replay_scenario(
 ) -> ScenarioReplay:
     """Follow a schedule that :func:`explore_scenario` found with the same arguments."""
     runner = _ScenarioRunner(scenario, copies or Copies(scenario.instrument, granularity), most_events)
-    narrator = _Narrator(schedule)
+    narrator = Narrator(schedule)
     execution = runner.run(narrator)
     runner.clean_up()
     fingerprint = fingerprint_of(runner.subject.sources)
@@ -251,7 +245,7 @@ class _ScenarioRunner:
         scheduler = self.subject.scheduler
         errors = [(f"thread {number}", part.error) for number, part in enumerate(parts, 1) if part.error is not None]
         for who, error in errors + [("a thread of the code under test", error) for error in scheduler.failures]:
-            place, _ = _place(reversed([*traceback.walk_tb(error.__traceback__)]))
+            place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
             return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
@@ -285,60 +279,6 @@ class _Part:
             raise
         except BaseException as error:
             self.error = error
-
-
-class _Narrator(Replay):
-    """Follows a schedule one step at a time, and tells what each step is."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        super().__init__(tuple((thread, 1) for thread in as_steps(schedule)))
-        self._steps: list[tuple[_Step, str]] = []
-
-    def choose(self, running: int) -> int:
-        chosen = super().choose(running)
-        if chosen != STOP:
-            thread = self.scheduler.threads[chosen]
-            frame = sys._getframe() if chosen == running or thread.greenlet is None else thread.greenlet.gr_frame
-            step = _Step(chosen + 1, *_place(traceback.walk_stack(frame)))
-            self._steps.append((step, _what(thread.pending)))
-        return chosen
-
-    def story(self) -> tuple[str, ...]:
-        """The steps in order, those at one line as one: what the line says, or what is done there if nobody knows."""
-        lines = []
-        for step, run in itertools.groupby(self._steps, key=itemgetter(0)):
-            done = [what for _, what in run]
-            text = step.source or ", ".join(dict.fromkeys(done))
-            if text.startswith("with ") and all(what.startswith("release") for what in done):
-                text = f"the end of {text}"
-            lines.append(f"thread {step.thread}, {step.where}: {text}")
-        return tuple(lines)
-
-
-class _Step(NamedTuple):
-    """Where a thread is."""
-
-    thread: int
-    where: str
-    source: str = ""
-
-
-def _what(pending: Pending | None) -> str:
-    kind, obj, slot = pending or (PAUSE, None, None)
-    return (
-        "goes on"
-        if kind == PAUSE
-        else f"{KIND_NAMES[kind]} {type(obj).__name__}{f'.{slot}' if isinstance(slot, str) else ''}"
-    )
-
-
-def _place(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
-    """The first line that is neither the explorer's nor of ``threading``: its place, and what it says."""
-    for frame, line in frames:
-        file = frame.f_code.co_filename
-        if not file.startswith(_INSIDE) and file != threading.__file__:
-            return f"{Path(file).name}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
-    return "threading", ""
 
 
 def _as_text(wait: Wait) -> str:
