@@ -1,6 +1,6 @@
 """Virtual threads and primitives behave as CPython's, and survive whatever the code under test does."""
 
-import importlib.util
+import importlib
 import inspect
 import threading
 from itertools import chain
@@ -76,27 +76,26 @@ def executions(bodies, strategy, most):
     return found, result
 
 
+MODULES = ("stress.explorer_targets.primitives", "stress.explorer_targets.primitives_of_time")
+FUNCTIONS = [
+    f"{module}:{name}"
+    for module in MODULES
+    for name, value in vars(importlib.import_module(module)).items()
+    if inspect.isfunction(value) and not name.startswith("_") and value.__module__ == module
+]
+
+
 @pytest.fixture(scope="module", params=list(Granularity))
 def virtual(request):
-    """The sandbox and its copy of the primitives."""
-    sandbox = Sandbox(Roots(), request.param)
-    return sandbox, sandbox.load(HERE / "primitives.py")
+    """The sandbox and its copies of the primitives."""
+    sandbox = Sandbox(Roots(frozenset({"stress.explorer_targets"})), request.param)
+    return sandbox, {module: sandbox.load(module) for module in MODULES}
 
 
-def real_module():
-    spec = importlib.util.spec_from_file_location("primitives_for_real", HERE / "primitives.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-REAL = real_module()
-HELPERS = {"outcome", "kind_of_error", "in_another_thread", "started"}
-FUNCTIONS = [
-    name
-    for name, value in vars(REAL).items()
-    if inspect.isfunction(value) and not name.startswith("_") and name not in HELPERS
-]
+def real(name):
+    """What a function gives with the real modules."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)()
 
 
 @pytest.fixture(scope="module")
@@ -108,10 +107,11 @@ def expected():
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # of the real SystemExit
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_primitives_do_what_those_of_cpython_do(name, virtual, expected):
-    sandbox, module = virtual
+    sandbox, modules = virtual
     if name not in expected:
-        expected[name] = getattr(REAL, name)()
-    bodies = Bodies(sandbox, lambda: [getattr(module, name)])
+        expected[name] = real(name)
+    module, _, function = name.partition(":")
+    bodies = Bodies(sandbox, lambda: [getattr(modules[module], function)])
     found = executions(bodies, Dpor(), 12)[0] + executions(bodies, PartialOrderSampling(1), 12)[0]
     for execution in found:
         assert (execution.ending, execution.failures) == (Ending.COMPLETE, ())
@@ -122,11 +122,12 @@ def test_primitives_do_what_those_of_cpython_do(name, virtual, expected):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_primitives_serve_outside_an_exploration_too(name, virtual, expected):
     """While an Indexer is made, filled and read back, the harness itself is a thread."""
-    sandbox, module = virtual
+    sandbox, modules = virtual
     if name not in expected:
-        expected[name] = getattr(REAL, name)()
+        expected[name] = real(name)
+    module, _, function = name.partition(":")
     sandbox.reset(2)
-    assert getattr(module, name)() == expected[name]
+    assert getattr(modules[module], function)() == expected[name]
     sandbox.scheduler.settle()
     assert sandbox.scheduler.failures == []
     sandbox.reset()
@@ -354,14 +355,14 @@ def test_clock_of_each_execution_begins_anew(trouble):
 
 
 def test_who_waits_outside_an_exploration_for_what_never_comes_is_told(virtual):
-    sandbox, module = virtual
+    sandbox, modules = virtual
     sandbox.reset(1)
-    lock = module.threading.Lock()
+    lock = modules[MODULES[0]].threading.Lock()
     lock.acquire()
     with pytest.raises(SetupDeadlockError, match="nothing will ever bring about"):
         lock.acquire()
     with pytest.raises(SetupDeadlockError):
-        module.threading.Event().wait()
+        modules[MODULES[0]].threading.Event().wait()
     sandbox.reset()
 
 
