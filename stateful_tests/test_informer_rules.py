@@ -119,6 +119,7 @@ def test_what_is_allowed(story: PipelineStory) -> None:
         ),
         (replace(RIGHT, first_sync=FirstSync(None, frozenset())), "has_synced() was true before anything was listed"),
         (replace(RIGHT, has_synced=False), "has_synced() is false"),
+        (replace(RIGHT, unsynced_handlers=("handler 0",)), "has_synced() of the registration of handler 0 is false"),
         (replace(RIGHT, unsettled="the store"), "the store did not get to what the server has"),
         (replace(RIGHT, transforms=True), "the transformer was applied 0 times, not once"),
         (replace(RIGHT, told_after_stop=("on_add(x)",)), "a handler was told after stop() had returned: on_add(x)"),

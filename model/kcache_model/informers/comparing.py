@@ -11,8 +11,11 @@ def key_of_object(obj: Any) -> str:
     key: str | None = getattr(obj, "key", None)
     if key is not None:
         return key
-    metadata = obj["metadata"]
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    try:
+        metadata = obj["metadata"]
+        return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    except (TypeError, KeyError, AttributeError):
+        raise TypeError(f"the store, or a handler, has {obj!r:.100}, which is no manifest") from None
 
 
 def same_versions(shown: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
@@ -37,12 +40,22 @@ def index_value(obj: Mapping[str, Any]) -> list[str]:
 
 
 def wrong_index(store: Any, name: str, stored: Mapping[str, Any]) -> Iterator[str]:
-    """What an index by :func:`index_value` does not show of what is stored."""
+    """What an index by :func:`index_value` does not show of what is stored, as far as the store can be asked."""
+    if hasattr(store, "index_keys"):
+        keys_under = store.index_keys
+    elif hasattr(store, "by_index"):
+
+        def keys_under(name: str, value: str) -> list[str]:
+            return [key_of_object(obj) for obj in store.by_index(name, value)]
+
+    else:
+        return
+    values = store.list_index_func_values(name) if hasattr(store, "list_index_func_values") else ()
     by_value: dict[str, list[str]] = {}
     for key, obj in stored.items():
         by_value.setdefault(index_value(obj)[0], []).append(key)
-    for value in sorted({*by_value, *store.list_index_func_values(name)}):
-        found, expected = sorted(store.index_keys(name, value)), sorted(by_value.get(value, []))
+    for value in sorted({*by_value, *values}):
+        found, expected = sorted(keys_under(name, value)), sorted(by_value.get(value, []))
         if found != expected:
             yield f"index {name}: under {value!r} there is {found}, it should be {expected}"
 

@@ -39,6 +39,8 @@ class StepName(enum.StrEnum):
     """That many lists fail."""
     REFUSE_WATCHES = "refuse_watches"
     """That many watches fail with 429 Too Many Requests."""
+    REFUSE_EXPIRED = "refuse_expired"
+    """From now on, what forgets history cuts the watches, and one from before that is refused with 410 Gone."""
     TOO_LARGE = "too_large"
     """The next list fails with "Too large resource version"."""
     GO_BACK = "go_back"

@@ -26,6 +26,8 @@ def broken_rules(story: PipelineStory) -> Iterator[str]:
                 )
         if not story.has_synced:
             yield "everything has settled, but has_synced() is false"
+    for name in story.unsynced_handlers:
+        yield f"everything has settled, but has_synced() of the registration of {name} is false"
     if story.unsettled is not None:
         yield f"nothing happened for a long time, but {story.unsettled} did not get to what the server has"
     for handler in story.handlers:

@@ -52,6 +52,9 @@ def _body(program: InformerProgram, name: str) -> Iterator[str]:
     if len(program.threads) > 1:
         yield "for other in others:"
         yield "    other.join()"
+    if any(step.name is S.BLOCK_HANDLER for step in program.steps()):
+        yield "for handler in handlers:"
+        yield "    handler.release()"
     yield "settle()"
     yield 'print_content("the server", server.snapshot().values())'
     yield 'print_content("the informer", informer.get_store().list())'
@@ -69,12 +72,15 @@ class _Content:
 
     def __init__(self, fought_over: frozenset[str], handlers: int, names: Iterable[str] = ()) -> None:
         self.handlers = handlers
+        self.refuses_expired = False
         self._fought_over = fought_over
         self._names = set(names)
 
     def copy(self) -> _Content:
         """What a thread starts with."""
-        return _Content(self._fought_over, self.handlers, self._names)
+        copied = _Content(self._fought_over, self.handlers, self._names)
+        copied.refuses_expired = self.refuses_expired
+        return copied
 
     def change(self, step: Step) -> Iterator[str]:
         """The code of a change. As in the harness, one of an object that is not there is none."""
@@ -153,11 +159,12 @@ def _thread(steps: tuple[Step, ...], content: _Content) -> Iterator[str]:
             missed += content.change(steps[position])
             position += 1
         yield from (f"    {line}" for line in missed or ["pass"])
-        yield from _expire()
+        yield _expire(content)
 
 
-def _expire() -> Iterator[str]:
-    yield "server.compact(); server.end_watches_with_error(410, 'Expired')"
+def _expire(content: _Content) -> str:
+    end = "cut_watches()" if content.refuses_expired else "end_watches_with_error(410, 'Expired')"
+    return f"server.compact(); server.{end}"
 
 
 def _step(step: Step, content: _Content) -> Iterator[str]:
@@ -173,7 +180,7 @@ def _step(step: Step, content: _Content) -> Iterator[str]:
         case S.CUT:
             yield "server.cut_watches()"
         case S.EXPIRE:
-            yield from _expire()
+            yield _expire(content)
         case S.REPEAT:
             yield "for event in server.history()[-1:]:"
             yield "    server.inject(event)"
@@ -189,6 +196,9 @@ def _step(step: Step, content: _Content) -> Iterator[str]:
             yield f"server.refuse_lists({number}, ApiError(500, 'InternalError'))"
         case S.REFUSE_WATCHES:
             yield f"server.refuse_watches({number}, ApiError(429, 'TooManyRequests'))"
+        case S.REFUSE_EXPIRED:
+            content.refuses_expired = True
+            yield "server.expires_in_stream = False"
         case S.TOO_LARGE:
             yield "server.refuse_lists(1, ApiError(504, 'Timeout', 'Too large resource version: 9'))"
         case S.GO_BACK:

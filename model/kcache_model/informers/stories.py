@@ -134,6 +134,7 @@ class PipelineStory:
         handlers: what each handler saw.
         store: what the store showed when everything had settled; ``None`` if it was stopped before.
         has_synced: whether the informer said so then.
+        unsynced_handlers: the handlers whose registrations had not said so after that, and a while.
         first_sync: how things were when it first said so; ``None`` if it never did.
         unsettled: who had not got to what the server has although nothing happened any more; ``None`` for nobody.
         transforms: whether a transformer was given.
@@ -148,6 +149,7 @@ class PipelineStory:
     store: Mapping[str, Version] | None
     has_synced: bool = True
     first_sync: FirstSync | None = None
+    unsynced_handlers: tuple[str, ...] = ()
     unsettled: str | None = None
     transforms: bool = False
     told_after_stop: tuple[str, ...] = ()

@@ -62,6 +62,7 @@ def story_of(pipeline: Any, program: InformerProgram, unsupported: frozenset[str
         None if noticed.store is None else _versions(noticed.store),
         noticed.has_synced,
         noticed.first_sync,
+        tuple(noticed.unsynced_handlers),
         noticed.unsettled,
         pipeline.transforms,
         after_stop,

@@ -91,4 +91,4 @@ class Observer:
         self.ended += 1
         if self._fails:
             self._fails = False
-            raise HandlerFailedError
+            raise HandlerFailedError("a handler raises, as it was told to; the informer has to go on")

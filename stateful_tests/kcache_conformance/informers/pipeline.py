@@ -58,6 +58,7 @@ class Noticed:
         told: for each observer, how many calls it had had then.
         has_synced: what the informer said then.
         first_sync: how things were when it first said so; ``None`` if it never did.
+        unsynced_handlers: the handlers whose registrations still said no after that.
         unsettled: who had not got to what the server has when it was time to go on.
         wrong_indices: what is wrong with indices that were added.
         after_stop: for each observer, how many calls it had had when ``stop`` had returned; ``None`` before.
@@ -70,6 +71,7 @@ class Noticed:
     told: list[int] = field(default_factory=list)
     has_synced: bool = True
     first_sync: FirstSync | None = None
+    unsynced_handlers: list[str] = field(default_factory=list)
     unsettled: str | None = None
     wrong_indices: list[str] = field(default_factory=list)
     after_stop: list[int] | None = None
@@ -134,6 +136,7 @@ class Pipeline:
             self.noticed.store = None
         else:
             self._settle()
+            self._look_at_registrations()
             self._look_at_indices()
         self._stop()
         self._wait_for(lambda: not self._threads_left(), min(_PAUSES_FOR_THREADS, self._patience.pauses))
@@ -201,7 +204,10 @@ class Pipeline:
     def _do_expire(self, _: Any) -> None:
         with self._turn:
             self.server.compact()
-            self.server.end_watches_with_error(410, "Expired", "too old resource version")
+            if self.server.expires_in_stream:
+                self.server.end_watches_with_error(410, "Expired", "too old resource version")
+            else:
+                self.server.cut_watches()
 
     def _do_repeat(self, _: Any) -> None:
         with self._turn:
@@ -209,12 +215,16 @@ class Pipeline:
             if changes:
                 self.server.inject(changes[-1])
 
+    def _do_refuse_expired(self, _: Any) -> None:
+        self.server.expires_in_stream = False
+
     def _do_swap(self, name: str) -> None:
-        with self._turn, self.server.lose_events():
+        with self._turn, _nothing() if "reordered_events" in self._unsupported else self.server.lose_events():
             for key in (name, chr(ord(name) + 1)):
                 self._change("create", key)
-            for event in reversed(self.server.history()[-2:]):
-                self.server.inject(event)
+            if "reordered_events" not in self._unsupported:
+                for event in reversed(self.server.history()[-2:]):
+                    self.server.inject(event)
 
     def _do_bookmark(self, _: Any) -> None:
         self.server.send_bookmark()
@@ -252,7 +262,7 @@ class Pipeline:
                 observer.most_told = len(observer.noted) + 1  # one call may be on its way
 
     def _ask_block_handler(self, number: int) -> None:
-        if number < len(self.observers):
+        if "slow_handlers" not in self._unsupported and number < len(self.observers):
             self.observers[number].block()
 
     def _ask_fail_handler(self, number: int) -> None:
@@ -352,6 +362,15 @@ class Pipeline:
                 frozenset(key_of_object(event.object) for event in self.server.history() if event.type == "DELETED"),
                 self.witness.was_watched,
             )
+
+    def _look_at_registrations(self) -> None:
+        if "registration.has_synced" not in self._unsupported and self.noticed.unsettled is None:
+            self._wait_for(lambda: not self._unsynced())
+            self.noticed.unsynced_handlers = self._unsynced()
+
+    def _unsynced(self) -> list[str]:
+        observers = (observer for observer in self.observers if not observer.is_removed)
+        return [observer.name for observer in observers if not observer.registration.has_synced()]
 
     def _look_at_indices(self) -> None:
         for name in self._indices:

@@ -41,7 +41,7 @@ def _changes(chosen: random.Random, count: int) -> tuple[Step, ...]:
 
 
 def _trouble(chosen: random.Random) -> tuple[Step, ...]:
-    kind = chosen.choice((None, None, None, S.REFUSE_LISTS, S.REFUSE_WATCHES, S.TOO_LARGE))
+    kind = chosen.choice((None, None, None, S.REFUSE_LISTS, S.REFUSE_WATCHES, S.REFUSE_EXPIRED, S.TOO_LARGE))
     return () if kind is None else (Step(kind, 1),)
 
 

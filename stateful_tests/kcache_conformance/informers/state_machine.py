@@ -18,6 +18,7 @@ from ..state_machine import quiet_settings
 
 _STEPS: Final = 20
 _NAMES: Final = ("a", "b", "c")
+_REFUSALS: Final = (S.REFUSE_LISTS, S.REFUSE_WATCHES, S.REFUSE_EXPIRED, S.TOO_LARGE)
 
 Run = Callable[[InformerProgram], "Problem | None"]
 
@@ -98,7 +99,7 @@ def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
             self.step(S.SWAP, name)
             self.there |= {name, chr(ord(name) + 1)}
 
-        @rule(kind=st.sampled_from((S.REFUSE_LISTS, S.REFUSE_WATCHES, S.TOO_LARGE)), count=st.integers(1, 2))
+        @rule(kind=st.sampled_from(_REFUSALS), count=st.integers(1, 2))
         def refuse(self, kind: S, count: int) -> None:
             self.step(kind, count)
 

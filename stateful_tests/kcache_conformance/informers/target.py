@@ -25,6 +25,12 @@ INITIAL_LIST: Final = "is_in_initial_list"
 STORE_FIRST: Final = "store_first"
 """Declared as unsupported by an informer that may tell of a change before its store shows it."""
 
+REORDERED_EVENTS: Final = "reordered_events"
+"""Declared as unsupported by an informer that needs the events of a watch in the order of their resource versions."""
+
+SLOW_HANDLERS: Final = "slow_handlers"
+"""Declared as unsupported by an informer of which a slow handler holds up the other handlers."""
+
 OPTIONAL_CALLS: Final = (
     "late_handlers",
     "remove_event_handler",
@@ -34,7 +40,9 @@ OPTIONAL_CALLS: Final = (
 )
 """Calls that need not be there; named in ``kcache_unsupported``, they are not made."""
 
-FEATURES: Final = frozenset({OLD_OBJECTS, TOMBSTONES, INITIAL_LIST, STORE_FIRST, "resync", *OPTIONAL_CALLS})
+FEATURES: Final = frozenset(
+    {OLD_OBJECTS, TOMBSTONES, INITIAL_LIST, STORE_FIRST, REORDERED_EVENTS, SLOW_HANDLERS, "resync", *OPTIONAL_CALLS}
+)
 
 _NEEDED: Final = ("add_event_handler", "start", "stop", "has_synced", "get_store")
 

@@ -38,6 +38,9 @@ SEQUENTIAL: Final[Mapping[str, InformerProgram]] = {
     "history forgotten": InformerProgram(
         _steps(_A), (_steps(S.SETTLE, (S.UPDATE, "a"), S.EXPIRE, _B, S.SETTLE, S.EXPIRE, (S.DELETE, "b")),)
     ),
+    "expired watches refused": InformerProgram(
+        _steps(_A, S.REFUSE_EXPIRED), (_steps(S.SETTLE, (S.UPDATE, "a"), S.MISS, (S.DELETE, "a"), _B, S.SETTLE),)
+    ),
     "lists refused": InformerProgram(
         _steps(_A, (S.REFUSE_LISTS, 2)), (_steps(_B, S.SETTLE, (S.REFUSE_LISTS, 1), S.MISS, (S.DELETE, "a")),)
     ),

@@ -252,7 +252,7 @@ class _ScenarioRunner:
         if ending is Ending.ENDLESS:
             lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
             is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
-            return Problem(FindingKind.LIVELOCK, "all go on and on, and it helps nobody") if is_fair else None
+            return Problem(FindingKind.LIVELOCK, _endless(scheduler)) if is_fair else None
         wrong = self._scenario.check([part.result for part in parts])
         return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
 
@@ -279,6 +279,16 @@ class _Part:
             raise
         except BaseException as error:
             self.error = error
+
+
+def _endless(scheduler: Scheduler) -> str:
+    places = []
+    for thread in sorted(scheduler.enabled()):
+        greenlet = scheduler.threads[thread].greenlet
+        if greenlet is not None and greenlet.gr_frame is not None:
+            places.append(f"thread {thread + 1} at {place_of(traceback.walk_stack(greenlet.gr_frame))[0]}")
+    text = "all go on and on, and it helps nobody"
+    return f"{text}; in the end: {', '.join(places)}" if places else text
 
 
 def _as_text(wait: Wait) -> str:
