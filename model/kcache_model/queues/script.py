@@ -120,6 +120,7 @@ def _threads(program: QueueProgram, remarks: Remarks) -> Iterator[str]:
             yield f"# then: {remarks[_FINAL, position]}"
 
 
+_QUESTIONS = frozenset({CallName.LENGTH, CallName.HAS_SYNCED, CallName.IS_CLOSED, CallName.KEY_OF})
 _FINAL = -2
 _MOST_FINAL = 50
 
@@ -133,6 +134,8 @@ def _call(operation: Operation, remark: str) -> Iterator[str]:
         return
     else:
         code = f"queue.{name.value}({arguments})"
+    if name in _QUESTIONS:
+        code = f"print({code})"
     line = f"{code}  # {remark}" if remark else code
     if not _is_to_fail(operation):
         yield line
