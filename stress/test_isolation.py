@@ -123,6 +123,28 @@ def test_a_module_that_fails_to_import_shows_why(tmp_path: Path) -> None:
     assert "broken.py" in end.message
 
 
+@pytest.mark.parametrize("is_endless", [True, False])
+def test_an_import_that_never_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_endless: bool) -> None:
+    job = f"""
+import time
+
+def endless():
+    while {is_endless}:
+        pass
+
+def work(outlet):
+    with outlet.loading("slow.py:make", seconds=0.5):
+        endless()
+    time.sleep(1.0)
+"""
+    (tmp_path / "loading_job.py").write_text(job, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    end = run_job("loading_job:work", {}, on_event=lambda _: None, deadline_seconds=60.0, patience_seconds=60.0)
+    assert end.how == ("target_error" if is_endless else "done")
+    assert ("slow.py:make is still being imported after 0.5 s" in end.message) is is_endless
+    assert ("in endless" in end.message) is is_endless
+
+
 def test_a_fault_of_the_harness_is_told_apart() -> None:
     end = run_job("no_such_module:job", {}, on_event=lambda _: None, deadline_seconds=5.0, patience_seconds=1.0)
     assert end.how == "harness_error"

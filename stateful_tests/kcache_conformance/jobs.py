@@ -38,8 +38,6 @@ from .turns import Turn, turns
 Arguments = Mapping[str, Any]
 """``semantics``, ``strict_errors``, ``seed``, ``budget_seconds``, ``patience_seconds``, ``phases``, ``threads``."""
 
-"""For a child to start and to load its target."""
-
 
 def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
     """Run phases in a child process."""
@@ -124,7 +122,9 @@ def run_program_in_child(
 
 
 def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
-    _run_phases(load_target(spec), spec, arguments, outlet.watch, lambda event: outlet.send(encode_event(event)))
+    with outlet.loading(spec):
+        target = load_target(spec)
+    _run_phases(target, spec, arguments, outlet.watch, lambda event: outlet.send(encode_event(event)))
 
 
 def _program_job(

@@ -36,7 +36,11 @@ def run_kind_in_child(spec: str, arguments: Arguments, listener: Listener) -> Jo
 
 def run_kind_in_thread(factory: Callable[..., Any], arguments: Arguments, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
-    return in_thread(lambda watch: _run(factory, None, arguments, watch, listener), arguments["patience_seconds"])
+
+    def work(watch: Watch) -> None:
+        _run(KINDS[arguments["kind"]].load(factory), None, arguments, watch, listener)
+
+    return in_thread(work, arguments["patience_seconds"])
 
 
 def stopped_finding(kind: Kind, spec: str, arguments: Arguments, end: JobEnd, phase: str) -> Finding:
@@ -85,7 +89,9 @@ def replay_word(kind: Kind, word: str, *, patience_seconds: float = 3.0) -> Repl
 
 
 def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
-    _run(spec, spec, arguments, outlet.watch, lambda event: outlet.send(encode_event(event)))
+    with outlet.loading(spec):
+        target = KINDS[arguments["kind"]].load(spec)
+    _run(target, spec, arguments, outlet.watch, lambda event: outlet.send(encode_event(event)))
 
 
 def _replay_job(outlet: Outlet, kind: str, word: str) -> None:
@@ -98,9 +104,8 @@ def _replay_job(outlet: Outlet, kind: str, word: str) -> None:
     outlet.send({"event": "replayed", "answer": found.answer.value, "note": found.note, "finding": finding})
 
 
-def _run(factory: Any, spec: str | None, arguments: Arguments, watch: Watch, listener: Listener) -> None:
+def _run(target: Any, spec: str | None, arguments: Arguments, watch: Watch, listener: Listener) -> None:
     kind = KINDS[arguments["kind"]]
-    target = kind.load(factory)
     listener(TargetLoaded(kind.not_tested(target)))
 
     def run(turn: Turn) -> PhaseOutcome:

@@ -16,14 +16,19 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from kcache_model.target import TargetError
 from kcache_model.watch import Watch
 
+from ..stacks import stacks
 from .journal import FileJournal
 from .watchdog import Watchdog
+
+LOADING_SECONDS = 60.0
+"""What the import of a target may take on a busy machine."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -47,6 +52,22 @@ class Outlet:
             while data:
                 data = data[os.write(self._descriptor, data) :]
 
+    @contextlib.contextmanager
+    def loading(self, target: str, seconds: float = LOADING_SECONDS) -> Iterator[None]:
+        """While this is entered, ``target`` is imported; the process ends with an error if that takes too long."""
+        timer = threading.Timer(seconds, self._never_loaded, (target, seconds, threading.get_ident()))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _never_loaded(self, target: str, seconds: float, thread: int) -> None:
+        message = f"{target} is still being imported after {seconds:g} s; it must not do its work at import\n"
+        self.send({"event": "target_error", "message": message + stacks([thread])})
+        os._exit(0)
+
     def _alive(self) -> None:
         self.send({"event": "alive"})
 
@@ -61,10 +82,10 @@ def main() -> None:
     job = json.loads(sys.stdin.read())
     descriptor = os.dup(1)
     os.dup2(2, 1)
-    with open(job["stacks"], "w", encoding="utf-8") as stacks:
-        faulthandler.enable(stacks)
+    with open(job["stacks"], "w", encoding="utf-8") as file:
+        faulthandler.enable(file)
         if hasattr(faulthandler, "register"):
-            faulthandler.register(signal.SIGUSR1, stacks, all_threads=True)
+            faulthandler.register(signal.SIGUSR1, file, all_threads=True)
         outlet = Outlet(descriptor, Path(job["journal"]), job["patience"])
         outlet.send({"event": "ready"})
         try:
