@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -143,7 +144,8 @@ def test_other_threads_get_a_turn_while_events_keep_coming(monkeypatch: pytest.M
 
     def counted() -> Iterator[WatchEvent]:
         for number, event in enumerate(events, 1):
-            monkeypatch.setattr(watching.time, "sleep", lambda seconds, number=number: turns.append((number, seconds)))
+            times = SimpleNamespace(sleep=lambda seconds, number=number: turns.append((number, seconds)))
+            monkeypatch.setattr(watching, "time", times)
             yield event
 
     run_reflector(lists(rv="10"), ("WATCH", counted))

@@ -36,10 +36,11 @@ def test_stop_uses_what_it_no_longer_has(loop_first: bool) -> None:
         assert replay.followed
         assert replay.problem == result.problem
     stopping = f"thread {1 + loop_first}"
-    *_, checked, cleared, used = [line for line in replay.story if "SharedInformer._watch" in line]
+    *_, checked, cleared, used = [line for line in replay.story if "self._watch" in line]
     assert checked.startswith(stopping)
-    assert "in _run_loop: write SharedInformer._watch" in cleared
+    assert cleared.endswith("in _run_loop: self._watch = None")
     assert used.startswith(stopping)
+    assert used.endswith("in stop: self._watch.stop()")
 
 
 @pytest.mark.parametrize("strategy", ["pos", "bounded"])
