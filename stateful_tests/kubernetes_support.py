@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from kcache.informers.kubernetes_client import list_watch_from_client
 from kcache.informers.list_watch import ListOptions
 
 client = pytest.importorskip("kubernetes.client")
@@ -128,6 +130,23 @@ class ScriptedHttpServer(http.server.ThreadingHTTPServer):
                 self.is_over.wait(LIMIT_SECONDS)
 
         self.answers.append(answer)
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[ScriptedHttpServer]:
+    """A server that answers in a thread of its own, until this is left."""
+    with ScriptedHttpServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield server
+        server.is_over.set()
+        server.shutdown()
+        thread.join(LIMIT_SECONDS)
+
+
+def pods_of(server: ScriptedHttpServer, **settings: Any) -> Any:
+    """Lists and watches the pods of a server with the official client."""
+    return list_watch_from_client(server.api().list_namespaced_pod, namespace="a", **settings)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

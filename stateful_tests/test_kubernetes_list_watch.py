@@ -27,6 +27,8 @@ from stateful_tests.kubernetes_support import (
     new_pod,
     new_pod_list,
     new_status,
+    pods_of,
+    serving,
     wait_until,
 )
 
@@ -35,17 +37,8 @@ client = pytest.importorskip("kubernetes.client")
 
 @pytest.fixture
 def server() -> Iterator[ScriptedHttpServer]:
-    with ScriptedHttpServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving() as server:
         yield server
-        server.is_over.set()
-        server.shutdown()
-        thread.join(LIMIT_SECONDS)
-
-
-def _pods(server: ScriptedHttpServer, **settings: Any) -> Any:
-    return list_watch_from_client(server.api().list_namespaced_pod, namespace="a", **settings)
 
 
 # Lists
@@ -53,7 +46,7 @@ def _pods(server: ScriptedHttpServer, **settings: Any) -> Any:
 
 def test_a_list_gives_models(server: ScriptedHttpServer) -> None:
     server.json(new_pod_list(new_pod("x", "3", app="é"), new_pod("y", "4")))
-    page = _pods(server).list(ListOptions(resource_version="0", limit=500))
+    page = pods_of(server).list(ListOptions(resource_version="0", limit=500))
     assert [type(pod) for pod in page.items] == [client.V1Pod] * 2
     assert [kcache.meta_namespace_key_func(pod) for pod in page.items] == ["a/x", "a/y"]
     assert page.items[0].metadata.labels == {"app": "é"}
@@ -64,7 +57,7 @@ def test_a_list_gives_models(server: ScriptedHttpServer) -> None:
 def test_a_list_gives_and_takes_continue_tokens(server: ScriptedHttpServer) -> None:
     server.json(new_pod_list(new_pod("x"), token="more"))
     server.json(new_pod_list(new_pod("y")))
-    pods = _pods(server)
+    pods = pods_of(server)
     assert pods.list(ListOptions(limit=1)).continue_token == "more"
     pods.list(ListOptions(limit=1, continue_token="more"))
     assert server.requests[1][1] == {"limit": "1", "continue": "more"}
@@ -72,14 +65,14 @@ def test_a_list_gives_and_takes_continue_tokens(server: ScriptedHttpServer) -> N
 
 def test_nothing_is_said_that_was_not_asked_for(server: ScriptedHttpServer) -> None:
     server.json(new_pod_list())
-    _pods(server).list(ListOptions())
+    pods_of(server).list(ListOptions())
     assert server.requests[0][1] == {}
 
 
 def test_selectors_are_sent_and_must_all_hold(server: ScriptedHttpServer) -> None:
     server.json(new_pod_list())
     server.json(new_pod_list())
-    pods = _pods(server, label_selector="app=x", field_selector="spec.nodeName=n")
+    pods = pods_of(server, label_selector="app=x", field_selector="spec.nodeName=n")
     pods.list(ListOptions())
     pods.list(ListOptions(label_selector="tier=web", field_selector="status.phase=Running"))
     assert [query for _, query in server.requests] == [
@@ -117,7 +110,7 @@ def test_methods_without_a_namespace(server: ScriptedHttpServer) -> None:
 def test_a_refusal_tells_its_code_reason_message_and_causes(server: ScriptedHttpServer, call: str) -> None:
     server.json(new_status(504, "Timeout", "Too large resource version: 9", "ResourceVersionTooLarge"), 504)
     with pytest.raises(ApiError) as caught:
-        getattr(_pods(server), call)(WATCH)
+        getattr(pods_of(server), call)(WATCH)
     error = caught.value
     assert (error.code, error.reason) == (504, "Timeout")
     assert (error.message, error.causes) == ("Too large resource version: 9", ("ResourceVersionTooLarge",))
@@ -129,7 +122,7 @@ def test_a_refusal_tells_its_code_reason_message_and_causes(server: ScriptedHttp
 def test_a_refusal_of_something_else_than_an_api_server(server: ScriptedHttpServer, call: str, body: bytes) -> None:
     server.json(body, 502)
     with pytest.raises(ApiError) as caught:
-        getattr(_pods(server), call)(WATCH)
+        getattr(pods_of(server), call)(WATCH)
     assert (caught.value.code, caught.value.reason, caught.value.causes) == (502, "", ())
 
 
@@ -137,7 +130,7 @@ def test_a_refusal_of_something_else_than_an_api_server(server: ScriptedHttpServ
 def test_a_busy_server(server: ScriptedHttpServer, call: str) -> None:
     server.json(new_status(429, "TooManyRequests", "later"), 429, Retry_After="7")
     with pytest.raises(ApiError, match="later") as caught:
-        getattr(_pods(server), call)(WATCH)
+        getattr(pods_of(server), call)(WATCH)
     assert caught.value.code == 429
 
 
@@ -175,7 +168,7 @@ def test_a_list_that_is_cut_is_an_error(server: ScriptedHttpServer) -> None:
 
     server.answers.append(answer)
     with pytest.raises(ApiError) as caught:
-        _pods(server).list(ListOptions())
+        pods_of(server).list(ListOptions())
     assert caught.value.code == 0
 
 
@@ -235,7 +228,7 @@ def test_a_reflector_follows_the_server_and_stops_at_once(server: ScriptedHttpSe
     server.stream(event_line("DELETED", new_pod("x", "12")), event_line(BOOKMARK, bookmark), end="silent")
     store = kcache.new_store(kcache.meta_namespace_key_func)
     stop = StopSignal()
-    reflector = Reflector(_pods(server), store, expected_type=client.V1Pod)
+    reflector = Reflector(pods_of(server), store, expected_type=client.V1Pod)
     thread = threading.Thread(target=reflector.run, args=(stop,), daemon=True)
     thread.start()
     wait_until(lambda: reflector.last_sync_resource_version() == "20")

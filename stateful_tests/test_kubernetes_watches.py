@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from kcache.informers.api_errors import ApiError
-from kcache.informers.kubernetes_client import list_watch_from_client
 from kcache.informers.kubernetes_watch import KubernetesWatch
 from kcache.informers.list_watch import ADDED, BOOKMARK, ERROR, MODIFIED, ListOptions, WatchEvent
 from stateful_tests.kubernetes_support import (
@@ -21,6 +20,8 @@ from stateful_tests.kubernetes_support import (
     event_line,
     new_pod,
     new_status,
+    pods_of,
+    serving,
     wait_until,
 )
 
@@ -29,17 +30,8 @@ client = pytest.importorskip("kubernetes.client")
 
 @pytest.fixture
 def server() -> Iterator[ScriptedHttpServer]:
-    with ScriptedHttpServer() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving() as server:
         yield server
-        server.is_over.set()
-        server.shutdown()
-        thread.join(LIMIT_SECONDS)
-
-
-def _pods(server: ScriptedHttpServer, **settings: Any) -> Any:
-    return list_watch_from_client(server.api().list_namespaced_pod, namespace="a", **settings)
 
 
 # Watches
@@ -47,7 +39,7 @@ def _pods(server: ScriptedHttpServer, **settings: Any) -> Any:
 
 def test_a_watch_says_where_it_begins_and_how_long_it_lasts(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")))
-    list(_pods(server, label_selector="app=x").watch(WATCH))
+    list(pods_of(server, label_selector="app=x").watch(WATCH))
     path, query = server.requests[0]
     assert path == "/api/v1/namespaces/a/pods"
     assert {name: value.lower() for name, value in query.items()} == {
@@ -61,14 +53,14 @@ def test_a_watch_says_where_it_begins_and_how_long_it_lasts(server: ScriptedHttp
 
 def test_a_watch_without_a_time_limit(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")))
-    assert len(list(_pods(server).watch(ListOptions()))) == 1
+    assert len(list(pods_of(server).watch(ListOptions()))) == 1
 
 
 def test_events_carry_models_but_for_bookmarks_and_errors(server: ScriptedHttpServer) -> None:
     bookmark = {"apiVersion": "v1", "kind": "Pod", "metadata": {"resourceVersion": "12"}}
     gone = new_status(410, "Expired", "too old")
     server.stream(event_line(ADDED, new_pod("x", "11")), event_line(BOOKMARK, bookmark), b"\n", event_line(ERROR, gone))
-    added, *others = _pods(server).watch(WATCH)
+    added, *others = pods_of(server).watch(WATCH)
     assert added.type == ADDED
     assert isinstance(added.object, client.V1Pod)
     assert added.object.metadata.resource_version == "11"
@@ -79,13 +71,13 @@ def test_events_carry_models_but_for_bookmarks_and_errors(server: ScriptedHttpSe
 def test_lines_and_characters_may_be_split_over_chunks(server: ScriptedHttpServer, size: int) -> None:
     text = event_line(ADDED, new_pod("x", "11", app="é€😀")) + event_line(MODIFIED, new_pod("x", "12", app="ü"))
     server.stream(*[text[start : start + size] for start in range(0, len(text), size)])
-    events = list(_pods(server).watch(WATCH))
+    events = list(pods_of(server).watch(WATCH))
     assert [event.object.metadata.labels["app"] for event in events] == ["é€😀", "ü"]
 
 
 def test_an_event_arrives_before_the_next_one_is_sent(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")), end="silent")
-    watch = _pods(server).watch(WATCH)
+    watch = pods_of(server).watch(WATCH)
     assert next(iter(watch)).object.metadata.name == "x"
     watch.stop()
 
@@ -101,7 +93,7 @@ def test_an_answer_that_is_not_chunked_arrives_at_once_too(server: ScriptedHttpS
         server.is_over.wait(LIMIT_SECONDS)
 
     server.answers.append(answer)
-    watch = _pods(server).watch(WATCH)
+    watch = pods_of(server).watch(WATCH)
     assert next(iter(watch)).object.metadata.name == "x"
     watch.stop()
 
@@ -111,17 +103,17 @@ def test_a_connection_that_is_cut_ends_the_watch_after_the_last_whole_event(
     server: ScriptedHttpServer, rest: bytes
 ) -> None:
     server.stream(*filter(None, [event_line(ADDED, new_pod("x")), rest]), end="cut")
-    assert [event.object.metadata.name for event in _pods(server).watch(WATCH)] == ["x"]
+    assert [event.object.metadata.name for event in pods_of(server).watch(WATCH)] == ["x"]
 
 
 def test_a_last_line_may_lack_its_end(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")), event_line(ADDED, new_pod("y")).rstrip())
-    assert [event.object.metadata.name for event in _pods(server).watch(WATCH)] == ["x", "y"]
+    assert [event.object.metadata.name for event in pods_of(server).watch(WATCH)] == ["x", "y"]
 
 
 def test_a_server_that_has_gone_silent_ends_the_watch(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")), end="silent")
-    watch = _pods(server, _request_timeout=(5, 0.05)).watch(WATCH)
+    watch = pods_of(server, _request_timeout=(5, 0.05)).watch(WATCH)
     assert [event.object.metadata.name for event in watch] == ["x"]
 
 
@@ -129,7 +121,7 @@ def test_a_server_that_has_gone_silent_ends_the_watch(server: ScriptedHttpServer
 def test_what_is_no_event_is_an_internal_error(server: ScriptedHttpServer, line: bytes) -> None:
     server.stream(event_line(ADDED, new_pod("x")), line, event_line(ADDED, new_pod("y")))
     with pytest.raises(ApiError, match="unable to decode an event") as caught:
-        list(_pods(server).watch(WATCH))
+        list(pods_of(server).watch(WATCH))
     assert (caught.value.code, caught.value.reason) == (500, "InternalError")
 
 
@@ -152,7 +144,7 @@ def _old_response(response: Any) -> Any:
 @pytest.mark.parametrize("count", [0, 1])
 def test_stop_ends_a_read_that_waits(server: ScriptedHttpServer, wrap: Callable[[Any], Any], count: int) -> None:
     server.stream(*[event_line(ADDED, new_pod("x"))] * count, end="silent")
-    watch = _pods(server).watch(WATCH)
+    watch = pods_of(server).watch(WATCH)
     watch._response = wrap(watch._response)
     events: list[WatchEvent] = []
 
@@ -176,7 +168,7 @@ def test_stop_ends_a_read_that_waits(server: ScriptedHttpServer, wrap: Callable[
 
 def test_stop_before_the_iteration(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")), end="silent")
-    watch = _pods(server).watch(WATCH)
+    watch = pods_of(server).watch(WATCH)
     watch.stop()
     watch.stop()
     assert list(watch) == []
@@ -185,7 +177,7 @@ def test_stop_before_the_iteration(server: ScriptedHttpServer) -> None:
 
 def test_stop_between_two_events(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")) + event_line(ADDED, new_pod("y")), end="silent")
-    watch = _pods(server).watch(WATCH)
+    watch = pods_of(server).watch(WATCH)
     seen = []
     for event in watch:
         seen.append(event.object.metadata.name)
@@ -195,7 +187,7 @@ def test_stop_between_two_events(server: ScriptedHttpServer) -> None:
 
 def test_stop_after_the_end(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")))
-    watch = _pods(server).watch(WATCH)
+    watch = pods_of(server).watch(WATCH)
     assert len(list(watch)) == 1
     watch.stop()
 

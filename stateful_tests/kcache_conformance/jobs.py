@@ -41,8 +41,13 @@ Arguments = Mapping[str, Any]
 
 def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
     """Run phases in a child process."""
+    return in_child(f"{__name__}:_phases_job", spec, arguments, listener)
+
+
+def in_child(job: str, spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
+    """Run the phases' job, ``module:function``, in a child process; how it ended."""
     return run_job(
-        f"{__name__}:_phases_job",
+        job,
         {"spec": spec, "arguments": dict(arguments)},
         on_event=lambda data: listener(decode_event(data)),
         deadline_seconds=STARTUP_SECONDS + 2 * arguments["budget_seconds"],

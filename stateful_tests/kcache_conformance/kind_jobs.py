@@ -14,7 +14,7 @@ from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, ru
 from kcache_stress.isolation.worker import Outlet
 
 from .events import FindingMade, Listener, PhaseProgress, TargetLoaded
-from .jobs import Arguments, decode_event, encode_event, in_thread, run_turns
+from .jobs import Arguments, encode_event, in_child, in_thread, run_turns
 from .kind import Kind, KindContext, Stopped
 from .kinds import KINDS
 from .phases import PhaseOutcome
@@ -25,13 +25,7 @@ _REPLAY_SECONDS = 30.0
 
 def run_kind_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
     """Run the phases of ``arguments["kind"]`` in a child process."""
-    return run_job(
-        f"{__name__}:_phases_job",
-        {"spec": spec, "arguments": dict(arguments)},
-        on_event=lambda data: listener(decode_event(data)),
-        deadline_seconds=STARTUP_SECONDS + 2 * arguments["budget_seconds"],
-        patience_seconds=arguments["patience_seconds"],
-    )
+    return in_child(f"{__name__}:_phases_job", spec, arguments, listener)
 
 
 def run_kind_in_thread(factory: Callable[..., Any], arguments: Arguments, listener: Listener) -> JobEnd:

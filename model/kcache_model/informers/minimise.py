@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from ..greedy import smallest
 from .program import InformerProgram, Step
 
 
@@ -13,18 +13,7 @@ def minimise(
     program: InformerProgram, fails: Callable[[InformerProgram], bool], *, seconds: float, attempts: int = 500
 ) -> InformerProgram:
     """A program that fails still and is no larger; each attempt is the first simpler program that fails."""
-    deadline = time.monotonic() + seconds
-    progress = True
-    while progress:
-        progress = False
-        for candidate in _simpler(program):
-            if attempts <= 0 or time.monotonic() > deadline:
-                return program
-            attempts -= 1
-            if fails(candidate):
-                program, progress = candidate, True
-                break
-    return program
+    return smallest(program, _simpler, fails, seconds=seconds, attempts=attempts)
 
 
 def _simpler(program: InformerProgram) -> Iterator[InformerProgram]:

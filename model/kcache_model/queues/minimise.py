@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 
+from ..greedy import smallest
 from .operations import CallName, Operation, Version
 from .program import QueueOptions, QueueProgram
 
@@ -16,18 +16,13 @@ def minimise(
     program: QueueProgram, fails: Callable[[QueueProgram], bool], *, seconds: float = 5.0, attempts: int = _ATTEMPTS
 ) -> QueueProgram:
     """A program that fails still and is no larger; each step is the first simpler program that fails."""
-    deadline = time.monotonic() + seconds
-    progress = True
-    while progress:
-        progress = False
-        for candidate in _simpler(program):
-            if attempts <= 0 or time.monotonic() > deadline:
-                return program
-            attempts -= 1
-            if candidate.is_coherent and fails(candidate):
-                program, progress = candidate, True
-                break
-    return program
+    return smallest(
+        program,
+        _simpler,
+        lambda candidate: candidate.is_coherent and fails(candidate),
+        seconds=seconds,
+        attempts=attempts,
+    )
 
 
 def _simpler(program: QueueProgram) -> Iterator[QueueProgram]:
