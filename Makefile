@@ -1,16 +1,24 @@
-# Two commands do all the set-up: `make check` runs the main job, `make test` the whole test suite.
+# Two commands do all the set-up: `make check` runs the main job, `make test` the test suite. `make test-all` adds what
+# takes long: all cases of the tests that run some by default, more and random examples, more schedules and rounds.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: check test lint types build bench clean
+# Hundreds of tests start a Python of their own: without bytecode, each compiles all modules anew. What tests of one
+# module share is made once if one worker runs them all: work is handed over only when a worker has none left.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+
+.PHONY: check test test-all lint types build bench clean
 
 check: $(STAMP)
-	$(BIN)/kcache check
+	$(BIN)/kcache check --reference
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
+
+test-all: $(STAMP)
+	KCACHE_HYPOTHESIS_PROFILE=nightly $(PYTEST) -o timeout=3600
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

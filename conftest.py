@@ -1,9 +1,10 @@
-"""Settings of the whole test suite: Hypothesis profiles, golden files."""
+"""Settings of the whole test suite: what is run by default and what at night, Hypothesis profiles, golden files."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,11 +18,34 @@ settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("nightly", settings.get_profile("ci"), derandomize=False, max_examples=1000)
-settings.load_profile(os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci"))
+PROFILE = os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(PROFILE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is printed now")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """By default, tests marked ``nightly`` are left out, and of one marked ``one_in(N)`` all cases but every Nth."""
+    if PROFILE == "nightly":
+        return
+    cases: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        thinned = item.get_closest_marker("one_in")
+        is_chosen = thinned is None or cases[test] % thinned.args[0] == thinned.kwargs.get("start", 0)
+        cases[test] += 1
+        (kept if is_chosen and not item.get_closest_marker("nightly") else left).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left)
+
+
+@pytest.fixture(scope="session")
+def effort() -> Callable[[float, float], float]:
+    """``effort(some, many)``: how much work a test does by default, and at night."""
+    return lambda some, many: many if PROFILE == "nightly" else some
 
 
 _VARIABLE = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ PACKAGES = {
     package.__name__: Path(str(package.__file__)).parent
     for package in (kcache, kcache_model, kcache_stress, kcache_conformance)
 }
+OPTIONAL = ("crosshair", "distributed", "hypothesis_crosshair_provider", "kubernetes")
 TOP_FLOOR = ("kcache.cli", "kcache.testing", "kcache.pytest_plugin", "kcache.__main__")
 FACADE_USERS = ("kcache_conformance.pytest_suite",)
 MAY_IMPORT = {
@@ -91,6 +93,16 @@ def test_there_are_no_import_cycles() -> None:
 
     for module in graph:
         visit(module, ())
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if not module.endswith("__main__")])
+def test_every_module_can_be_imported(module: str) -> None:
+    """Wherever it is installed."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] not in OPTIONAL:
+            raise
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -41,18 +41,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="classic",
         help="client-go generation (default classic)",
     )
+    group.addoption(
+        "--kcache-instrument",
+        action="append",
+        default=[],
+        metavar="PACKAGE",
+        help="instrument this package too; may be repeated (default: the package or folder of TARGET)",
+    )
     group.addoption("--kcache-strict-errors", action="store_true", help="ask for kcache's error types")
+    group.addoption("--kcache-strict", action="store_true", help="ask for more than client-go promises")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Adds the suite to what is collected, if a target is named."""
-    found = importlib.util.find_spec(_SUITE) if config.getoption("--kcache-target") else None
+    """Adds the suite to what is collected, if a target is named.
+
+    Raises:
+        pytest.UsageError: it is named, but empty, as a variable of a script may be.
+    """
+    target = config.getoption("--kcache-target")
+    if target == "":
+        raise pytest.UsageError("--kcache-target is empty; write package.module:factory or path/to/file.py:factory")
+    found = importlib.util.find_spec(_SUITE) if target is not None else None
     if found is not None and found.origin is not None:
         suite = str(Path(found.origin))
-        only_defaults = config.args_source is not pytest.Config.ArgsSource.ARGS
-        given = [] if only_defaults else config.args
+        given = config.args if _wants_own_tests(config) else []
         if suite not in given:
             config.args[:] = [*given, suite]
+
+
+def _wants_own_tests(config: pytest.Config) -> bool:
+    """Whether a run is about more than the target: not if that is all that was asked for, in an unconfigured folder."""
+    is_typed = any(str(argument).startswith("--kcache-target") for argument in config.invocation_params.args)
+    return not is_typed or config.args_source is not pytest.Config.ArgsSource.INVOCATION_DIR
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -15,7 +15,7 @@ BAD = (
     "def new_indexer(key_func, indexers):\n    return Indexer(key_func, kcache.new_thread_safe_store(indexers))\n"
 )
 
-QUICK = ("-k", "smoke or machine", "--kcache-budget", "3")
+QUICK = ("-k", "smoke or machine", "--kcache-budget", "1")
 """Two phases: enough where the question is which target they are given."""
 
 
@@ -42,13 +42,14 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_target_on_the_command_line(project: Path) -> None:
-    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "9", "-k", "not vectors")
+    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "2", "-k", "not vectors")
     code, output = run_pytest(project, *searching)
     assert code == 0, output
     assert "4 passed, 1 deselected" in output
     assert "kcache target: good:new_indexer, seed 0" in output
 
 
+@pytest.mark.nightly
 def test_the_recorded_behaviour_takes_no_longer_than_it_must(project: Path) -> None:
     recorded = ("--kcache-target", "good:new_indexer", "--kcache-budget", "150", "-k", "vectors")
     code, output = run_pytest(project, *recorded)
@@ -108,6 +109,33 @@ def test_without_a_target_the_plugin_stays_out_of_the_way(project: Path) -> None
 
 
 def test_a_target_that_cannot_be_loaded_is_an_error_not_a_pass(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "nowhere:factory")
+    code, output = run_pytest(project, "--kcache-target", "nowhere:factory", "-k", "smoke or machine")
     assert code == 1
     assert "there is no module nowhere" in output
+
+
+@pytest.mark.parametrize(
+    ("ini", "arguments", "is_mine_kept"),
+    [
+        ("addopts = --kcache-target good:new_indexer", (), True),
+        ("addopts = --kcache-target good:new_indexer\ntestpaths = .", (), True),
+        ("testpaths = .", ("--kcache-target", "good:new_indexer"), True),
+        ("", ("--kcache-target", "good:new_indexer", "test_mine.py"), True),
+        ("", ("--kcache-target", "good:new_indexer"), False),
+    ],
+)
+def test_own_tests_are_dropped_only_where_nothing_but_the_target_was_asked_for(
+    ini: str, arguments: tuple[str, ...], is_mine_kept: bool, project: Path
+) -> None:
+    (project / "pytest.ini").write_text(f"[pytest]\n{ini}\n", encoding="utf-8")
+    (project / "test_mine.py").write_text("def test_mine():\n    pass\n", encoding="utf-8")
+    code, output = run_pytest(project, "--collect-only", "-q", *arguments)
+    assert code == 0, output
+    assert ("test_mine" in output) == is_mine_kept
+    assert output.count("::test_kcache_conformance[") == 5
+
+
+def test_an_empty_target_is_refused(project: Path) -> None:
+    code, output = run_pytest(project, "--kcache-target", "")
+    assert code == 4
+    assert "--kcache-target is empty" in output

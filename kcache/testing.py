@@ -72,11 +72,13 @@ def run_conformance(
     *,
     semantics: Semantics | str = Semantics.CLASSIC,
     strict_errors: bool = False,
+    strict: bool = False,
     seed: int = 0,
     seconds: float = 30.0,
     patience_seconds: float = 3.0,
     phases: Iterable[str] = PHASES,
     unsupported: Iterable[str] | None = None,
+    instrument: Iterable[str] = (),
 ) -> SuiteResult:
     """Check an implementation; returns only if nothing is wrong.
 
@@ -87,12 +89,17 @@ def run_conformance(
         target: ``"package.module:factory"``, ``"path/to/file.py:factory"``, or the factory itself.
         semantics: ``"classic"`` or ``"current"``.
         strict_errors: ask for kcache's error types, not just for an error where one is due.
+        strict: ask for more than client-go promises: what holds though callers change stored objects in place, or clear
+            the mappings of index functions that they gave or got; and that a write whose index function fails changes
+            nothing.
         seed: of everything random.
         seconds: for all phases together.
         patience_seconds: how long one call may take before it counts as hung.
         phases: which of :data:`PHASES` to run.
         unsupported: operations that the implementation does not offer; by default what the factory declares in its
             attribute ``kcache_unsupported``.
+        instrument: further packages that the explorer instruments beside the implementation's own; they can also be
+            named in ``kcache_instrument``, of the factory or of its module.
 
     Raises:
         ConformanceError: a violation was found.
@@ -104,10 +111,12 @@ def run_conformance(
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
+        strict=strict,
         seed=seed,
         budget_seconds=seconds,
         patience_seconds=patience_seconds,
         phases=tuple(phases),
+        instrument=tuple(instrument),
     )
     unknown = set(options.phases) - set(PHASES)
     if unknown:

@@ -32,7 +32,7 @@ from kcache_model.verdict import Status
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
-HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "100000"))
+HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "10000"))
 """How many small histories are judged by both."""
 
 CHUNKS = 20

@@ -133,6 +133,7 @@ def test_a_target_whose_calls_cannot_meet_is_refused() -> None:
 # Examples
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("name", "is_deadlock"),
     [
@@ -171,6 +172,7 @@ def test_the_same_seed_finds_the_same() -> None:
     assert once.tally.programs == again.tally.programs
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["textbook", "copy_on_write", "sequence_lock", "lazy_index"])
 def test_nothing_is_found_in_a_correct_design(name: str) -> None:
     tally = Examples(load_subject(spec(name)), examples(spec(name), seeds=(3, 30))).run()
@@ -230,7 +232,8 @@ def test_what_fails_once_and_then_passes_is_reported_as_it_was_seen(tmp_path: Pa
     tally = explore_examples(examples(f"{tmp_path / 'passing.py'}:new_indexer"))
     assert tally.finding is not None
     assert tally.finding.kind is FindingKind.NONDETERMINISM
-    assert "it found nothing" in tally.finding.detail
+    told = tally.finding.detail or tally.finding.summary
+    assert "it found nothing" in told or "does not do the same each time" in told
 
 
 def test_time_that_is_over_makes_nothing_right() -> None:
@@ -242,7 +245,5 @@ def test_time_that_is_over_makes_nothing_right() -> None:
 
 
 def test_what_cannot_be_scheduled_is_said(tmp_path: Path) -> None:
-    (tmp_path / "loop.py").write_text(
-        "import asyncio\nfrom kcache import new_indexer\n_LOOP = asyncio.Lock\n", encoding="utf-8"
-    )
-    assert "asyncio" in explore_examples(examples(f"{tmp_path / 'loop.py'}:new_indexer")).refused
+    (tmp_path / "loop.py").write_text("import greenlet\nfrom kcache import new_indexer\n", encoding="utf-8")
+    assert "greenlet" in explore_examples(examples(f"{tmp_path / 'loop.py'}:new_indexer")).refused

@@ -312,7 +312,6 @@ def _executed(code: str) -> dict[str, Any]:
     return space
 
 
-@settings(max_examples=1500)
 @given(_PRINTABLE)
 def test_the_printed_code_makes_an_equal_object(obj):
     code = code_of(encode(obj), "made")

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from kcache_conformance.informers import replaying
+from kcache_conformance.informers.kinds import INFORMER
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.virtual import virtual_informer
+from kcache_conformance.informers.word import InformerToken, encode_token
+from kcache_model.finding import FindingKind
+from kcache_model.informers.program import InformerProgram
+from kcache_model.watch import Unwatched
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 
-IS_NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 REFERENCE = "kcache.informers:SharedIndexInformer"
 COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)
 ENOUGH = 10**6
@@ -27,7 +31,7 @@ def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
     assert virtual_informer(REFERENCE, Granularity.SYNC).run_once(program).problem is None
 
 
-@pytest.mark.brute_force
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
 def test_all_interleavings_without_preemptions(program: Any) -> None:
     informer = virtual_informer(REFERENCE, Granularity.SYNC)
@@ -37,8 +41,7 @@ def test_all_interleavings_without_preemptions(program: Any) -> None:
     assert result.executions > 10
 
 
-@pytest.mark.brute_force
-@pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes for each program")
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
 def test_all_interleavings_with_one_preemption(program: Any) -> None:
@@ -49,14 +52,19 @@ def test_all_interleavings_with_one_preemption(program: Any) -> None:
         pytest.skip(f"nothing is wrong in {result.executions:,} interleavings; there are more")
 
 
-@pytest.mark.brute_force
 @pytest.mark.parametrize("granularity", [Granularity.SYNC, Granularity.FREE])
-def test_samples_with_any_number_of_preemptions(granularity: Granularity) -> None:
+def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort: Callable[[int, int], int]) -> None:
     informer = virtual_informer(REFERENCE, granularity)
-    count = 400 if IS_NIGHTLY else 20
-    for program in (*CONCURRENT.values(), *CROWDED.values(), *(random_program(seed) for seed in range(count))):
-        result = informer.explore(program, strategy="pos", executions=40, seconds=60)
+    samples = (random_program(seed) for seed in range(effort(5, 400)))
+    for program in (*CONCURRENT.values(), *CROWDED.values(), *samples):
+        result = informer.explore(program, strategy="pos", executions=effort(10, 40), seconds=60)
         assert result.problem is None, (program, result.problem)
+
+
+def test_a_schedule_that_does_not_fail_any_more_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaying, "_MOST_PREEMPTIONS", 0)
+    token = InformerToken(REFERENCE, InformerProgram(), FindingKind.DIVERGENCE, ((0, 1),))
+    assert INFORMER.replay(encode_token(token), Unwatched()).answer.value == "fixed"
 
 
 INSTRUMENT = (
@@ -91,7 +99,6 @@ def factory_of(load: Load) -> tuple[Any, Any]:
     return factory, server
 
 
-@pytest.mark.brute_force
 def test_a_factory_is_started_by_two_threads_and_shut_down() -> None:
     def setup(load: Load) -> Sequence[Callable[[], object]]:
         factory, server = factory_of(load)
@@ -109,7 +116,6 @@ def test_a_factory_is_started_by_two_threads_and_shut_down() -> None:
     assert result.coverage in COVERED
 
 
-@pytest.mark.brute_force
 def test_two_threads_ask_a_factory_for_the_same_type() -> None:
     def setup(load: Load) -> Sequence[Callable[[], object]]:
         factory, server = factory_of(load)
@@ -127,7 +133,7 @@ def test_two_threads_ask_a_factory_for_the_same_type() -> None:
     assert result.coverage in COVERED
 
 
-@pytest.mark.brute_force
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("is_started", [True, False])
 def test_a_factory_is_shut_down_while_it_is_started(is_started: bool) -> None:
     def setup(load: Load) -> Sequence[Callable[[], object]]:

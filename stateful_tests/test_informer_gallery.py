@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections import Counter
 
 import pytest
@@ -17,15 +16,11 @@ from kcache_conformance.phases import PhaseOutcome
 from kcache_model.watch import Unwatched
 
 EXAMPLES = informer_gallery()
-IS_NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
 
-def chosen(kind: str) -> list[Example]:
-    """Every third one by default: to copy and instrument the modules of one takes seconds."""
-    return [example for example in EXAMPLES if example.kind == kind][:: 1 if IS_NIGHTLY else 3]
-
-
-SEQUENTIAL, CONCURRENT, CORRECT = map(chosen, ("sequential", "concurrent", "design"))
+SEQUENTIAL, CONCURRENT, CORRECT = (
+    [example for example in EXAMPLES if example.kind == kind] for kind in ("sequential", "concurrent", "design")
+)
 ONE_BY_ONE = ("smoke", "scenarios", "machine")
 """The phases in which nothing but the informer's own threads are concurrent."""
 
@@ -64,22 +59,25 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
+@pytest.mark.one_in(21)
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_found_without_meddling_threads(example: Example) -> None:
     outcomes = (run(example, phase, 120) for phase in ONE_BY_ONE)
     require_found_again(next(outcome for outcome in outcomes if outcome.finding is not None))
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
     assert run(example, "scenarios", 120).finding is None
     require_found_again(run(example, "explorer", 120))
 
 
+@pytest.mark.one_in(2 * len(PHASES) + 1)
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example, phase: str) -> None:
-    outcome = run(example, phase, 120 if phase == "scenarios" else 1.5)
+    outcome = run(example, phase, 120 if phase == "scenarios" else 0.5)
     assert outcome.finding is None
     assert outcome.counts["programs"]
     assert not outcome.refused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +19,7 @@ FAULTY = [example for example in EXAMPLES if not example.is_correct]
 SEQUENTIAL = [example for example in FAULTY if example.kind == "sequential"]
 CONCURRENT = [example for example in FAULTY if example.kind == "concurrent"]
 CORRECT = [example for example in EXAMPLES if example.is_correct]
+Effort = Callable[[float, float], float]
 HELPERS = {"changes_by_key", "guarded_queue"}
 
 
@@ -45,6 +47,7 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("example", FAULTY, ids=name)
 def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExample) -> None:
     outcome = run(example, example.found_by, seconds=120)
@@ -58,15 +61,15 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
 
 
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
-def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample) -> None:
+def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort: Effort) -> None:
     assert example.found_by == "explorer"
     for phase in ("smoke", "vectors", "machine"):
-        assert run(example, phase, seconds=0.2).finding is None
+        assert run(example, phase, seconds=effort(0.0, 0.5)).finding is None
 
 
 @pytest.mark.parametrize("example", CORRECT, ids=name)
-def test_a_correct_design_passes(example: QueueExample) -> None:
+def test_a_correct_design_passes(example: QueueExample, effort: Effort) -> None:
     for phase in KINDS[example.makes].phases:
-        outcome = run(example, phase, seconds=0.3)
+        outcome = run(example, phase, seconds=effort(0.05, 1.0))
         assert outcome.finding is None
         assert outcome.refused or outcome.counts["programs"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from kcache_model.items import Semantics
 from kcache_model.operations import OperationName
 from kcache_model.target import make_target
 
-REFERENCE = make_target(kcache.new_indexer, "reference")
+REFERENCE = replace(make_target(kcache.new_indexer, "reference"), is_strict=True)
 
 
 def test_the_corpus_is_complete() -> None:
@@ -118,7 +119,7 @@ def test_an_implementation_that_does_what_client_go_does_passes_too() -> None:
             return self._stored.get(key, default)
 
     rest = ["get_indexers", "list", "list_keys", "index", "list_index_func_values"]
-    target = make_target(LikeClientGo, "like client-go", unsupported=rest)
+    target = replace(make_target(LikeClientGo, "like client-go", unsupported=rest), is_strict=True)
     (scenario,) = (one for one in scenarios(Semantics.CURRENT) if one.id == "then-update-changed")
     report = replay(target, scenario)
     assert report.finding is None, report.finding

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,17 +22,16 @@ from kcache_model.items import Item, Semantics
 from kcache_model.operations import WriteKind
 from kcache_model.program import Program
 from kcache_model.verdict import Status
-from kcache_stress.explorer.batch import Batch, Tally, decode_batch, describe, encode_batch, run_batch
+from kcache_stress.explorer.batch import Batch, Tally, decode_batch, encode_batch, run_batch
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.judgement.judge import ProgramJudge
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.programs.small_scope import parse_bound
 from kcache_stress.explorer.replay_token import Token, decode_token, encode_token
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
-from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.search import search
 from kcache_stress.explorer.spread import spread
 from kcache_stress.explorer.strategies.interface import Coverage
@@ -126,7 +124,8 @@ def test_a_failure_says_which_interpreters_can_run_into_it(tmp_path: Path, count
 
 
 def granularity_of(strategy: StrategyName) -> Granularity:
-    return Granularity.SYNC if strategy is StrategyName.STATES else Granularity.FREE
+    special = {StrategyName.STATES: Granularity.SYNC, StrategyName.OPCODES: Granularity.OPCODES}
+    return special.get(strategy, Granularity.FREE)
 
 
 @pytest.mark.parametrize("strategy", [name for name in StrategyName if name is not StrategyName.NAIVE])
@@ -152,7 +151,7 @@ def test_what_was_cut_short_is_never_called_exhausted() -> None:
     assert explore(subject, MOVE, bounded).coverage is Coverage.BOUND_REACHED
 
 
-@pytest.mark.parametrize("granularity", list(Granularity))
+@pytest.mark.parametrize("granularity", REWRITTEN)
 def test_granularities(granularity: Granularity) -> None:
     options = ExploreOptions(granularity=granularity, minimise_seconds=0.2)
     assert (
@@ -162,22 +161,18 @@ def test_granularities(granularity: Granularity) -> None:
     assert correct.is_exhausted
 
 
-SCHEDULES = 20 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 8
-"""Of each target."""
-
-
-def test_many_failing_schedules_replay() -> None:
-    """Many different schedules, each run again in a sandbox of its own kind."""
-    reproduced = 0
+def test_many_failing_schedules_replay(effort: Callable[[int, int], int]) -> None:
+    """Many different schedules of each target, each run again in a sandbox of its own kind."""
+    schedules, reproduced = effort(2, 20), 0
     for name in ("lookup_in_two_steps", "unlocked_list", "torn_sequence_lock", "snapshot_without_lock", "lost_wakeup"):
-        for schedule, subject, program, kind in failing_schedules(name, SCHEDULES):
+        for schedule, subject, program, kind in failing_schedules(name, schedules):
             runner = Runner(subject, program)
             _, problem, followed = replayed(runner, ProgramJudge(program, runner.final_reads), schedule)
             runner.clean_up()
             assert problem is not None
             assert (problem.kind, followed) == (kind, True)
             reproduced += 1
-    assert reproduced == 5 * SCHEDULES
+    assert reproduced == 5 * schedules
 
 
 def failing_schedules(name: str, count: int) -> Iterator[tuple]:
@@ -279,30 +274,59 @@ def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, name: str, ki
     )
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
     batch = Batch(f"{tmp_path / 'bad.py'}:new_indexer", QUICK, (program,), patience_seconds=1.0, seconds=5.0)
-    tally = Tally(**{**run_batch(encode_batch(batch)), "finding": None})
     data = run_batch(encode_batch(batch))
-    assert tally.programs == 0
+    assert Tally(**{**data, "finding": None}).programs == 0
     assert data["finding"]["kind"] == kind.value
     assert data["finding"]["program"]
 
 
-def test_verification_prints_only_what_it_has_done() -> None:
+@pytest.mark.nightly
+def test_a_certificate() -> None:
+    """By default that of the command must do."""
     certificate = verify(spec("textbook"), parse_bound("2x1"), jobs=2)
     assert certificate.status is Status.OK
     assert certificate.tally.programs == certificate.programs > 800
+
+
+def test_verification_prints_only_what_it_has_done() -> None:
     cut = verify(spec("textbook"), parse_bound("2x1"), seconds=0.0)
     assert cut.status is Status.UNKNOWN
     faulty = verify(spec("lookup_in_two_steps"), parse_bound("2x1"))
     assert faulty.status is Status.VIOLATION
 
 
-def test_what_cannot_be_scheduled_is_said(tmp_path: Path) -> None:
-    (tmp_path / "loop.py").write_text(
-        "import asyncio\nfrom kcache import new_indexer\n_LOOP = asyncio.Lock\n", encoding="utf-8"
-    )
-    with pytest.raises(CannotExploreError, match="asyncio: its event loop cannot be scheduled"):
-        load_subject(f"{tmp_path / 'loop.py'}:new_indexer")
-    assert "asyncio" in describe(f"{tmp_path / 'loop.py'}:new_indexer", (), Granularity.FREE).refused
+LOOP = """
+import asyncio
+
+from textbook import TextbookIndexer
+
+async def nothing():
+    pass
+
+
+class Looping(TextbookIndexer):
+    lock = asyncio.Lock()
+
+    def list(self):
+        asyncio.run(nothing())
+        return super().list()
+
+
+def new_indexer(key_func, indexers, semantics="classic"):
+    return Looping(key_func, indexers, semantics)
+"""
+
+
+def test_what_cannot_be_scheduled_is_said_where_it_is_used(tmp_path: Path) -> None:
+    (tmp_path / "textbook.py").write_text(Path(spec("textbook").rpartition(":")[0]).read_text())
+    (tmp_path / "loop.py").write_text(LOOP, encoding="utf-8")
+    target = f"{tmp_path / 'loop.py'}:new_indexer"
+    unused = Program(("node",), (), ((op.list_keys(),), (op.list_keys(),)))
+    used = Program(("node",), (), ((op.list_objects(),), (op.list_keys(),)))
+    batch = Batch(target, ExploreOptions(), programs=(unused, used))
+    tally = Tally(**run_batch(encode_batch(batch)))
+    assert (tally.programs, tally.exhausted, tally.finding) == (2, 1, None)
+    assert tally.note == "loop.py:14 in list uses asyncio.run: its event loop cannot be scheduled"
 
 
 PATIENT = """
@@ -351,6 +375,7 @@ HALF = Program(
 """One thread writes two objects in a transaction while the other lists them."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("safeguard", "without", "is_faulty"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,13 +19,10 @@ from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.subject import Subject, load_subject
 
-pytestmark = pytest.mark.brute_force
-
 CONCURRENT = [example for example in gallery() if example.kind == "concurrent"]
 CORRECT = [example for example in gallery() if example.is_correct]
 
 PROGRAMS = 1500
-CORRECT_PROGRAMS = 150 if os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly" else 8
 
 
 def name(example: Example) -> str:
@@ -49,6 +46,7 @@ def test_the_gallery_has_thirty_concurrent_faults() -> None:
     assert len(CONCURRENT) >= 30
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_from_generated_programs_in_both_thread_orders(example: Example) -> None:
     subject = load_subject(f"{example.path}:new_indexer")
@@ -58,10 +56,10 @@ def test_a_concurrent_fault_is_found_from_generated_programs_in_both_thread_orde
 
 
 @pytest.mark.parametrize("example", CORRECT, ids=name)
-def test_a_correct_design_is_not_accused(example: Example) -> None:
+def test_a_correct_design_is_not_accused(example: Example, effort: Callable[[int, int], int]) -> None:
     subject = load_subject(f"{example.path}:new_indexer")
     options = ExploreOptions(executions=60)
-    for seed in range(CORRECT_PROGRAMS):
+    for seed in range(effort(3, 150)):
         program = explorer_program(seed, subject.target, Semantics.CLASSIC)
         for either in (program, reversed_threads(program)):
             finding = explore(subject, either, options).finding

@@ -115,6 +115,7 @@ def while_updated(*reads: Operation) -> Program:
 READ_OF = {"get_by_key": op.get_by_key("a"), "list_keys": op.list_keys()}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", READS)
 def test_a_read_without_the_lock_is_found(tmp_path: Path, name: str) -> None:
     call, parameter, value = READS[name]
@@ -123,12 +124,14 @@ def test_a_read_without_the_lock_is_found(tmp_path: Path, name: str) -> None:
     assert found.finding is not None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", READS)
 def test_the_same_read_with_the_lock_is_fine(tmp_path: Path, name: str) -> None:
     call, parameter, value = READS[name]
     body = BODY.format(name=call, parameters=f", {parameter}" if parameter else "", value=value)
     found = explored(tmp_path, body, while_updated(READ_OF[call]), locked=True)
-    assert (found.finding, found.coverage) == (None, Coverage.EXHAUSTED)
+    proven = Coverage.NO_PROOF if name == "made by exec" else Coverage.EXHAUSTED  # what a text does cannot be seen
+    assert (found.finding, found.coverage) == (None, proven), found.note
 
 
 GENERATOR = """
@@ -218,7 +221,7 @@ def test_states_do_not_rely_on_what_counts_as_constant(tmp_path: Path, name: str
     program = Program(("node",), (op.add(item("v1")),), ((op.delete(item("v2")),), (op.list_keys(),)))
     options = ExploreOptions(strategy=StrategyName.STATES, granularity=Granularity.SYNC)
     found = explore(subject, program, options)
-    assert "is written" in found.note
+    assert "is written" in found.note or "binds x of a class or module" in found.note
     assert found.coverage is not Coverage.EXHAUSTED
 
 

@@ -178,7 +178,12 @@ def orbits(every: Iterable[Program]) -> dict[Program, int]:
         ("2x1", [(1, 1)], REFERENCE),
         ("3x1", [(1, 1), (1, 1, 1)], only(OperationName.ADD, OperationName.BY_INDEX)),
         ("2x2", [(1, 2), (2, 1)], only(OperationName.ADD, OperationName.BY_INDEX)),
-        ("2x2", [(1, 1), (1, 2), (2, 1), (2, 2)], only(OperationName.UPDATE, OperationName.DELETE, OperationName.LIST)),
+        pytest.param(
+            "2x2",
+            [(1, 1), (1, 2), (2, 1), (2, 2)],
+            only(OperationName.UPDATE, OperationName.DELETE, OperationName.LIST),
+            marks=pytest.mark.nightly,
+        ),
     ],
     ids=["two calls of all kinds", "three threads", "three calls", "four calls"],
 )
@@ -268,7 +273,9 @@ def test_everything_but_names_matters() -> None:
 # Small scope
 
 
-@pytest.mark.parametrize(("bound", "most"), [("2x1", 1_500), ("3x1", 10_500), ("2x2", 25_000)])
+@pytest.mark.parametrize(
+    ("bound", "most"), [("2x1", 1_500), ("3x1", 10_500), pytest.param("2x2", 25_000, marks=pytest.mark.nightly)]
+)
 def test_there_are_few_enough_to_run_them_all(bound: str, most: int) -> None:
     assert most / 2 < (count_small_scope(parse_bound(bound), REFERENCE, Semantics.CLASSIC) or 0) <= most
 

@@ -25,8 +25,6 @@ from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.state_hashing import StateHashing
 from kcache_stress.explorer.subject import Subject, load_subject
 
-pytestmark = pytest.mark.brute_force
-
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 SHAPE = ExplorerShape(threads=(2, 3), operations=(1, 2), prefix=2)
 LIMITS = SearchLimits(executions=250)
@@ -109,6 +107,7 @@ FAULTY = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FAULTY)
 def test_a_problem_is_found_if_and_only_if_naive_enumeration_finds_it(name: str) -> None:
     of = subject(name)
@@ -138,6 +137,7 @@ RACY = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", RACY)
 def test_what_dpor_finds_in_racy_targets_is_never_proven_absent(name: str) -> None:
     of = subject(name)

@@ -342,6 +342,12 @@ def test_nothing_times_out_early_once_that_has_happened_often_enough(trouble):
     assert result.coverage is Coverage.BOUND_REACHED or not any(execution.timeouts_withheld for execution in found)
 
 
+def test_time_moves_on_with_each_reading():
+    time = Sandbox(Roots()).world_module("time")
+    for clock in (time.time, time.monotonic, time.perf_counter, time.time_ns, time.monotonic_ns):
+        assert clock() < clock() < clock() < clock() + 1
+
+
 def test_clock_of_each_execution_begins_anew(trouble):
     bodies = trouble("Sleepers")
     for _ in range(3):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
 from stress.explorer_targets.snippets import PREAMBLE, SNIPPETS
+from stress.gate_support import gate_of
 
 MODES = [(False, False), (True, False), (True, True)]
 
@@ -25,7 +26,7 @@ def build(source, name, *, everything, pauses):
     tree = ast.parse(source)
     facts = replace(collect_facts(tree), everything_mutable=everything)
     code = compile(rewrite(tree, facts, pauses=pauses), name, "exec")
-    return code, make_hooks(lambda item, slot, write: None, lambda: None)
+    return code, make_hooks(lambda item, slot, write: None, gate_of(code), lambda: None)
 
 
 def outcome(code, hooks):
@@ -169,6 +170,14 @@ steps = iter(range(50))
 def tick():
     if next(steps, None) is None: raise RuntimeError("too long")
 """
+
+
+@pytest.fixture(autouse=True)
+def _forgotten_libraries():
+    """What looks for instrumented modules later in this process finds none of these."""
+    yield
+    for name in [name for name in sys.modules if name.startswith("rewritten_")]:
+        del sys.modules[name]
 
 
 def library(name):

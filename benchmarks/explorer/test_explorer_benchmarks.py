@@ -20,6 +20,7 @@ def run(*arguments: str) -> str:
     return ended.stdout
 
 
+@pytest.mark.nightly
 def test_all_tables_are_printed():
     printed = run("--tiny")
     for title in ("Speed", "Exhaustion", "Detection", "Gallery", "Correct designs", "kcache verify"):
@@ -33,6 +34,7 @@ def test_the_profile_is_printed():
         assert group in printed
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SMALL_BUGS)
 def test_each_small_bug_can_be_seen_whichever_thread_comes_first(name):
     explorer = Explorer(bug(name))

@@ -33,10 +33,11 @@ class LostDelete(ObjectCacheStore):
 
 
 def test_the_suite_finds_nothing_wrong_with_the_cache() -> None:
-    result = run_conformance(TARGET, seconds=20)
-    assert result.status is Status.OK
-    assert [phase.phase for phase in result.phases] == ["smoke", "vectors", "machine", "explorer", "stress"]
-    assert set(result.not_tested) == set(UNSUPPORTED)
+    for phases, seconds in ((("smoke", "vectors"), 120.0), (("machine", "explorer", "stress"), 1.5)):
+        result = run_conformance(TARGET, seconds=seconds, phases=phases)
+        assert result.status is Status.OK
+        assert tuple(phase.phase for phase in result.phases) == phases
+        assert set(result.not_tested) == set(UNSUPPORTED)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.granularity import REWRITTEN
 from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
 
 HERE = Path(__file__).parent
@@ -64,7 +64,7 @@ def _informer(load: Load, *, repaired: bool) -> tuple[Any, Any]:
 def main() -> None:
     """Explore both scenarios, and tell what was found."""
     for name, scenario in (("stop_meets_loop", stop_meets_loop()), ("start_and_stop", start_and_stop(repaired=True))):
-        for granularity in Granularity:
+        for granularity in REWRITTEN:
             result = explore_scenario(scenario, granularity=granularity)
             spent = f"{result.executions} executions, {result.seconds * 1000:.1f} ms"
             print(f"{name}, switches: {granularity}: {result.problem or result.coverage} ({spent})")

@@ -9,7 +9,7 @@ from kcache_model.items import Item
 from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.explorer.execution import Runner
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.judgement.judge import Problem, ProgramJudge
 from kcache_stress.explorer.search import SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
@@ -47,7 +47,7 @@ def explored(
 def main() -> None:
     """Explore the faulty target and the textbook."""
     for target in ("update_removes_first", "textbook"):
-        for granularity in Granularity:
+        for granularity in REWRITTEN:
             result, shown = explored(target, granularity)
             spent = f"{result.executions} executions, {result.seconds * 1000:.1f} ms"
             print(f"{target}, switches: {granularity}: {result.problem or result.coverage} ({spent})")

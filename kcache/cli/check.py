@@ -16,19 +16,31 @@ from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, json_option, patience_option, semantics_option, strict_errors_option
+from .options import (
+    chosen_target,
+    duration,
+    instrument_option,
+    json_option,
+    patience_option,
+    semantics_option,
+    strict_errors_option,
+    strict_option,
+    target_argument,
+)
 from .pages import html_option, page_of_result, touch
 from .reports import write_json, write_junit
 
+_PHASES = click.Choice(list(dict.fromkeys([*PHASES, *(phase for kind in KINDS.values() for phase in kind.phases)])))
+
 
 @click.command()
-@click.argument("target", required=False)
+@target_argument
 @click.option(
     "--kind",
     type=click.Choice(KIND_NAMES),
     default=INDEXER,
     show_default=True,
-    help="What TARGET makes. By default, TARGET is kcache's own of that kind.",
+    help="What TARGET makes.",
 )
 @click.option(
     "--budget",
@@ -41,13 +53,21 @@ from .reports import write_json, write_junit
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
 @semantics_option
 @strict_errors_option
+@strict_option
 @click.option(
     "--only",
     "phases",
-    type=click.Choice(list(dict.fromkeys([*PHASES, *(phase for kind in KINDS.values() for phase in kind.phases)]))),
+    type=_PHASES,
     multiple=True,
     help="Run only this phase; may be repeated. By default all run.",
 )
+@click.option(
+    "--without",
+    type=_PHASES,
+    multiple=True,
+    help="Leave out this phase; may be repeated. Where the explorer cannot do its work, nothing is ok but without it.",
+)
+@instrument_option
 @patience_option
 @json_option("result")
 @click.option(
@@ -56,12 +76,16 @@ from .reports import write_json, write_junit
 @html_option
 def check(
     target: str | None,
+    is_reference: bool,
     kind: str,
     budget: float,
     seed: int,
     semantics: str,
     strict_errors: bool,
+    strict: bool,
     phases: tuple[str, ...],
+    without: tuple[str, ...],
+    instrument: tuple[str, ...],
     patience: float,
     json_file: Path | None,
     junit_file: Path | None,
@@ -72,19 +96,28 @@ def check(
     Stops at the first violation and shows the smallest example of it.
     """
     offered = PHASES if kind == INDEXER else KINDS[kind].phases
-    if not set(phases) <= set(offered):
+    if not {*phases, *without} <= set(offered):
         raise click.UsageError(f"the phases of --kind {kind} are: {', '.join(offered)}")
+    chosen = tuple(phase for phase in phases or offered if phase not in without)
+    if not chosen:
+        raise click.UsageError("--without leaves no phase to run")
     if kind != INDEXER and semantics != Semantics.CLASSIC.value:
         raise click.UsageError("--semantics is for Indexers")
-    target = target or (REFERENCE if kind == INDEXER else KINDS[kind].reference)
+    if kind != INDEXER and strict:
+        raise click.UsageError("--strict is for Indexers")
+    if kind != INDEXER and instrument:
+        raise click.UsageError("--instrument is for Indexers: name the packages in kcache_instrument, beside TARGET")
+    target = chosen_target(target, is_reference, REFERENCE if kind == INDEXER else KINDS[kind].reference)
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
+        strict=strict,
         seed=seed,
         budget_seconds=budget,
         patience_seconds=patience,
-        phases=phases or offered,
+        phases=chosen,
         kind=kind,
+        instrument=instrument,
     )
     console = stdout_console()
     with clear_errors():

@@ -21,11 +21,18 @@ _WIDTH = max(map(len, PHASE_TITLES.values()))
 STATUS_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leaves it to the command line what exit code that is; rich's is 1."""
+        self.quiet = True
+        raise BrokenPipeError
+
+
 def stdout_console() -> Console:
     """A console on standard output; of fixed width and without colours where that is no terminal."""
     if sys.stdout.isatty():
-        return Console(highlight=False)
-    return Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False)
+        return _Console(highlight=False)
+    return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False)
 
 
 class ProgressListener:
@@ -73,7 +80,7 @@ def phase_line(phase: PhaseFinished) -> Text:
     if phase.finding is not None:
         verdict, style = "FAILED", "red"
     elif phase.refused:
-        verdict, style = "skipped", "yellow"
+        verdict, style = "unknown" if phase.counts else "skipped", "yellow"
     elif phase.inconclusive:
         verdict, style = "unknown", "yellow"
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
@@ -92,9 +99,7 @@ def print_result(console: Console, result: SuiteResult, target: str, *, strict_e
     console.print()
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
-    console.print(
-        Text(f"{result.status.value}", style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s")
-    )
+    console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
 
 
 def counts_text(phase: PhaseFinished) -> str:

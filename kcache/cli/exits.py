@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from kcache_stress.isolation import HarnessError
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
 INTERRUPTED = 130
+CLOSED_PIPE = 141
+"""What a shell says of a process that was ended by SIGPIPE."""
 
 
 def fail(message: str) -> NoReturn:
@@ -37,6 +40,8 @@ def clear_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("kcache: interrupted; what was done so far says nothing", err=True)
         sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        raise  # nobody reads any more
     except OSError as error:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
     except HarnessError as error:
@@ -46,3 +51,20 @@ def clear_errors() -> Iterator[None]:
     except Exception:
         traceback.print_exc()
         fail("this is a fault of kcache, not of your implementation; please report it with what is above")
+
+
+@contextmanager
+def closed_pipe() -> Iterator[None]:
+    """Ends the process quietly when nobody reads its output any more; click's exit code 1 would be a violation."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what buffers still hold
+        sys.exit(CLOSED_PIPE)
+
+
+def open_missing_streams() -> None:
+    """Gives a process that was started with its output closed (``>&-``) somewhere to write to."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115

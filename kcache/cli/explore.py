@@ -16,21 +16,23 @@ from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.batch import Batch, Tally, describe
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.spread import spread
 from kcache_stress.report.page import Page, write_page
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import explored_text, explored_title, print_explorer_finding, progress
-from .options import duration, executor, explorer_options, shape, target_argument
+from .options import chosen_target, duration, executor, explorer_options, shape, target_argument
 from .pages import html_option, page_of_run, touch
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
 _MOST_EXECUTIONS = 20_000
 _MOST_SAMPLES = 200
-_SAMPLING = frozenset({StrategyName.POS.value, StrategyName.PCT.value, StrategyName.RANDOM.value})
+_SAMPLING = frozenset(
+    {StrategyName.POS.value, StrategyName.PCT.value, StrategyName.RANDOM.value, StrategyName.OPCODES.value}
+)
 _MOST_EXAMPLES = 1_000_000
 
 
@@ -60,11 +62,12 @@ class Generator(enum.StrEnum):
     default=StrategyName.AUTO.value,
     show_default=True,
     help="How the interleavings of a program are searched: auto takes a few samples (pos), then all (dpor); states "
-    "needs a program without data races, and switches at locks only.",
+    "needs a program without data races, and switches at locks only; opcodes rewrites nothing and switches at random "
+    "opcodes of any Python code, for targets that cannot be instrumented.",
 )
 @click.option(
     "--granularity",
-    type=click.Choice([granularity.value for granularity in Granularity]),
+    type=click.Choice([granularity.value for granularity in REWRITTEN]),
     default=Granularity.FREE.value,
     show_default=True,
     help="Where threads are switched: at every access (free), where an interpreter with a global lock can (gil), or at "
@@ -94,7 +97,8 @@ class Generator(enum.StrEnum):
 @explorer_options
 @html_option
 def explore(
-    target: str,
+    target: str | None,
+    is_reference: bool,
     program: str | None,
     generator: str,
     strategy: str,
@@ -118,16 +122,18 @@ def explore(
     The modules of TARGET are instrumented and run under a virtual scheduler. Stops at the first violation and shows
     the interleaving.
     """
+    target = chosen_target(target, is_reference)
     console = stdout_console()
     by_hypothesis = generator == Generator.HYPOTHESIS.value
     if by_hypothesis:
         _require_one_search(program, jobs, dask)
-    by_states = strategy == StrategyName.STATES.value
-    if by_states and granularity == Granularity.GIL.value:
+    if strategy == StrategyName.STATES.value and granularity == Granularity.GIL.value:
         raise click.UsageError("--strategy states switches at locks only: leave out --granularity")
+    if strategy == StrategyName.OPCODES.value and granularity == Granularity.SYNC.value:
+        raise click.UsageError("--strategy opcodes switches at opcodes: say --granularity gil, or leave it out")
     options = ExploreOptions(
         strategy=StrategyName(strategy),
-        granularity=Granularity.SYNC if by_states else Granularity(granularity),
+        granularity=_granularity(strategy, granularity),
         executions=executions or (_MOST_SAMPLES if strategy in _SAMPLING else _MOST_EXECUTIONS),
         seconds=budget,
         preemptions=preemptions,
@@ -165,6 +171,8 @@ def explore(
                     seconds=budget,
                     on_tally=lambda so_far: show(None, so_far),
                 )
+    if tally.audited:
+        console.print(f"  audited by {tally.audited} executions of the code as it is, switched at opcodes")
     counts = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
     console.print(f"  {counts}")
     if tally.note:
@@ -187,6 +195,14 @@ def explore(
     elif status is Status.OK:
         console.print("ok", style="bold green")
     sys.exit(EXIT_CODES[status])
+
+
+def _granularity(strategy: str, granularity: str) -> Granularity:
+    if strategy == StrategyName.STATES.value:
+        return Granularity.SYNC
+    if strategy == StrategyName.OPCODES.value:
+        return Granularity.OPCODES_GIL if granularity == Granularity.GIL.value else Granularity.OPCODES
+    return Granularity(granularity)
 
 
 def _page(target: str, options: ExploreOptions, tally: Tally, status: Status, verdict: str) -> Page:

@@ -48,7 +48,7 @@ def explored_title(target: str, options: ExploreOptions) -> str:
 
 def explored_text(target: str, options: ExploreOptions, description: Description) -> str:
     """What is explored, and what cannot be seen of it."""
-    return explored_title(target, options) + _opaque(description)
+    return explored_title(target, options) + _seen(description)
 
 
 def print_certificate(console: Console, certificate: Certificate) -> None:
@@ -56,7 +56,7 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
     bound = certificate.bound
     tally = certificate.tally
     is_proof = certificate.status is Status.OK
-    console.print(f"kcache verify {certificate.target}{_opaque(certificate.description)}", soft_wrap=True)
+    console.print(f"kcache verify {certificate.target}{_seen(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
@@ -66,6 +66,7 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
         "programs": f"{tally.programs} of {_total(certificate.programs)}, modulo renaming and order of threads",
         "exhausted": f"{tally.exhausted} programs: all interleavings",
         "executions": str(tally.executions),
+        "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
         "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
     }
     for name, value in rows.items():
@@ -90,7 +91,11 @@ def _total(programs: int | None) -> str:
     return "more than could be counted in time" if programs is None else str(programs)
 
 
-def _opaque(description: Description) -> str:
-    if not description.opaque:
-        return ""
-    return f"\n  not instrumented, each call counts as one access: {', '.join(description.opaque)}"
+def _seen(description: Description) -> str:
+    """What of the target's code is seen, a line for each way."""
+    parts = {
+        "instrumented": description.instrumented,
+        "on virtual threads and locks, as it is": description.virtual,
+        "not seen": description.opaque,
+    }
+    return "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)

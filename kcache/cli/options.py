@@ -41,8 +41,24 @@ def megabytes(_context: click.Context, _parameter: click.Parameter, value: str) 
 
 
 def target_argument(function: F) -> F:
-    """The TARGET argument."""
-    return click.argument("target", default=REFERENCE)(function)
+    """The TARGET argument, and ``--reference`` in its place."""
+    option = click.option("--reference", "is_reference", is_flag=True, help="Take kcache's own in place of a TARGET.")
+    return click.argument("target", required=False)(option(function))
+
+
+def chosen_target(target: str | None, is_reference: bool, reference: str = REFERENCE) -> str:
+    """What is meant by TARGET and ``--reference``: nothing is run by mistake, as where a variable of a script is empty.
+
+    Raises:
+        click.UsageError: neither is given, or both, or TARGET is empty.
+    """
+    if target == "":
+        raise click.UsageError("TARGET is empty; write package.module:factory or path/to/file.py:factory")
+    if target is None and not is_reference:
+        raise click.UsageError("give a TARGET, or --reference for kcache's own")
+    if target is not None and is_reference:
+        raise click.UsageError("give either a TARGET or --reference")
+    return reference if target is None else target
 
 
 def semantics_option(function: F) -> F:
@@ -61,6 +77,17 @@ def strict_errors_option(function: F) -> F:
     """``--strict-errors``."""
     return click.option(
         "--strict-errors", is_flag=True, help="Ask for kcache's error types, not just for an error where one is due."
+    )(function)
+
+
+def strict_option(function: F) -> F:
+    """``--strict``."""
+    return click.option(
+        "--strict",
+        is_flag=True,
+        help="Ask for more than client-go promises: what holds though callers change stored objects in place, or clear "
+        "the mappings of index functions that they gave or got; and that a write whose index function fails changes "
+        "nothing.",
     )(function)
 
 

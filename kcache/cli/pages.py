@@ -137,7 +137,9 @@ def _overlaps(result: SuiteResult) -> Table:
 def _verdict(phase: PhaseFinished) -> str:
     if phase.finding is not None:
         return "failed"
-    return "skipped" if phase.refused else "unknown" if phase.inconclusive else "ok"
+    if phase.refused:
+        return "unknown" if phase.counts else "skipped"
+    return "unknown" if phase.inconclusive else "ok"
 
 
 def _coverage(result: SuiteResult) -> Table:

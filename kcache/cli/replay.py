@@ -28,7 +28,7 @@ from kcache_stress.report.page import write_page
 
 from .console import stdout_console
 from .exits import EXIT_CODES, USAGE, clear_errors
-from .options import duration, patience_option, strict_errors_option
+from .options import duration, patience_option, strict_errors_option, strict_option
 from .pages import html_option, page_of_run, touch
 from .programs import read_program
 
@@ -59,6 +59,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     help="Write a test that follows the schedule of WORD.",
 )
 @strict_errors_option
+@strict_option
 @patience_option
 @html_option
 def replay(
@@ -67,6 +68,7 @@ def replay(
     pdb: bool,
     test_file: Path | None,
     strict_errors: bool,
+    strict: bool,
     patience: float,
     html_file: Path | None,
 ) -> None:
@@ -107,7 +109,7 @@ def replay(
             raise click.UsageError("give one WORD that begins with kx1., kf1., kq1. or ki1., or TARGET and PROGRAM")
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
-        _run(words[0], words[1], budget, strict_errors, patience, html_file)
+        _run(words[0], words[1], budget, strict_errors, strict, patience, html_file)
 
 
 def _follow(word: str, patience: float, html_file: Path | None) -> None:
@@ -154,7 +156,13 @@ def _try_again(word: str, patience: float) -> None:
 
 
 def _run(
-    target: str, program: str, budget: float, strict_errors: bool, patience: float, html_file: Path | None
+    target: str,
+    program: str,
+    budget: float,
+    strict_errors: bool,
+    strict: bool,
+    patience: float,
+    html_file: Path | None,
 ) -> None:
     console = stdout_console()
     decoded = read_program(program)
@@ -171,6 +179,7 @@ def _run(
         seconds=budget,
         patience_seconds=patience,
         strict_errors=strict_errors,
+        strict=strict,
         on_finding=findings.append,
         on_round=count,
     )

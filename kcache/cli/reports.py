@@ -32,6 +32,7 @@ def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResu
             "kind": options.kind,
             "semantics": options.semantics.value,
             "strict_errors": options.strict_errors,
+            "strict": options.strict,
             "seed": options.seed,
             "budget_seconds": options.budget_seconds,
             "phases": list(options.phases),

@@ -15,7 +15,16 @@ from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, json_option, patience_option, semantics_option, strict_errors_option, target_argument
+from .options import (
+    chosen_target,
+    duration,
+    json_option,
+    patience_option,
+    semantics_option,
+    strict_errors_option,
+    strict_option,
+    target_argument,
+)
 from .pages import html_option, page_of_result, touch
 from .reports import write_json
 
@@ -41,16 +50,19 @@ _MOST_THREADS = 64
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides what the threads do.")
 @semantics_option
 @strict_errors_option
+@strict_option
 @patience_option
 @json_option("result")
 @html_option
 def stress(
-    target: str,
+    target: str | None,
+    is_reference: bool,
     seconds: float,
     threads: int | None,
     seed: int,
     semantics: str,
     strict_errors: bool,
+    strict: bool,
     patience: float,
     json_file: Path | None,
     html_file: Path | None,
@@ -59,9 +71,11 @@ def stress(
 
     Ends with a table of what was called, how it ended, and how often it really overlapped a call of another thread.
     """
+    target = chosen_target(target, is_reference)
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
+        strict=strict,
         seed=seed,
         budget_seconds=seconds,
         patience_seconds=patience,

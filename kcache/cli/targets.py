@@ -41,10 +41,11 @@ def targets(kind: str, paths: bool) -> None:
             for example in examples:
                 if example.kind == shows:
                     source = f" ({example.source})" if example.source else ""
-                    console.print(f"  {example.name:28} {example.summary}{source}", soft_wrap=True)
+                    strict = ", for --strict" if example.is_strict else ""
+                    console.print(f"  {example.name:28} {example.summary}{source}{strict}", soft_wrap=True)
             console.print()
         option = "" if kind == INDEXER else f"--kind {kind} "
-        first = next(example for example in examples if not example.is_correct)
+        first = next(example for example in examples if not example.is_correct and not example.is_strict)
         console.print(f"Try one: kcache check {option}{_target(first.path, factory)}", soft_wrap=True)
 
 

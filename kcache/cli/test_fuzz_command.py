@@ -64,7 +64,7 @@ def test_a_faulty_function_is_shown_with_its_smallest_object_and_can_be_replayed
 
 def test_a_correct_function_passes_and_strict_makes_hostile_objects_fail(functions: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    done = kcache("fuzz", f"{functions}:by_namespace", "--budget", "3s", "--no-crosshair", "--json", str(report))
+    done = kcache("fuzz", f"{functions}:by_namespace", "--budget", "1s", "--no-crosshair", "--json", str(report))
     assert done.exit_code == 0, done.output
     assert "Warnings (--strict makes them fail):" in done.output
     assert re.search(r"ok after [0-9.]+ s: no rule of 15 broken, [12] warnings?", done.output)
@@ -73,7 +73,9 @@ def test_a_correct_function_passes_and_strict_makes_hostile_objects_fail(functio
     assert data["status"] == "ok"
     assert {finding["tier"] for finding in data["findings"]} == {"hostile"}
     assert {"hypothesis", "programs", "threads", "explorer", "worlds"} <= {each["engine"] for each in data["engines"]}
-    strict = kcache("fuzz", f"{functions}:by_namespace", "--budget", "3s", "--no-crosshair", "--strict")
+    strict = kcache(
+        "fuzz", f"{functions}:by_namespace", "--budget", "1s", "--no-crosshair", "--strict", "--only", "total"
+    )
     assert strict.exit_code == 1, strict.output
     assert "The object is not one that a store should be given." in strict.output
 
@@ -86,10 +88,10 @@ def test_key_functions_have_rules_of_their_own(functions: Path) -> None:
 
 
 def test_only_and_exclude_choose_rules(functions: Path) -> None:
-    done = kcache("fuzz", f"{functions}:by_app", "--exclude", "total", "--budget", "3s", "--no-crosshair")
+    done = kcache("fuzz", f"{functions}:by_app", "--exclude", "total", "--budget", "1s", "--no-crosshair")
     assert done.exit_code == 0, done.output
     assert "14 rules" in done.output or "rule of 14" in done.output
-    done = kcache("fuzz", f"{functions}:by_app", "--only", "pure", "--budget", "3s", "--no-crosshair")
+    done = kcache("fuzz", f"{functions}:by_app", "--only", "pure", "--budget", "1s", "--no-crosshair")
     assert done.exit_code == 0, done.output
     assert "threads" not in done.output.split("\n", 1)[1]
 

@@ -121,8 +121,25 @@ def test_line_without_an_end_is_refused(recording: Path, monkeypatch: pytest.Mon
 def test_page_of_a_recording_without_calls(recording: Path, tmp_path: Path) -> None:
     recording.write_text(f"{HEADER}\n", encoding="utf-8")
     file = tmp_path / "page.html"
-    assert judge(str(recording), "--html", str(file)).exit_code == 0
+    assert judge(str(recording), "--html", str(file)).exit_code == 3
     assert "There are no calls." in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ((HEADER,), 3),
+        ((HEADER, ADD), 3),
+        (('{"schema": "kcache/history/1", "indexes": ["node"]}',), 3),
+        ((HEADER, ADD, ADDED), 0),
+        ((HEADER, ADD, LOOK, FOUND.replace("4", "5")), 0),
+    ],
+)
+def test_recording_in_which_no_call_ends_says_nothing(lines: tuple[str, ...], code: int) -> None:
+    """A recorder that writes nothing must not pass for ever."""
+    done = judge("-", input=text(lines))
+    assert done.exit_code == code, done.output
+    assert ("no call that has ended" in done.output) == (code == 3)
 
 
 def test_budget(recording: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_page_of_a_check_that_fails(file: Path) -> None:
 
 
 def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
-    done = kcache("check", "--only", "vectors", "--budget", "120s", "--html", str(file))
+    done = kcache("check", "--reference", "--only", "vectors", "--budget", "120s", "--html", str(file))
     assert done.exit_code == 0
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "ok"
@@ -76,7 +76,7 @@ def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
 
 
 def test_a_page_of_a_check_that_ran_out_of_time(file: Path) -> None:
-    assert kcache("check", "--budget", "1ms", "--html", str(file)).exit_code == 3
+    assert kcache("check", "--reference", "--budget", "1ms", "--html", str(file)).exit_code == 3
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "unknown"
     assert "give it a larger budget." in page
@@ -117,7 +117,7 @@ def test_a_page_of_a_replay(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
-    for command in (["check"], ["explore"], ["replay", "kcache:new_indexer", "kc1.word"]):
+    for command in (["check", "--reference"], ["explore", "--reference"], ["replay", "kcache:new_indexer", "kc1.word"]):
         done = kcache(*command, "--html", str(tmp_path / "missing" / "page.html"))
         assert done.exit_code == 2
         assert "No such file or directory" in done.output

@@ -53,7 +53,7 @@ def stress(*arguments: str) -> Result:
 
 def test_the_reference_is_ok_and_the_table_says_what_met(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    done = stress("--duration", "3s", "--threads", "3", "--json", str(file))
+    done = stress("--reference", "--duration", "3s", "--threads", "3", "--json", str(file))
     assert done.exit_code == 0, done.output
     assert "kcache stress kcache:new_indexer (3 threads, semantics classic, seed 0, 3 s)" in done.output
     assert re.search(r"operation +outcome +calls +overlapped another +%", done.output)
@@ -68,7 +68,7 @@ def test_the_reference_is_ok_and_the_table_says_what_met(tmp_path: Path) -> None
 
 def test_the_page_of_a_run_shows_a_round_and_what_met(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    assert stress(EXAMPLES["textbook"], "--duration", "3s", "--html", str(file)).exit_code == 0
+    assert stress(EXAMPLES["textbook"], "--duration", "1s", "--html", str(file)).exit_code == 0
     page = file.read_text(encoding="utf-8")
     assert "An example: one of the rounds of stress, which some order of its calls explains." in page
     assert "overlapped another" in page
@@ -106,14 +106,14 @@ def test_whatever_a_target_does_after_a_while_becomes_a_finding(
 
 def test_its_twin_to_which_nothing_happens_is_ok(tmp_path: Path) -> None:
     (tmp_path / "late.py").write_text(COUNTED.format(happens="pass"))
-    assert stress(f"{tmp_path / 'late.py'}:make", "--duration", "2s").exit_code == 0
+    assert stress(f"{tmp_path / 'late.py'}:make", "--duration", "1s").exit_code == 0
 
 
 @pytest.mark.parametrize("name", ["by_index", "list_keys"])
 def test_a_slow_target_is_not_accused(name: str, tmp_path: Path) -> None:
     """Much is read back after the threads have ended; that takes longer than one call may."""
     (tmp_path / "slow.py").write_text(SLOW.format(name=name))
-    done = stress(f"{tmp_path / 'slow.py'}:make", "--duration", "4s", "--patience", "1s")
+    done = stress(f"{tmp_path / 'slow.py'}:make", "--duration", "2s", "--patience", "1s")
     assert done.exit_code == 0, done.output
 
 
@@ -131,9 +131,9 @@ def test_a_target_that_cannot_be_loaded(tmp_path: Path) -> None:
 
 
 def test_one_thread_and_many(tmp_path: Path) -> None:
-    alone = stress("--duration", "1s", "--threads", "1", "--json", str(tmp_path / "alone.json"))
+    alone = stress("--reference", "--duration", "1s", "--threads", "1", "--json", str(tmp_path / "alone.json"))
     assert alone.exit_code == 0
     (phase,) = json.loads((tmp_path / "alone.json").read_text())["phases"]
     assert phase["coverage"]
     assert not phase["overlapped"]
-    assert stress("--duration", "2s", "--threads", "64").exit_code == 0
+    assert stress("--reference", "--duration", "1s", "--threads", "64").exit_code == 0

@@ -16,7 +16,7 @@ from kcache_stress.explorer.verify import verify as run_verification
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import print_certificate, print_explorer_finding, progress
-from .options import duration, executor, explorer_options, target_argument
+from .options import chosen_target, duration, executor, explorer_options, target_argument
 
 
 def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> Bound:
@@ -55,7 +55,8 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @explorer_options
 def verify(
-    target: str,
+    target: str | None,
+    is_reference: bool,
     bound: Bound,
     granularity: str,
     budget: float,
@@ -71,6 +72,7 @@ def verify(
 
     Exit code 0 means: all programs of the bound, all interleavings of each, nothing wrong.
     """
+    target = chosen_target(target, is_reference)
     console = stdout_console()
     options = ExploreOptions(
         granularity=Granularity(granularity), executions=executions, seconds=budget, strict_errors=strict_errors

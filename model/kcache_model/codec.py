@@ -18,7 +18,7 @@ from .history import Call, History
 from .items import Item, Semantics, Style, Values
 from .operations import Operation, OperationName, WriteKind
 from .outcomes import ErrorKind, Outcome
-from .program import Program
+from .program import HASH_SEEDS, Program
 
 PROGRAM_SCHEMA = "kcache/program/1"
 HISTORY_SCHEMA = "kcache/history/1"
@@ -151,13 +151,14 @@ def decode_outcome(data: object) -> Outcome:
 
 def encode_program(program: Program) -> Json:
     """The JSON document of a program."""
-    return {
+    data: Json = {
         "schema": PROGRAM_SCHEMA,
         "semantics": program.semantics.value,
         "indexes": list(program.indexes),
         "prefix": [encode_operation(operation) for operation in program.prefix],
         "threads": [[encode_operation(operation) for operation in thread] for thread in program.threads],
     }
+    return {**data, "hash_seed": program.hash_seed} if program.hash_seed else data
 
 
 def decode_program(data: Json) -> Program:
@@ -167,7 +168,7 @@ def decode_program(data: Json) -> Program:
         FormatError: ``data`` is no program.
     """
     _require_schema(data, PROGRAM_SCHEMA)
-    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics"})
+    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics", "hash_seed"})
     return Program(
         indexes=texts_of(fields["indexes"]),
         prefix=tuple(decode_operation(operation) for operation in list_of(fields["prefix"])),
@@ -175,6 +176,7 @@ def decode_program(data: Json) -> Program:
             tuple(decode_operation(operation) for operation in list_of(thread)) for thread in list_of(fields["threads"])
         ),
         semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
+        hash_seed=_hash_seed(fields.get("hash_seed", 0)),
     )
 
 
@@ -265,6 +267,8 @@ def encode_finding(finding: Finding) -> Json:
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
         data["scenario"] = finding.scenario
+    if finding.is_advice:
+        data["is_advice"] = True
     if finding.anomaly is not None:
         data["anomaly"] = finding.anomaly.value
     return data
@@ -292,6 +296,7 @@ def decode_finding(data: Json) -> Finding:
         interleaving=data.get("interleaving", ""),
         anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
         script=data.get("script", ""),
+        is_advice=data.get("is_advice", False),
     )
 
 
@@ -308,6 +313,12 @@ def _decode_values(data: object) -> Values:
 def _decode_entry(data: object) -> tuple[WriteKind, Item]:
     fields = fields_of(data, "an entry of a transaction", {"kind", "item"}, set())
     return member_of(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
+
+
+def _hash_seed(data: Any) -> int:
+    if not is_integer(data) or not 0 <= data < HASH_SEEDS:
+        raise FormatError(f'"hash_seed" must be an integer from 0 to {HASH_SEEDS - 1}, not {shown(data)}')
+    return int(data)
 
 
 def _require_schema(data: object, schema: str) -> None:

@@ -1,7 +1,8 @@
 """Carries out operations on a real Indexer and reports what they gave, as plain data.
 
-The driver is a rude caller on purpose: it clears every list and mapping that it gave to or got from the Indexer, so
-that an implementation which keeps or hands out its own is found out by what follows.
+The driver is a rude caller on purpose: it clears every list that it gave to or got from the Indexer, so that an
+implementation which keeps or hands out its own is found out by what follows. The mappings of index functions, which
+client-go shares with its callers, are cleared for strict targets only.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class Driver:
         self.indexes = tuple(indexes)
         indexers = {name: make_index_func(name) for name in indexes}
         self.indexer: Indexer[Any] = target.create(make_key_func, indexers, semantics)
-        indexers.clear()
+        if target.is_strict:
+            spoil(indexers)
 
     def run(self, operation: Operation) -> Outcome:
         """Make the call and wait for its outcome."""
@@ -101,16 +103,23 @@ class Driver:
             method = getattr(self.indexer, operation.name.value)
         except Exception as error:
             method = _raiser(error)
+        if operation.name is OperationName.GET_INDEXERS and not self._target.is_strict:
+            method = _snapshot(method)
         return Prepared(operation, method, self.arguments(operation))
 
     def outcome(self, prepared: Prepared, result: object) -> Outcome:
         """The outcome of a call that returned ``result``; what was passed or returned is cleared afterwards."""
         name = prepared.operation.name
         outcome = self.outcome_so_far(name, result)
-        if name in (OperationName.REPLACE, OperationName.ADD_INDEXERS):
-            spoil(prepared.arguments[0])
-        spoil(result)
+        self.spoil_given(name, prepared.arguments)
+        if self._target.is_strict or name is not OperationName.GET_INDEXERS:
+            spoil(result)
         return outcome
+
+    def spoil_given(self, name: OperationName, arguments: Sequence[object]) -> None:
+        """Clear what a call was given."""
+        if name is OperationName.REPLACE or (name is OperationName.ADD_INDEXERS and self._target.is_strict):
+            spoil(arguments[0])
 
     def outcome_so_far(self, name: OperationName, result: object) -> Outcome:
         """As :meth:`outcome`, for a look at a result that is left as it is."""
@@ -241,6 +250,21 @@ def _raiser(error: BaseException) -> Callable[..., object]:
         raise error
 
     return fail
+
+
+def _snapshot(method: Callable[..., object]) -> Callable[..., object]:
+    """Copies a mapping before the call is over: it may be the store's own, which the next call changes."""
+
+    def copied() -> object:
+        return snapshot(method())
+
+    copied.snapshot_of = method  # type: ignore[attr-defined]
+    return copied
+
+
+def snapshot(result: object) -> object:
+    """A copy of a mapping; anything else as it is."""
+    return {**result} if isinstance(result, Mapping) else result
 
 
 def spoil(container: object) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 from .anomaly import Anomaly
 from .history import Call
 from .outcomes import Outcome
 from .program import Program
+
+_NAMES = re.compile(r"""'[^']*'|"[^"]*"|[0-9]+""")
+"""What differs in the sentence of a rule from program to program."""
 
 
 class FindingKind(enum.StrEnum):
@@ -52,6 +56,7 @@ class Finding:
         interleaving: the same schedule, told step by step.
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
         script: for other kinds of targets than Indexers, the smallest example as Python code.
+        is_advice: whether it goes wrong only because more was asked than client-go promises.
     """
 
     kind: FindingKind
@@ -69,3 +74,13 @@ class Finding:
     interleaving: str = ""
     anomaly: Anomaly | None = None
     script: str = ""
+    is_advice: bool = False
+
+
+def what_is_wrong(finding: Finding) -> tuple[object, ...]:
+    """What two findings of sequential programs have in common if they are about the same: kind, call and rule."""
+    operations = () if finding.program is None else tuple(finding.program.operations())
+    call = None if finding.step is None or not operations else operations[finding.step].name
+    errors = tuple(outcome and outcome.error for outcome in (finding.expected, finding.observed))
+    rule = _NAMES.sub("", finding.summary) if finding.kind is FindingKind.INVARIANT else ""
+    return finding.kind, call, errors, rule

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from .items import Semantics
 from .operations import Operation
+
+HASH_SEEDS: Final = 2**32
+"""How many ``PYTHONHASHSEED`` there are."""
+
+
+def hash_seed(seed: int) -> int:
+    """The hash seed of a run with ``seed``, which decides everything random."""
+    return seed % HASH_SEEDS
 
 
 @dataclass(frozen=True)
@@ -18,12 +27,14 @@ class Program:
         prefix: runs first, in one thread.
         threads: run at the same time afterwards. A sequential program has none.
         semantics: which generation of client-go decides.
+        hash_seed: ``PYTHONHASHSEED`` of the process that runs it, by which sets of texts have their order.
     """
 
     indexes: tuple[str, ...] = ()
     prefix: tuple[Operation, ...] = ()
     threads: tuple[tuple[Operation, ...], ...] = ()
     semantics: Semantics = Semantics.CLASSIC
+    hash_seed: int = 0
 
     @property
     def is_sequential(self) -> bool:

@@ -47,11 +47,14 @@ class Target:
         name: how reports call it.
         factory: makes a new, empty Indexer.
         unsupported: operations and features that it does not offer; they are not tested.
+        is_strict: whether it is asked for more than client-go promises, by callers who change stored objects in place,
+            or the mappings of index functions that they gave or got.
     """
 
     name: str
     factory: Factory
     unsupported: frozenset[str] = field(default_factory=frozenset)
+    is_strict: bool = False
 
     def supports(self, operation: OperationName) -> bool:
         """Whether the operation is to be tested."""

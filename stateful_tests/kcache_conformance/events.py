@@ -10,6 +10,9 @@ from kcache_model.finding import Finding
 from kcache_model.history import History
 from kcache_model.verdict import Status
 
+INDISPENSABLE = frozenset({"explorer"})
+"""The phases without which nothing is ok, unless they were left out on purpose."""
+
 
 @dataclass(frozen=True)
 class TargetLoaded:
@@ -54,7 +57,7 @@ class PhaseFinished:
         skipped: operations left out because the implementation does not support them.
         inconclusive: why its silence is not the whole answer; empty if it is.
         finding: what it found.
-        refused: why it cannot be run on the implementation; empty if it can.
+        refused: why it cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls of several threads as they overlapped, where all went right.
     """
 
@@ -88,6 +91,13 @@ class SuiteResult:
     not_tested: tuple[str, ...]
     reasons: tuple[str, ...]
     seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """The status in words; ``ok, without the explorer`` where nothing else is missing."""
+        missing = [phase.phase for phase in self.phases if phase.refused and phase.phase in INDISPENSABLE]
+        is_all = self.status is Status.UNKNOWN and len(self.reasons) == len(missing) < len(self.phases)
+        return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value
 
 
 Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | PhaseFinished

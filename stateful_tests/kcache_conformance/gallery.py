@@ -22,6 +22,7 @@ class Example:
         kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
         summary: one line.
         source: where the bug was seen; empty if it is merely plausible.
+        is_strict: whether it is one by ``--strict`` only: client-go does the same.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Example:
     kind: str
     summary: str
     source: str = ""
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +112,7 @@ def _catalog(name: str, package: str, table: str) -> list[tuple[dict[str, Any], 
     found = []
     for entry in tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]:
         common = {key: entry.pop(key) for key in ("name", "kind", "summary", "source") if key in entry}
+        common["is_strict"] = entry.pop("strict", False)
         common |= {"path": folder / f"{common['name']}.py", "is_correct": entry.pop("verdict") == "correct"}
         found.append((common, entry))
     return found

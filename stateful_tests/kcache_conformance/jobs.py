@@ -6,6 +6,7 @@ import queue
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kcache_model.codec import (
@@ -19,7 +20,7 @@ from kcache_model.codec import (
 from kcache_model.finding import Finding
 from kcache_model.items import Semantics
 from kcache_model.operations import INDEX_OPERATIONS
-from kcache_model.program import Program
+from kcache_model.program import Program, hash_seed
 from kcache_model.target import INDEXES, Target, TargetError
 from kcache_model.watch import Watch
 from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
@@ -36,15 +37,15 @@ from .sequential import run_program
 from .turns import Turn, turns
 
 Arguments = Mapping[str, Any]
-"""``semantics``, ``strict_errors``, ``seed``, ``budget_seconds``, ``patience_seconds``, ``phases``, ``threads``."""
+"""The fields of :class:`.suite.SuiteOptions`, as JSON."""
 
 
 def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
     """Run phases in a child process."""
-    return in_child(f"{__name__}:_phases_job", spec, arguments, listener)
+    return in_child(f"{__name__}:_phases_job", spec, arguments, listener, hash_seed(arguments["seed"]))
 
 
-def in_child(job: str, spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
+def in_child(job: str, spec: str, arguments: Arguments, listener: Listener, hash_seed: int = 0) -> JobEnd:
     """Run the phases' job, ``module:function``, in a child process; how it ended."""
     return run_job(
         job,
@@ -52,6 +53,7 @@ def in_child(job: str, spec: str, arguments: Arguments, listener: Listener) -> J
         on_event=lambda data: listener(decode_event(data)),
         deadline_seconds=STARTUP_SECONDS + 2 * arguments["budget_seconds"],
         patience_seconds=arguments["patience_seconds"],
+        hash_seed=hash_seed,
     )
 
 
@@ -90,6 +92,7 @@ def run_program_in_child(
     seconds: float = 5.0,
     patience_seconds: float = 3.0,
     strict_errors: bool = False,
+    strict: bool = False,
     on_finding: Callable[[Finding], None] = lambda _: None,
     on_round: Callable[[int], None] = lambda _: None,
 ) -> JobEnd:
@@ -101,6 +104,7 @@ def run_program_in_child(
         seconds: how long to try a concurrent program.
         patience_seconds: how long one call may take.
         strict_errors: ask for kcache's error types.
+        strict: ask for more than client-go promises.
         on_finding: told what is wrong.
         on_round: told how often a concurrent program has run.
     """
@@ -119,10 +123,12 @@ def run_program_in_child(
             "seconds": seconds,
             "patience_seconds": patience_seconds,
             "strict_errors": strict_errors,
+            "strict": strict,
         },
         on_event=on_event,
         deadline_seconds=STARTUP_SECONDS + 2 * seconds,
         patience_seconds=patience_seconds,
+        hash_seed=program.hash_seed,
     )
 
 
@@ -133,10 +139,16 @@ def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
 
 
 def _program_job(
-    outlet: Outlet, spec: str, program: dict[str, Any], seconds: float, patience_seconds: float, strict_errors: bool
+    outlet: Outlet,
+    spec: str,
+    program: dict[str, Any],
+    seconds: float,
+    patience_seconds: float,
+    strict_errors: bool,
+    strict: bool,
 ) -> None:
     decoded = decode_program(program)
-    target = probe(load_target(spec), decoded.semantics)
+    target = probe(replace(load_target(spec), is_strict=strict), decoded.semantics)
     if decoded.is_sequential:
         finding = run_program(target, decoded, strict_errors=strict_errors, watch=outlet.watch)
     else:
@@ -155,7 +167,7 @@ def _program_job(
 
 def _run_phases(target: Target, spec: str | None, arguments: Arguments, watch: Watch, listener: Listener) -> None:
     semantics = Semantics(arguments["semantics"])
-    target = probe(target, semantics)
+    target = probe(replace(target, is_strict=arguments["strict"]), semantics)
     listener(TargetLoaded(_not_tested(target)))
 
     def run(turn: Turn) -> PhaseOutcome:
@@ -204,6 +216,7 @@ def _context(
         seed=2 * arguments["seed"] + turn.is_last,
         seconds=turn.seconds,
         threads=arguments.get("threads"),
+        instrument=tuple(arguments.get("instrument", ())),
         patience_seconds=arguments["patience_seconds"],
         watch=watch,
         on_progress=lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),

@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from kcache_model.finding import Finding
+from kcache_model.driver import Driver
+from kcache_model.finding import Finding, FindingKind, what_is_wrong
 from kcache_model.history import History
 from kcache_model.items import Semantics
 from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.operations import OperationName
 from kcache_model.program import Program
 from kcache_model.target import Target
 from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.explore import ExploreOptions, explore, hunting
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.explorer.subject import Subject, load_subject
 from kcache_stress.stress import StressOptions, StressReport, stress
 
 from .recorded.corpus import needs_transformer, recordings, scenarios
@@ -53,6 +55,7 @@ class PhaseContext:
         seed: of everything random.
         seconds: how long the phase may search.
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
+        instrument: further packages that the explorer instruments.
         patience_seconds: how long one call may take.
         watch: told of everything that the implementation is asked.
         on_progress: told how far the phase is, 0 to 1, and of its counts.
@@ -66,6 +69,7 @@ class PhaseContext:
     seed: int = 0
     seconds: float = 10.0
     threads: int | None = None
+    instrument: tuple[str, ...] = ()
     patience_seconds: float = 3.0
     watch: Watch = field(default_factory=Unwatched)
     on_progress: Callable[[float, Mapping[str, int]], None] = lambda _fraction, _counts: None
@@ -82,7 +86,7 @@ class PhaseOutcome:
         coverage: (operation, outcome) -> how often.
         overlapped: the same for calls that really overlapped a call of another thread.
         skipped: operations left out because the implementation does not support them.
-        refused: why the phase cannot be run on the implementation at all; empty if it can.
+        refused: why the phase cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls as they overlapped, where all went right.
     """
 
@@ -174,19 +178,36 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused="the implementation cannot be imported by name, so not instrumented either")
     try:
-        subject = load_subject(context.spec)
+        subject = load_subject(context.spec, instrument=context.instrument)
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
     options = ExploreOptions(executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.strict_errors)
     counts = Counter(programs=0, executions=0, exhausted=0)
+    refused = ""
     for number, fraction in enumerate(as_time_passes(context.seconds)):
         context.on_progress(fraction, counts)
         program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
         explored = explore(subject, program, hunting(options, number), context.watch, context.on_finding)
         counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
+        refused = refused or explored.refused
         if explored.finding is not None:
             return PhaseOutcome(counts, explored.finding)
-    return PhaseOutcome(counts)
+        if subject.sandbox.scheduler.is_stuck:
+            break
+    return PhaseOutcome(counts, refused=refused or _unseen(context, subject))
+
+
+def _unseen(context: PhaseContext, subject: Subject) -> str:
+    """Why the explorer saw nothing of what the target makes; empty if it did."""
+    driver = Driver(context.target, (), context.semantics)
+    made = type(driver.indexer)
+    driver.close()
+    if any(subject.sandbox.is_instrumented(base.__module__) for base in made.__mro__):
+        return ""
+    return (
+        f"the target is made of {made.__module__}.{made.__qualname__}, which is not instrumented; "
+        "name its package with --instrument, or in kcache_instrument of the factory"
+    )
 
 
 def _stress(context: PhaseContext) -> PhaseOutcome:
@@ -235,25 +256,41 @@ _RUNNERS: Mapping[str, Callable[[PhaseContext], PhaseOutcome]] = {
 
 
 def _smallest(context: PhaseContext, phase: str, finding: Finding | None) -> Finding | None:
-    """The finding of the smallest program that still shows a finding of the same kind."""
+    """The finding of the smallest program that still shows the same; the finding as it is if no program does."""
     if finding is None:
         return None
     finding = replace(finding, phase=phase)
     if finding.program is None:
         return finding
     context.on_finding(finding)
-    first = run_program(context.target, finding.program, strict_errors=context.strict_errors, watch=context.watch)
-    if first is None:
-        return finding
-    best = first
+    wanted = what_is_wrong(finding)
+    best = finding
 
     def fails(program: Program) -> bool:
         nonlocal best
-        found = run_program(context.target, program, strict_errors=context.strict_errors, watch=context.watch)
-        if found is None or found.kind is not first.kind:
+        found = run_program(
+            context.target,
+            program,
+            strict_errors=context.strict_errors,
+            reads_back=phase != "vectors",  # recordings are compared by what calls give
+            watch=context.watch,
+        )
+        if found is None or what_is_wrong(found) != wanted:
             return False
         best = found
         return True
 
-    minimise(finding.program, fails, MinimiseBudget(seconds=_MINIMISE_SECONDS))
-    return replace(best, phase=phase, scenario=finding.scenario)
+    if fails(finding.program):
+        minimise(finding.program, fails, MinimiseBudget(seconds=_MINIMISE_SECONDS))
+    return replace(best, phase=phase, scenario=finding.scenario, is_advice=_is_advice(context, best))
+
+
+def _is_advice(context: PhaseContext, finding: Finding) -> bool:
+    """Whether something goes wrong only because more is asked than client-go promises."""
+    program = finding.program
+    if program is None or not context.target.is_strict or finding.kind is FindingKind.NONDETERMINISM:
+        return False
+    if any(operation.name is OperationName.MUTATE for operation in program.operations()):
+        return True
+    lenient = replace(context.target, is_strict=False)
+    return run_program(lenient, program, strict_errors=context.strict_errors, watch=context.watch) is None

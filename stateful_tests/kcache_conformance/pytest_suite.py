@@ -23,4 +23,6 @@ def test_kcache_conformance(phase: str, kcache_target: str | Factory, request: p
         seed=option.kcache_seed,
         semantics=option.kcache_semantics,
         strict_errors=option.kcache_strict_errors,
+        strict=option.kcache_strict,
+        instrument=option.kcache_instrument,
     )

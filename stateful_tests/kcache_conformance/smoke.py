@@ -8,7 +8,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import Operation
 from kcache_model.program import Program
-from kcache_model.target import Target
+from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 from kcache_model.watch import Unwatched, Watch
 
 from .sequential import run_program
@@ -16,6 +16,7 @@ from .sequential import run_program
 _A = Item("a", "v1", {"node": ("n1",)})
 _B = Item("b", "v2", {"node": ("n1",)})
 _MOVED = Item("a", "v3", {"node": ("n2",)})
+_FAILS = Item("c", "v4", {"node": None})
 
 _PROGRAM: tuple[Operation, ...] = (
     op.list_objects(),
@@ -36,6 +37,8 @@ _PROGRAM: tuple[Operation, ...] = (
     op.get_indexers(),
     op.replace(()),
 )
+_AFTER_A_FAILURE: tuple[Operation, ...] = (op.add(_FAILS), op.replace((_A,)))
+"""The lock must be free again, and what is replaced be right, whatever the first call has left behind."""
 
 
 def smoke(
@@ -43,9 +46,13 @@ def smoke(
 ) -> Finding | None:
     """Every operation once; returns the first thing that is wrong."""
     watch = watch or Unwatched()
-    program = Program(("node",), _PROGRAM, semantics=semantics)
-    finding = run_program(target, program, strict_errors=strict_errors, watch=watch)
-    return finding or _default(target, semantics, watch)
+    may_fail = INDEXES not in target.unsupported and FAILING_FUNCTIONS not in target.unsupported
+    for operations in (_PROGRAM, _AFTER_A_FAILURE) if may_fail else (_PROGRAM,):
+        program = Program(("node",), operations, semantics=semantics)
+        finding = run_program(target, program, strict_errors=strict_errors, watch=watch)
+        if finding is not None:
+            return finding
+    return _default(target, semantics, watch)
 
 
 def _default(target: Target, semantics: Semantics, watch: Watch) -> Finding | None:

@@ -64,12 +64,14 @@ def make_state_machine(
         watch: told of each step before it is done.
         coverage: counts the operations done.
     """
-    may_fail = FAILING_FUNCTIONS not in target.unsupported
-    shape = shapes(may_fail=may_fail)
-    counted = Counter() if coverage is None else coverage
 
     def supported(name: OperationName) -> bool:
         return target.supports(name)
+
+    may_fail = FAILING_FUNCTIONS not in target.unsupported and (target.is_strict or supported(OperationName.REPLACE))
+    may_fail_late = may_fail and target.is_strict
+    shape = shapes(may_fail=may_fail, may_fail_late=may_fail_late)
+    counted = Counter() if coverage is None else coverage
 
     class IndexerComparison(RuleBasedStateMachine):
         raised: ClassVar[list[Exception]] = []
@@ -90,6 +92,11 @@ def make_state_machine(
             return item
 
         def step(self, operation: Operation) -> None:
+            self.compare(operation)
+            if self.run.is_half_done:
+                self.compare(self.run.repair)
+
+        def compare(self, operation: Operation) -> None:
             finding = self.run.step(operation)
             if finding is not None:
                 error = FoundError(finding)
@@ -133,7 +140,8 @@ def make_state_machine(
         def add_indexers(self, names: list[str]) -> None:
             self.step(op.add_indexers(*names))
 
-        @rule(key=keys(), values=all_values(may_fail=may_fail))
+        @precondition(lambda _: target.is_strict)
+        @rule(key=keys(), values=all_values(may_fail=may_fail, may_fail_late=may_fail_late))
         def mutate(self, key: str, values: Values) -> None:
             self.step(op.mutate(key, values))
 

@@ -70,14 +70,14 @@ def value_lists(*, may_fail: bool) -> st.SearchStrategy[tuple[str, ...] | None]:
     return st.integers(0, 15).flatmap(lambda roll: st.none() if roll == 15 else lists)
 
 
-def all_values(*, may_fail: bool = True) -> st.SearchStrategy[Values]:
+def all_values(*, may_fail: bool = True, may_fail_late: bool = True) -> st.SearchStrategy[Values]:
     """The values of an object under every index that a program may ever have."""
-    return st.fixed_dictionaries(
-        {}, optional={index: value_lists(may_fail=may_fail) for index in INDEXES + LATE_INDEXES}
-    )
+    usual = {index: value_lists(may_fail=may_fail) for index in INDEXES}
+    late = {index: value_lists(may_fail=may_fail_late) for index in LATE_INDEXES}
+    return st.fixed_dictionaries({}, optional=usual | late)
 
 
-def shapes(*, may_fail: bool = True) -> st.SearchStrategy[Shape]:
+def shapes(*, may_fail: bool = True, may_fail_late: bool = True) -> st.SearchStrategy[Shape]:
     """Objects: one in sixteen without a key if ``may_fail``."""
     key: st.SearchStrategy[str | None] = keys()
     if may_fail:
@@ -85,7 +85,7 @@ def shapes(*, may_fail: bool = True) -> st.SearchStrategy[Shape]:
     return st.builds(
         Shape,
         key=key,
-        values=all_values(may_fail=may_fail),
+        values=all_values(may_fail=may_fail, may_fail_late=may_fail_late),
         resource_version=st.sampled_from((None, None, "1", "9", "10", "")),
         style=st.sampled_from((Style.PLAIN, *Style)),
     )

@@ -351,6 +351,96 @@ def f():
 return f(), o.z
 ---
 return {**d}["k"], [1, 2][0], {"a": 1}["a"], (1, 2)[note(1)], "abc"[::2], l[::-1], l[-1:], l[-1]
+---
+def inner():
+    got = None
+    try:
+        while got != "last": got = note((yield note("inner"), got))
+        return "returned"
+    except ValueError as error: note(error); yield "caught"; return "raised"
+    finally: note("finally")
+def outer(): note((yield from inner())); return (yield from inner())
+g = outer()
+out = [next(g), g.send("sent"), g.gi_yieldfrom.gi_code.co_name, g.send("last"), g.throw(ValueError("thrown"))]
+try: next(g)
+except StopIteration as end: out.append(end.value)
+h = outer()
+next(h)
+h.close()
+return out, h.gi_frame
+---
+def outer(over): return (yield from over)
+out = []
+for act in (lambda g: g.send(1), lambda g: g.throw(KeyError("k")), lambda g: g.close(), next, list):
+    g = outer(l)
+    next(g)
+    try: out.append(act(g))
+    except Exception as error: out.append(type(error).__name__)
+return out
+---
+class Steps:
+    def __iter__(self): return self
+    def __next__(self): return note("next")
+    def send(self, value): note(value); raise StopIteration(l)
+    def throw(self, *error): return note("thrown")
+def outer(): return (yield from Steps())
+g = outer()
+out = [next(g), g.throw(KeyError)]
+try: g.send("sent")
+except StopIteration as end: out.append(end.value is l)
+return out
+---
+import contextlib
+def guarded():
+    try: return (yield "given")
+    except KeyError: note("seen"); return "swallowed"
+@contextlib.contextmanager
+def manager(): note((yield from guarded()))
+with manager() as got: note(got); d["missing"]
+return note("after")
+---
+def stop(x): raise StopIteration(x)
+def outer(): return (yield from map(stop, l))
+try: next(outer())
+except StopIteration as end: return end.value
+---
+f = lambda: note((yield note(1)))
+g = f()
+out = [next(g)]
+h = (lambda: (yield from f()))()
+try: out += [next(h), h.send(5), g.send(2)]
+except StopIteration as end: return out, end.value
+---
+class Pause:
+    def __init__(self, value): self.value = value
+    def __await__(self): return (yield self.value)
+async def inner(x):
+    try: return note(await Pause(x)), await Pause(note("second"))
+    except ValueError: return await Pause("caught")
+async def outer():
+    async with manager() as got: note(got); o.x = await inner(o.l); o.x += (await inner(2),)
+    return [await inner(x) for x in l[:1]], {await inner(0): y async for y in steps(2) if await inner(y) is not None}
+class manager:
+    async def __aenter__(self): return await Pause("enter")
+    async def __aexit__(self, *error): note(await Pause("exit"))
+async def steps(n):
+    for x in range(n):
+        got = yield await Pause(x)
+        note(got)
+async def loop():
+    async for o.x in steps(2): note(o.x)
+    else: note("else")
+    gen = steps(3)
+    return await anext(gen), await gen.asend("sent"), await gen.aclose(), [x async for x in steps(2)]
+for coroutine in (outer(), loop()):
+    value = None
+    try:
+        while True: value = note(coroutine.send(value))
+    except StopIteration as end: note(end.value)
+c = inner(1)
+c.send(None)
+try: return c.throw(ValueError()), c.cr_await is None, c.close()
+finally: note("done")
 """
 
 SNIPPETS = [snippet.strip("\n") for snippet in SNIPPETS.split("\n---\n")]

@@ -254,7 +254,7 @@ class Sleepers(Trouble):
 
     def run(self, number):
         time.sleep(number + 1)
-        self.woken[number] = time.monotonic()
+        self.woken[number] = round(time.monotonic(), 3)
 
 
 class Impatient(Trouble):
@@ -269,7 +269,7 @@ class Impatient(Trouble):
     def run(self, number):
         if number:
             got = self.lock.acquire(timeout=1)
-            self.seen.append((got, time.monotonic()))
+            self.seen.append((got, round(time.monotonic(), 3)))
         else:
             with self.lock:
                 if self.nap:

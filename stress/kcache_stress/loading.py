@@ -17,6 +17,10 @@ from kcache_model.target import Target, TargetError, make_target
 REFERENCE = "kcache:new_indexer"
 """The reference implementation."""
 
+TARGET_PREFIX = "kcache_target_"
+"""Begins the names of modules that were loaded from a file: a target called queue.py must not take the place of the
+real queue."""
+
 
 def load_target(spec: str) -> Target:
     """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``.
@@ -46,6 +50,17 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
         except AttributeError:
             raise TargetError(f"{location} has no {name}{_suggestion(part, found)}") from None
     return found
+
+
+def named_packages(factory: object, spec: str) -> tuple[str, ...]:
+    """The packages that are instrumented because the factory, its module, or the one that ``spec`` names, say so."""
+    location = spec.rpartition(":")[0]
+    named_module = TARGET_PREFIX + Path(location).stem if location.endswith(".py") else location
+    found: list[str] = []
+    for declares in (factory, *map(sys.modules.get, (getattr(factory, "__module__", None) or "", named_module))):
+        named = getattr(declares, "kcache_instrument", ())
+        found += [named] if isinstance(named, str) else named
+    return tuple(dict.fromkeys(found))
 
 
 def importable_spec(factory: object) -> str | None:
@@ -87,7 +102,7 @@ def _load_file(path: Path) -> ModuleType:
         here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
         raise TargetError(f"there is no file {path}{here}")
     sys.path.insert(0, str(path.resolve().parent))
-    name = f"kcache_target_{path.stem}"  # a target called queue.py must not take the place of the real queue
+    name = TARGET_PREFIX + path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} cannot be loaded as a Python module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..history import History
@@ -68,6 +68,16 @@ def judge_recording(
         OSError: it cannot be read.
     """
     budget = SearchBudget(seconds, megabytes=megabytes)
+    found = _judged(lines, on_calls, strict_errors=strict_errors, budget=budget)
+    if found.verdict.status is Status.OK and found.calls == found.pending:
+        reason = "it holds no call that has ended, so it says nothing; see that the recorder is told of calls"
+        return replace(found, verdict=Verdict(Status.UNKNOWN, reason=reason))
+    return found
+
+
+def _judged(
+    lines: Opened, on_calls: Callable[[int], None], *, strict_errors: bool, budget: SearchBudget
+) -> RecordingVerdict:
     recording = read_recording(lines())
     if recording.events is None:
         return _judged_as_a_whole(recording, strict_errors=strict_errors, budget=budget)

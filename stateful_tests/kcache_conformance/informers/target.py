@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from kcache.informers.list_watch import ListerWatcher
 from kcache_model.outcomes import error_text
 from kcache_model.target import TargetError
-from kcache_stress.loading import load_object
+from kcache_stress.loading import load_object, named_packages
 
 OLD_OBJECTS: Final = "old_objects"
 """Declared as unsupported by an informer whose updates do not tell the old object."""
@@ -114,7 +114,8 @@ def make_informer_target(
 ) -> InformerTarget:
     """A target; what is not supported comes from ``unsupported`` or the factory's ``kcache_unsupported``.
 
-    Packages that it is built on, beside its own and kcache, are named in the factory's ``kcache_instrument``.
+    Packages that it is built on, beside its own and kcache, stand in the factory's or its module's
+    ``kcache_instrument``.
 
     Raises:
         TargetError: it cannot be called, or a declaration is unknown.
@@ -127,8 +128,7 @@ def make_informer_target(
         raise TargetError(
             f"kcache_unsupported names {', '.join(sorted(names - FEATURES))}; known are: {', '.join(sorted(FEATURES))}"
         )
-    built_on = getattr(factory, "kcache_instrument", ())
-    packages = (built_on,) if isinstance(built_on, str) else tuple(built_on)
+    packages = named_packages(factory, name)
     for package in packages:
         if importlib.util.find_spec(package) is None:
             raise TargetError(f"kcache_instrument names {package}, but there is no such package")

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import (
     Copies,
     Load,
@@ -75,9 +76,12 @@ class VirtualInformer:
         """Search the interleavings of a program, see :func:`~kcache_stress.explorer.scenarios.explore_scenario`.
 
         Each execution calls ``on_loading``, has its modules copied if they are not, and calls ``on_execution``.
+
+        Raises:
+            CannotExploreError: it does what cannot be controlled.
         """
         with quiet():
-            return explore_scenario(
+            result = explore_scenario(
                 self._scenario(program, on_loading, on_execution),
                 strategy=strategy,
                 preemptions=preemptions,
@@ -86,7 +90,11 @@ class VirtualInformer:
                 seed=seed,
                 copies=self._copies,
                 most_events=_MOST_EVENTS,
+                samples=0,  # its words do not say where threads were switched
             )
+        if result.refused:
+            raise CannotExploreError(result.refused)
+        return result
 
     def run_once(self, program: InformerProgram) -> ScenarioResult:
         """Run a program along one schedule, always the same."""

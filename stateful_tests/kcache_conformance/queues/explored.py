@@ -21,10 +21,12 @@ from kcache_model.queues.program import QueueProgram
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario, replay_scenario
 from kcache_stress.explorer.schedule import Schedule
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.virtual.virtual_thread import SetupDeadlockError
+from kcache_stress.loading import named_packages
 
 from .findings import Setting, concurrent_finding
 from .programs import may_wait_for_ever
@@ -99,11 +101,12 @@ class Place:
 def place_of(target: QueueTarget) -> Place:
     """Where the code of a target is that was loaded by name."""
     location, _, name = target.name.rpartition(":")
+    packages = {_CONSUMER, _REFERENCE, *named_packages(target.factory, target.name)}
     if location.endswith(".py"):
         file = Path(location).resolve()
-        return Place(file, name, (_CONSUMER, _REFERENCE), file.parent)
+        return Place(file, name, tuple(sorted(packages)), file.parent)
     own = location if location.partition(".")[0] == "kcache" else location.partition(".")[0]
-    return Place(location, name, tuple(sorted({_CONSUMER, _REFERENCE, own})), None)
+    return Place(location, name, tuple(sorted({*packages, own})), None)
 
 
 class _Execution:
@@ -249,8 +252,10 @@ class QueueExplorer:
     def _search(self, program: QueueProgram, executions: int, seconds: float) -> tuple[ScenarioResult, Recording]:
         recording = Recording()
         scenario = self._scenario(program, recording)
-        result = explore_scenario(scenario, seconds=seconds, executions=executions, copies=self._copies)
+        result = explore_scenario(scenario, seconds=seconds, executions=executions, copies=self._copies, samples=0)
         self._watch.rest()
+        if result.refused:
+            raise CannotExploreError(result.refused)
         return result, recording
 
     def _scenario(self, program: QueueProgram, recording: Recording) -> Scenario:
@@ -259,7 +264,7 @@ class QueueExplorer:
             self._is_loaded = True
             first = QueueProgram(program.kind, program.options, threads=((op.is_closed(),),))
             scenario = explored_scenario(self._target, first, Unwatched(), Recording())
-            explore_scenario(scenario, executions=1, copies=self._copies)
+            explore_scenario(scenario, executions=1, copies=self._copies, samples=0)
         self._watch.note(noted(program))
         return explored_scenario(
             self._target, program, self._watch, recording, strict_errors=self._setting.strict_errors

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kcache_model.driver import Driver
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexer_model import IndexerModel
+from kcache_model.operations import OperationName
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.program import Program
 from kcache_model.render import operation_text, outcome_text
@@ -51,6 +52,8 @@ def replay(
     driver = Driver(target, indexes, scenario.semantics)
     for step in scenario.steps:
         name = step.operation.name
+        if name is OperationName.MUTATE and not target.is_strict:
+            continue
         if not target.supports(name):
             report.skipped[name.value] += 1
             if step.operation.is_write:

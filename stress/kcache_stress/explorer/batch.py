@@ -14,11 +14,12 @@ from typing import Any
 from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.program import Program, hash_seed
 from kcache_model.target import TargetError
 
 from ..isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
 from ..isolation.worker import Outlet
+from ..loading import TARGET_PREFIX
 from .explore import Explored, ExploreOptions, StrategyName, explore
 from .findings import PHASE
 from .granularity import Granularity
@@ -70,6 +71,7 @@ class Tally:
         finding: the first thing found wrong.
         refused: why the target cannot be explored; empty if it can.
         note: why some search was no proof, if the strategy could tell.
+        audited: how many executions at opcodes the exhaustive searches were compared with.
     """
 
     programs: int = 0
@@ -79,6 +81,7 @@ class Tally:
     finding: Finding | None = None
     refused: str = ""
     note: str = ""
+    audited: int = 0
 
     def plus(self, explored: Explored) -> Tally:
         """With one more program."""
@@ -89,6 +92,7 @@ class Tally:
             executions=self.executions + explored.executions,
             finding=self.finding or explored.finding,
             note=self.note or explored.note,
+            audited=self.audited + explored.audited,
         )
 
     def merged(self, other: Tally) -> Tally:
@@ -101,6 +105,7 @@ class Tally:
             self.finding or other.finding,
             self.refused or other.refused,
             self.note or other.note,
+            self.audited + other.audited,
         )
 
 
@@ -180,6 +185,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         on_event=on_event,
         deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
         patience_seconds=batch.patience_seconds,
+        hash_seed=hash_seed(batch.options.seed),
     )
     raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
@@ -216,14 +222,16 @@ class Description:
     Attributes:
         unsupported: operations that it does not offer.
         refused: why it cannot be explored; empty if it can.
-        opaque: modules without Python source: each call into them counts as one access.
-        sources: the files that are instrumented.
+        instrumented: the modules that are rewritten: each of their accesses is seen.
+        virtual: the packages that run on virtual threads and locks as they are: nothing else of them is seen.
+        opaque: other packages that it reaches, without or with Python source: nothing of them is seen.
     """
 
     unsupported: tuple[str, ...] = ()
     refused: str = ""
+    instrumented: tuple[str, ...] = ()
+    virtual: tuple[str, ...] = ()
     opaque: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
 
 
 def describe(target: str, instrument: tuple[str, ...], granularity: Granularity) -> Description:
@@ -237,8 +245,8 @@ def describe(target: str, instrument: tuple[str, ...], granularity: Granularity)
 
     def on_event(event: Data) -> None:
         if event["event"] == "description":
-            unsupported, refused, opaque, sources = event["description"].values()
-            found.append(Description(tuple(unsupported), refused, tuple(opaque), tuple(sources)))
+            unsupported, refused, *seen = event["description"].values()
+            found.append(Description(tuple(unsupported), refused, *map(tuple, seen)))
 
     end = run_job(
         f"{__name__}:_describe_job",
@@ -260,9 +268,14 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
     except CannotExploreError as error:
         description = Description(refused=str(error))
     else:
-        sandbox = subject.sandbox
-        unsupported = tuple(sorted(subject.target.unsupported))
-        description = Description(unsupported, "", tuple(sandbox.opaque), tuple(sorted(sandbox.sources)))
+        seen = subject.sandbox.seen
+        description = Description(
+            tuple(sorted(subject.target.unsupported)),
+            "",
+            tuple(name.removeprefix(TARGET_PREFIX) for name in seen.instrumented),
+            seen.virtual,
+            tuple(sorted({*seen.opaque, *seen.native})),
+        )
     outlet.send({"event": "description", "description": vars(description)})
 
 
@@ -292,7 +305,7 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
         )
         tally = tally.plus(explored)
         now = time.monotonic()
-        if tally.finding is not None or now - began > decoded.seconds:
+        if tally.finding is not None or subject.sandbox.scheduler.is_stuck or now - began > decoded.seconds:
             break
         if now - sent > _REPORT_SECONDS:
             sent = now

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kcache_model.driver import Driver, Prepared, spoil
+from kcache_model.driver import Driver, Prepared
 from kcache_model.objects import Thing
 from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import Outcome
 
 _TAKES_CONTAINERS = frozenset({OperationName.REPLACE, OperationName.ADD_INDEXERS})
+_PREPARED_ANEW = _TAKES_CONTAINERS | {OperationName.GET_INDEXERS}
 
 Call = tuple[int, Callable[..., object], tuple[object, ...]]
 """Which call of the program it is, the bound method, its arguments."""
@@ -42,7 +43,7 @@ class Calls:
             if arguments is None:
                 prepared = driver.prepare(operation)
                 calls.append((position, prepared.function, prepared.arguments))
-                if self._things is not None and operation.name not in _TAKES_CONTAINERS:
+                if self._things is not None and operation.name not in _PREPARED_ANEW:
                     self._arguments[position] = prepared.arguments
                     self._known.update((id(thing), thing) for thing in self._things.values())
             else:
@@ -63,7 +64,7 @@ class Calls:
             if type(result) is list:
                 result.clear()
             if self._takes_container[position]:
-                spoil(arguments[0])
+                driver.spoil_given(self.operations[position].name, arguments)
             return found
         found = driver.outcome(Prepared(self.operations[position], function, arguments), result)
         if signature is not None:

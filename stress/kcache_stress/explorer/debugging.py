@@ -82,7 +82,7 @@ def debug(token: Token) -> None:
         TargetError: there is no such target.
         CannotExploreError: it cannot be scheduled any more.
     """
-    subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
+    subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity).settled()
     runner = Runner(subject, token.program)
     try:
         runner.run(_Stopping(token, subject))

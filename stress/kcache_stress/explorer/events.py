@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 READ = 0
 WRITE = 1
@@ -39,19 +39,83 @@ Trace: TypeAlias = "list[Event]"
 Pending: TypeAlias = "tuple[int, object, object]"
 """``(kind, obj, slot)``: what a paused thread does next."""
 
+
+class Imprecise:
+    """The slot of an access that is not one atomic step on one known place: the whole object, and what it reaches.
+
+    What such an access does is not known exactly, so that a search in which another thread's access to the same is
+    unordered with it proves nothing.
+
+    Attributes:
+        where: ``FILE:LINE`` of the instrumented code that does it.
+        what: what is not known there.
+        reach: ids of the objects that it can get hold of; ``None`` for all that there are.
+        is_contained: it touches nothing else; otherwise all code that cannot be seen may touch the same.
+    """
+
+    __slots__ = ("is_contained", "reach", "what", "where")
+
+    def __init__(
+        self, where: str, what: str, reach: frozenset[int] | None = frozenset(), *, is_contained: bool = False
+    ) -> None:
+        self.where = where
+        self.what = what
+        self.reach = reach
+        self.is_contained = is_contained
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+class _Unknown:
+    """What code that cannot be seen may touch beside its arguments: all such code may touch the same."""
+
+    __slots__ = ()
+
+
+UNKNOWN: Final = _Unknown()
+"""The object of an event that stands for a stretch of code that cannot be seen; its slot is :class:`Imprecise`."""
+
+namespaces: Final[dict[int, int]] = {}
+"""id of an object -> id of its ``__dict__``, once somebody got hold of that: both are then one place.
+
+One for the process, as is the execution: :meth:`Scheduler.reset` empties it.
+"""
+
 _CONTAINERS = (dict, list, set, deque, bytearray, array)
 _IS_CONTAINER: dict[type, bool] = {}
+
+
+def identity(obj: object) -> int:
+    """The id that stands for an object, and for the dictionary of its attributes if that is known to somebody."""
+    return namespaces.get(id(obj), id(obj)) if namespaces else id(obj)
+
+
+def is_container(obj: object) -> bool:
+    """Whether all of an object is one place."""
+    whole = _IS_CONTAINER.get(type(obj))
+    if whole is None:
+        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)  # `isinstance` may run code of the object
+    return whole
+
+
+def take_as_a_whole(kind: type) -> None:
+    """Let each object of a type be one place: its fields are not known."""
+    _IS_CONTAINER[kind] = True
 
 
 def location(obj: object, slot: object) -> object:
     """What two accesses must share to depend on each other: an attribute of an object, or a container as a whole.
 
     A container counts as a whole because a write under one key moves others: the order of a dict, the positions of a
-    list. Coarse is sound: it can only add executions.
+    list. Coarse is sound: it can only add executions. An :class:`Imprecise` access to an object is one to each of its
+    attributes: whoever compares locations has to see to that.
     """
+    if namespaces and id(obj) in namespaces:
+        return namespaces[id(obj)]
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
-        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)  # `isinstance` may run code of the object
+        whole = is_container(obj)
     return id(obj) if whole else (id(obj), slot)
 
 
@@ -65,9 +129,32 @@ def are_dependent(pending: Pending, event: Event) -> bool:
     if kind == PAUSE:
         return True
     if obj is not other:
-        return False
+        if obj is UNKNOWN:
+            return other_kind <= WRITE and kind + other_kind > 0 and _reaches(slot, other)
+        if other is UNKNOWN:
+            return kind <= WRITE and kind + other_kind > 0 and _reaches(other_slot, obj)
+        if not namespaces or identity(obj) != identity(other):
+            return False
     if kind <= WRITE:
-        return other_kind <= WRITE and kind + other_kind > 0 and location(obj, slot) == location(other, other_slot)
+        if not (other_kind <= WRITE and kind + other_kind > 0):
+            return False
+        if type(slot) is Imprecise or type(other_slot) is Imprecise:
+            return obj is not UNKNOWN or _meet(slot, other_slot)
+        return location(obj, slot) == location(other, other_slot)
     if JOIN in (kind, other_kind):
         return False
     return not (kind == QUERY and other_kind == QUERY)
+
+
+def _meet(slot: object, other: object) -> bool:
+    """Whether two stretches of code that cannot be seen may touch the same."""
+    assert isinstance(slot, Imprecise)
+    assert isinstance(other, Imprecise)
+    if not (slot.is_contained or other.is_contained) or slot.reach is None or other.reach is None:
+        return True
+    return not slot.reach.isdisjoint(other.reach)
+
+
+def _reaches(slot: object, obj: object) -> bool:
+    assert isinstance(slot, Imprecise)
+    return slot.reach is None or id(obj) in slot.reach or identity(obj) in slot.reach

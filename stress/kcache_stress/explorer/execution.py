@@ -6,8 +6,9 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kcache_model.driver import Driver
+from kcache_model.driver import Driver, snapshot
 from kcache_model.objects import Thing
 from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import Outcome, error_text
@@ -16,12 +17,14 @@ from kcache_model.program import Program
 from ..aftermath import broken_afterwards
 from ..workload import final_reads
 from .calls import Call, Calls
-from .events import WRITE, Trace
-from .instrument.hooks import HOOK_MARK
+from .events import Trace
 from .strategies.interface import Ending, Strategy
-from .subject import Subject
-from .virtual.virtual_thread import Aborted, SetupDeadlockError
+from .virtual.standstill import Watched
+from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .waiting import Wait, waits
+
+if TYPE_CHECKING:
+    from .subject import Subject
 
 _TIMEOUTS = 2
 """How many waits of one execution may time out although something else could happen."""
@@ -43,6 +46,7 @@ class Execution:
         waits: who waits for what, if it ended in a deadlock.
         timeouts_withheld: whether a wait might have timed out earlier.
         preemptions: how often a thread was left that could have gone on.
+        doubts: why it is no part of a proof, whatever the order: ``FILE:LINE: what``.
         broken: the invariants that do not hold afterwards; to be asked before the next execution.
     """
 
@@ -57,6 +61,7 @@ class Execution:
     waits: tuple[Wait, ...] = ()
     timeouts_withheld: bool = False
     preemptions: int = 0
+    doubts: tuple[str, ...] = ()
     broken: Callable[[], list[str]] = field(default=list, repr=False)
 
 
@@ -67,13 +72,21 @@ class Runner:
         subject: the implementation.
         program: what to do.
         pulse: called before each execution.
+        reads_back: whether everything is read when the threads have ended.
     """
 
-    def __init__(self, subject: Subject, program: Program, *, pulse: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        program: Program,
+        *,
+        pulse: Callable[[], None] = lambda: None,
+        reads_back: bool = True,
+    ) -> None:
         self.subject = subject
         self._pulse = pulse
         self.program = program
-        self.final_reads: Sequence[Operation] = final_reads(program, subject.target)
+        self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
         mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
         self._things: dict[str, Thing] | None = None if mutates else {}
         self._prefix, *self._threads, self._final = (
@@ -86,6 +99,10 @@ class Runner:
         The threads are unwound and the Indexer is gone when this returns.
         """
         self._pulse()
+        with Watched(self.subject.sandbox.scheduler):
+            return self._run(strategy)
+
+    def _run(self, strategy: Strategy) -> Execution:
         sandbox = self.subject.sandbox
         scheduler = sandbox.scheduler
         program = self.program
@@ -99,6 +116,7 @@ class Runner:
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             works = [self._work(part, trace) for part in log]
+            sandbox.watch_now_and_then()
             with _no_collections():
                 scheduler.explore(works, strategy.choose, _TIMEOUTS)
             execution = Execution(
@@ -119,6 +137,7 @@ class Runner:
             if execution.ending is Ending.COMPLETE:
                 execution.final = self._one_by_one(driver, self._final)
                 execution.broken = lambda: broken_afterwards(driver, self.subject.target)
+            execution.doubts = tuple(scheduler.doubts)
             execution.failures = tuple(error_text(error) for error in scheduler.failures)
             return execution
         except SetupDeadlockError as error:
@@ -137,7 +156,7 @@ class Runner:
                 continue
             try:
                 result = call[1](*call[2])
-            except SetupDeadlockError:
+            except (SetupDeadlockError, UncontrolledError):
                 raise
             except BaseException as error:
                 outcomes.append(driver.outcome_of_error(error))
@@ -147,16 +166,20 @@ class Runner:
 
     def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
         scheduler = self.subject.sandbox.scheduler
-        access = scheduler.access if scheduler.steps_are_events else scheduler.step
+        gate = self.subject.sandbox.gate
 
         def work() -> None:
             for call in log.calls:
                 begun = len(trace)
+                method = getattr(call[1], "snapshot_of", call[1])  # no frame of the harness below that of the target
                 try:
-                    if HOOK_MARK not in getattr(call[1], "__globals__", ()):
-                        # Nothing in it will report: it is one step, on the object whose method it is.
-                        access(getattr(call[1], "__self__", call[1]), None, WRITE)
-                    result = call[1](*call[2])
+                    if not gate.is_understood(method):
+                        # Nothing in it may report: it is at least one step, on all that it can reach.
+                        scheduler.pause()
+                        gate.enter(None, f"calls {method!r}, which is not instrumented", (method, *call[2]))
+                    result = method(*call[2])
+                    if method is not call[1]:
+                        result = snapshot(result)
                 except Aborted:
                     raise
                 except BaseException as error:

@@ -12,8 +12,9 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
 
+from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, Possible, counterexample, smallest
-from .execution import Runner
+from .execution import Execution, Runner
 from .findings import bare_finding, told_finding
 from .granularity import Granularity
 from .judgement.judge import Problem, ProgramJudge
@@ -21,12 +22,14 @@ from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
+from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.pct import Pct
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .strategies.state_hashing import StateHashing
-from .subject import Subject, load_subject
+from .subject import Subject
+from .virtual.virtual_thread import UncontrolledError
 
 _MINIMISE_ATTEMPTS = 150
 
@@ -63,6 +66,8 @@ class StrategyName(enum.StrEnum):
     RANDOM = "random"
     STATES = "states"
     """State hashing at synchronisation points; exhaustive for programs that are free of data races."""
+    OPCODES = "opcodes"
+    """Samples of steps as small as an opcode, of code that is not rewritten."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +108,16 @@ class Explored:
         executions: how many executions it took.
         finding: what is wrong.
         note: why the search is no proof, where the strategy can tell.
+        audited: how many executions at opcodes it was compared with.
+        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
     """
 
     coverage: Coverage
     executions: int
     finding: Finding | None = None
     note: str = ""
+    audited: int = 0
+    refused: str = ""
 
     @property
     def is_exhausted(self) -> bool:
@@ -155,6 +164,7 @@ class _Exploration:
         self._options = options
         self._watch = watch
         self._on_finding = on_finding
+        self._outcomes: set[object] = set()
 
     def run(self, program: Program) -> Explored:
         self._watch.begin(program)
@@ -163,14 +173,40 @@ class _Exploration:
                 result = self._search(program, self._options)
             except DivergedError as error:
                 return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
+            except UncontrolledError as error:
+                return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
             if result.problem is None:
-                return Explored(result.coverage, result.executions, note=result.note)
+                explored = Explored(result.coverage, result.executions, note=result.note)
+                is_claimed = result.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF)
+                return self._audited(program, explored) if is_claimed else explored
             finding = self._finding(program, result)
             if finding is None:
                 return self._without_reduction(program, result)
             return Explored(Coverage.BUDGET_SPENT, result.executions, finding)
         finally:
             self._watch.rest()
+
+    def _audited(self, program: Program, explored: Explored) -> Explored:
+        """Compare what an exhaustive search has seen with samples that do not rely on the instrumentation."""
+        samples = self._subject.share.due(explored.executions)
+        if samples == 0:
+            return explored
+        granularity = sampling_granularity(self._subject.granularity)
+        options = replace(self._options, granularity=granularity)
+        other = _Exploration(self._subject.at(granularity), options, self._watch, self._on_finding)
+        with other._at_work(program) as (runner, judge):
+            result, lacking = audit(
+                runner, judge, samples, self._options.seed, outcome=_outcome_of, seen=self._outcomes
+            )
+        executions = explored.executions + result.executions
+        finding = None if result.problem is None else other._finding(program, result)
+        if finding is not None:
+            return Explored(Coverage.BUDGET_SPENT, executions, finding, audited=result.executions)
+        if result.problem is not None:
+            lacking = f"an execution switched at opcodes is wrong, but not again: {result.problem.summary}"
+        coverage = Coverage.NO_PROOF if lacking else explored.coverage
+        note = "; ".join(filter(None, (lacking, explored.note)))
+        return Explored(coverage, executions, note=note, audited=result.executions)
 
     def _without_reduction(self, program: Program, seen: SearchResult) -> Explored:
         """Calls depend on each other behind the explorer's back: what is done in some order is all that counts."""
@@ -191,11 +227,19 @@ class _Exploration:
         executions = 0
         note = ""
         result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
+        self._outcomes.clear()
         with self._at_work(program) as (runner, judge):
             for strategy, limit in _plan(options, self._subject, judge):
-                result = search(runner, strategy, judge, SearchLimits(limit, options.seconds))
+                result = search(
+                    runner,
+                    strategy,
+                    judge,
+                    SearchLimits(limit, options.seconds),
+                    on_execution=lambda execution: self._outcomes.add(_outcome_of(execution)),
+                )
                 executions += result.executions
-                if result.problem is not None or result.coverage is Coverage.EXHAUSTED:
+                if result.problem is not None or result.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
+                    note = note or result.note
                     break
                 if isinstance(strategy, StateHashing):
                     note = strategy.why_no_proof or "the states were too many for the budget"
@@ -231,6 +275,7 @@ class _Exploration:
 
     @contextlib.contextmanager
     def _at_work(self, program: Program) -> Iterator[tuple[Runner, ProgramJudge]]:
+        self._subject = self._subject.settled()
         runner = Runner(self._subject, program, pulse=self._watch.alive)
         try:
             yield runner, ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
@@ -263,14 +308,11 @@ class _Exploration:
 
     def _possible(self, program: Program, found: Counterexample) -> Possible:
         """Search the same program with switches only where an interpreter with a global lock has them."""
-        if self._subject.granularity is not Granularity.FREE:
+        granularity = self._subject.granularity.with_gil
+        if granularity is self._subject.granularity or found.preemptions == 0:
             return Possible.WITH_GIL
-        if found.preemptions == 0:
-            return Possible.WITH_GIL
-        subject = load_subject(
-            self._subject.target.name, instrument=self._subject.instrument, granularity=Granularity.GIL
-        )
-        options = replace(self._quick(), granularity=Granularity.GIL, executions=3_000, seconds=10.0)
+        subject = self._subject.at(granularity)
+        options = replace(self._quick(), granularity=granularity, executions=3_000, seconds=10.0)
         result = _Exploration(subject, options, self._watch, lambda _: None)._search(program, options)
         if result.problem is not None:
             return Possible.WITH_GIL
@@ -280,6 +322,8 @@ class _Exploration:
 def _plan(options: ExploreOptions, subject: Subject, judge: ProgramJudge) -> list[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
     dpor = Dpor()
+    if subject.granularity.is_of_opcodes:  # what they access is not known, so nothing can be left out
+        return [(OpcodeSampling(options.seed), options.executions)]
     match options.strategy:
         case StrategyName.AUTO:
             return [(PartialOrderSampling(options.seed), options.samples), (dpor, options.executions)]
@@ -295,8 +339,15 @@ def _plan(options: ExploreOptions, subject: Subject, judge: ProgramJudge) -> lis
             return [(Pct(options.seed, options.depth), options.executions)]
         case StrategyName.RANDOM:
             return [(RandomWalk(options.seed), options.executions)]
+        case StrategyName.OPCODES:
+            raise ValueError("the strategy called opcodes needs a subject with a granularity of opcodes")
         case StrategyName.STATES:
             return [(StateHashing(subject, judge), options.executions), (dpor, options.executions)]
+
+
+def _outcome_of(execution: Execution) -> object:
+    """What the calls gave, and what was read back: equivalent executions agree on that."""
+    return execution.ending, tuple(map(tuple, execution.outcomes)), execution.final
 
 
 def _preemptions(count: int) -> str:

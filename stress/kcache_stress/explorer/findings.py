@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.program import Program
 
+from ..isolation import own_hash_seed
 from ..report.interleaving import interleaving_text
 from .counterexample import Counterexample
 from .execution import Runner
@@ -26,6 +29,7 @@ def told_finding(
     subject: Subject, program: Program, found: Counterexample, *, strict_errors: bool, detail: str = ""
 ) -> Finding:
     """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
+    program = replace(program, hash_seed=own_hash_seed())
     runner = Runner(subject, program)
     narration = narrate(runner, found.schedule)
     runner.clean_up()

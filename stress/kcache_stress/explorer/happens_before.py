@@ -9,9 +9,26 @@ Partial Order Reduction, 2014).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType, MethodType
 
-from .events import ACQUIRE, BLOCKED, JOIN, QUERY, RELEASE, SPAWN, TRY, WRITE, Trace, location
+from .events import (
+    ACQUIRE,
+    BLOCKED,
+    JOIN,
+    QUERY,
+    RELEASE,
+    SPAWN,
+    TRY,
+    UNKNOWN,
+    WRITE,
+    Imprecise,
+    Trace,
+    identity,
+    location,
+    namespaces,
+)
 
 Clock = tuple[int, ...]
 """thread -> the number of trace events up to and including its last one that is known."""
@@ -66,7 +83,8 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
         threads: how many threads there are.
         first: races whose later event is before this position are of no interest.
     """
-    shared = _shared_objects(trace)
+    places_of = _places_of(trace)
+    shared = _shared_objects(trace) if places_of is None else set()
     count = len(trace)
     clocks: list[Clock] = [()] * count
     visible = bytearray(count)
@@ -76,7 +94,20 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     locations: dict[object, _Location] = {}
     locks: dict[int, _Lock] = {}
     for position, (thread, kind, obj, slot) in enumerate(trace):
-        if kind <= WRITE:
+        if kind <= WRITE and places_of is not None:
+            known = knowledge[thread]
+            found: set[int] = set()
+            touched = places_of(obj, slot)
+            if not touched:
+                clocks[position] = last[thread]
+                continue
+            for where in touched:
+                place = locations.get(where)
+                if place is None:
+                    place = locations[where] = _Location()
+                found.update(_on_location(place, position, trace, clocks, known, kind) or ())
+            racing: list[int] | None = sorted(found)
+        elif kind <= WRITE:
             if id(obj) not in shared:
                 clocks[position] = last[thread]  # nobody can learn of it, and it teaches nothing
                 continue
@@ -107,6 +138,66 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
                 racing = _latest(racing, trace, clocks)
             result.races += [(other, position) for other in racing]
     return result
+
+
+def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | None:
+    """What finds the shared places that an access touches, where one is imprecise or has two names; else ``None``."""
+    imprecise = [(thread, obj, slot) for thread, _, obj, slot in trace if isinstance(slot, Imprecise)]
+    if not imprecise and not namespaces:
+        return None
+    touched = {identity(obj) for _, kind, obj, _ in trace if kind <= WRITE}
+    reached_by: dict[int, int] = {}
+    for thread, _, slot in imprecise:  # what two threads reach unseen is a place, too
+        touched |= {found for found in slot.reach or () if reached_by.setdefault(found, thread) != thread}
+    coarse: set[int] = {identity(obj) for _, obj, _ in imprecise}
+    reached: dict[int, tuple[int, ...]] = {}
+    for _, _, slot in imprecise:
+        reach: set[int] = (
+            touched if slot.reach is None else {namespaces.get(found, found) for found in slot.reach} & touched
+        )
+        own = () if slot.is_contained else (id(UNKNOWN),)
+        reached[id(slot)] = (*own, *sorted(reach - {id(UNKNOWN)}))
+        coarse |= reach
+    users: dict[int, set[int]] = {}
+    written: set[int] = set()
+    for thread, kind, obj, touching in trace:
+        if kind <= WRITE:
+            for found in reached[id(touching)] if obj is UNKNOWN else (identity(obj),):
+                users.setdefault(found, set()).add(thread)
+                if kind:
+                    written.add(found)
+    shared = {found for found in written if len(users[found]) > 1}
+
+    def places_of(obj: object, slot: object) -> Sequence[object]:
+        if obj is UNKNOWN:
+            return [found for found in reached[id(slot)] if found in shared]
+        found = identity(obj)
+        if found not in shared:
+            return ()
+        return (found,) if found in coarse and not _is_fixture(obj, slot) else (location(obj, slot),)
+
+    return places_of
+
+
+def _is_fixture(obj: object, slot: object) -> bool:
+    """Whether an attribute is a method, or holds a function, a class or a lock.
+
+    Code that cannot be seen is taken to leave those alone: or no lock that it is called under could be found there.
+    """
+    if type(slot) is not str or namespaces:
+        return False
+    try:
+        variables = object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return False
+    if type(variables) is dict and slot in variables:
+        kind = type(variables[slot])
+        module = kind.__module__
+        if issubclass(kind, (FunctionType, BuiltinFunctionType, MethodType, type)):
+            return True
+        return module == "threading" or module.startswith("kcache_stress.explorer.virtual")
+    found = next((vars(base)[slot] for base in type(obj).__mro__ if slot in vars(base)), None)
+    return isinstance(found, (FunctionType, property, staticmethod, classmethod))
 
 
 def _on_location(

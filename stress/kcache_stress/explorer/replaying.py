@@ -22,6 +22,7 @@ from .replay_token import Token, decode_token
 from .sandbox import CannotExploreError
 from .strategies.interface import Coverage
 from .subject import load_subject
+from .virtual.virtual_thread import UncontrolledError
 
 _SEARCH_SECONDS = 10.0
 
@@ -54,9 +55,10 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
     watch = watch or Unwatched()
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
     is_same = subject.fingerprint == token.fingerprint
+    watch.begin(token.program)
+    subject = subject.settled()
     runner = Runner(subject, token.program)
     judge = ProgramJudge(token.program, runner.final_reads, strict_errors=token.strict_errors)
-    watch.begin(token.program)
     execution, problem, followed = replayed(runner, judge, token.schedule)
     runner.clean_up()
     watch.rest()
@@ -89,7 +91,7 @@ def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
         CannotExploreError: it cannot be scheduled any more.
         HarnessError: the harness failed.
     """
-    decode_token(word)
+    token = decode_token(word)
     answers: list[dict[str, Any]] = []
     end = run_job(
         f"{__name__}:_replay_job",
@@ -97,6 +99,7 @@ def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
         on_event=answers.append,
         deadline_seconds=STARTUP_SECONDS + 2 * _SEARCH_SECONDS,
         patience_seconds=patience_seconds,
+        hash_seed=token.program.hash_seed,
     )
     raise_if_failed(end)
     if not answers:
@@ -111,7 +114,7 @@ def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
 def _replay_job(outlet: Outlet, word: str) -> None:
     try:
         found = replay_token(decode_token(word), outlet.watch)
-    except CannotExploreError as error:
+    except (CannotExploreError, UncontrolledError) as error:
         outlet.send({"event": "replayed", "refused": str(error)})
         return
     outlet.send(

@@ -1,5 +1,6 @@
 """A private, instrumented copy of the modules under test, in a virtual world of its own.
 
+What they import is copied as well where it locks (:mod:`.reach`), as it is, so that its locks are virtual, too.
 Nothing is patched: the copies live beside the real modules, which the rest of the process keeps using. While copies are
 imported, and whenever their code imports something, they take the place of the real ones in ``sys.modules``.
 """
@@ -11,7 +12,6 @@ import builtins
 import contextlib
 import functools
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import sys
@@ -21,28 +21,35 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from ..loading import TARGET_PREFIX
+from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.call_sites import note_call_sites
 from .instrument.exposure import expose
 from .instrument.facts import Facts, collect_facts
-from .instrument.hooks import make_hooks
+from .instrument.hooks import HOOK_MARK, make_hooks
 from .instrument.rewriter import rewrite
+from .loaders import Finder, InstrumentingLoader
+from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
+from .virtual.library import make_builtins, make_importlib, make_plain_functools
+from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
+from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
+from .virtual.virtual_thread import UncontrolledError
 from .virtual.world import PRIVATE_MODULES, World
 
 SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "kcache.keys")
 """What the harness and an implementation exchange: never copied, or an error would not be recognised as what it is."""
 
-_UNCONTROLLED = {
-    "asyncio": "its event loop cannot be scheduled",
-    "multiprocessing": "other processes cannot be scheduled",
-    "gevent": "it has threads of its own",
-    "greenlet": "it has threads of its own",
-    "ctypes": "it reaches memory that cannot be watched",
-}
 _STORES = frozenset({"Cache", "ThreadSafeMap", "new_indexer", "new_store", "new_thread_safe_store"})
 _STORE_MODULES = frozenset({"kcache.store", "kcache.thread_safe_store"})
+_OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
+_WATCHED_FIRST = 32
+_WATCHED_EVERY = 61
+"""Watching an execution doubles its time: of those that seem to run known code alone, some are enough."""
+_LIBRARIES: dict[tuple[str, Granularity], CodeType] = {}
+"""The rewritten code of the standard library, the same for all sandboxes of a granularity."""
 
 
 class CannotExploreError(Exception):
@@ -71,11 +78,29 @@ class Roots:
         return self.folder is not None and top not in sys.stdlib_module_names and _lies_in(str(self.folder), top)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the explorer sees of the code under test.
+
+    Attributes:
+        instrumented: the modules that are rewritten: each access is seen.
+        virtual: the packages that are copied as they are: their locks and threads are seen, and nothing else.
+        opaque: further packages that are reached, shared with the process: nothing of them is seen.
+        native: those of them, and modules below the roots, that have no Python source, or parts without.
+    """
+
+    instrumented: tuple[str, ...] = ()
+    virtual: tuple[str, ...] = ()
+    opaque: tuple[str, ...] = ()
+    native: tuple[str, ...] = ()
+
+
 class Sandbox:
     """Loads modules privately.
 
     Args:
-        roots: which modules are copied and instrumented; whatever else they import is shared with the process.
+        roots: which modules are copied and instrumented; what else they import is copied as it is if it locks, and
+            shared with the process if it does not.
         granularity: where their threads may be switched.
         expected: modules that will be loaded later: what is known of them from the start needs no second attempt.
 
@@ -84,6 +109,10 @@ class Sandbox:
         granularity: as given.
         sources: path -> source of each instrumented module.
         opaque: modules below the roots that have no Python source: each of their calls counts as one access.
+        codes: id of a code object -> the code, of all that is instrumented.
+        gate: watches the threads for code that is not instrumented.
+        is_strict: such code was met: what it may change is never taken to stay as it is.
+        absent: packages that the code under test was told are not installed.
     """
 
     def __init__(
@@ -92,13 +121,23 @@ class Sandbox:
         self.roots = roots
         self.granularity = granularity
         self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
+        if granularity.is_of_opcodes:
+            self.scheduler.tracer = OpcodeTracer(self.scheduler, with_gil=granularity is Granularity.OPCODES_GIL)
         self.sources: dict[str, bytes] = {}
         self.opaque: list[str] = []
+        self.codes: dict[int, CodeType] = {}
+        self.gate = Gate(self.scheduler, self.codes)
+        self.scheduler.is_patient = self.gate.is_patient
+        self.is_strict = False
+        self._executions = 0
+        self.absent: set[str] = set()
         self._is_active = self._grown = False
-        self._is_scouting = True
+        self._kinds: dict[str, Kind] = {}
+        self._met: set[str] = set()
+        self._stand_ins: dict[str, ModuleType] = {}
+        self._is_scouting = not granularity.is_of_opcodes
         self._expected = expected
-        self._facts = Facts()
-        self._libraries: dict[str, CodeType] = {}
+        self._facts = self._settled_facts = Facts()
         self._start_over()
 
     def load(self, module: str | Path) -> ModuleType:
@@ -108,18 +147,35 @@ class Sandbox:
             CannotExploreError: it uses something that cannot be scheduled.
             Exception: whatever the module raises while it is imported.
         """
+        if self._facts != self._settled_facts:
+            self._start_over()  # some code imported more since, and it writes what was taken to be left alone
         for _ in range(_MOST_ATTEMPTS):
             known, was_scouting = self._facts, self._is_scouting
-            with self.active():
+            with self._importing():
                 for other in self._expected if was_scouting else ():
                     self._load(other)
                 loaded = self._load(module)
+            self._settled_facts = self._facts
             if not was_scouting and self._facts == known and not self._grown:
+                self.gate.facts = known
                 return loaded
             # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
             self._is_scouting, self._grown = self._grown, False
             self._start_over()
         raise CannotExploreError("its modules never read the same twice")
+
+    @property
+    def seen(self) -> Seen:
+        """What of the code that was loaded so far is seen."""
+        kinds: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+        for unit, kind in sorted(self._kinds.items()):
+            kinds[kind].append(unit)
+        return Seen(
+            tuple(sorted(name for name in self._private if self.is_instrumented(name))),
+            tuple(kinds[Kind.VIRTUAL]),
+            tuple(kinds[Kind.PLAIN]),
+            tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
+        )
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
@@ -135,10 +191,34 @@ class Sandbox:
             self._swap_out()
             self._is_active = False
 
+    def be_strict(self) -> None:
+        """Load everything anew, as code needs it that shares its objects with code that cannot be seen."""
+        self.is_strict = self.gate.reports = True
+        self.gate.met.clear()
+        self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
+        self._start_over()
+
+    def watch_now_and_then(self, works: Iterable[object] = ()) -> None:
+        """Before an execution: let the gate watch it if unknown code is at work, or may be.
+
+        Args:
+            works: functions that say what the threads do; their files are taken for a part of the harness.
+        """
+        for work in works:
+            self.gate.trust(work)
+        self._executions += 1
+        self.gate.forget()
+        if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
+            return  # nothing is claimed, or by a search that looks into frames itself
+        watches = self.is_strict or self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
+        self.scheduler.watcher = self.gate.watch if watches else None
+        if not self.is_strict:
+            self.scheduler.doubts.update(self.gate.met)
+
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
-        self._world.forget_threads()
+        self._world.forget_threads(program_threads)
 
     def _start_over(self) -> None:
         self._real: dict[str, ModuleType] = {}
@@ -147,17 +227,27 @@ class Sandbox:
         self.opaque.clear()
         scheduler = self.scheduler
         self._hooks = {
-            Granularity.FREE: lambda: make_hooks(scheduler.access),
-            Granularity.GIL: lambda: make_hooks(scheduler.note, scheduler.pause),
-            Granularity.SYNC: lambda: make_hooks(scheduler.note),
-        }[self.granularity]()
-        self._world = World(self.scheduler, self._compile_library, self._hooks)
-        self._finder = _Finder(self)
+            Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate),
+            Granularity.GIL: lambda: make_hooks(scheduler.note, self.gate, scheduler.pause),
+            Granularity.SYNC: lambda: make_hooks(scheduler.note, self.gate),
+        }.get(self.granularity, dict[str, object])()
+        is_rewritten = not self.granularity.is_of_opcodes
+        self._plain_functools: ModuleType | None = None
+        self._builtins = make_builtins(self._import, self._hooks)
+        own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
+        self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
+        self._finder = Finder(self)
 
     def _compile_library(self, tree: ast.Module, path: str, only: frozenset[str] | None) -> CodeType:
-        if path not in self._libraries:
-            self._libraries[path] = compile(self._rewrite(tree, collect_facts(tree), only), path, "exec")
-        return self._libraries[path]
+        key = path, self.granularity
+        if key not in _LIBRARIES:
+            rewritten = self._rewrite(tree, collect_facts(tree), only)
+            _LIBRARIES[key] = compile(rewritten, path, "exec", dont_inherit=True)
+        return self._note(_LIBRARIES[key])
+
+    def _note(self, code: CodeType) -> CodeType:
+        self.codes.update((id(part), part) for part in codes_within(code))
+        return code
 
     def _rewrite(self, tree: ast.Module, facts: Facts, only: frozenset[str] | None = None) -> ast.Module:
         rewritten = rewrite(tree, facts, pauses=self.granularity is Granularity.GIL, only_classes=only)
@@ -166,18 +256,21 @@ class Sandbox:
     def compile(self, source: bytes, path: str) -> CodeType:
         """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker."""
         tree = ast.parse(source, path)
-        _refuse_uncontrolled(tree, path)
         if _builds_on_the_reference(tree) and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
             self._grown = True
         self.sources[path] = source
+        if self.granularity.is_of_opcodes:
+            return self._note(compile(source, path, "exec", dont_inherit=True))
         self._facts = self._facts.merge(collect_facts(tree))
-        return compile(tree if self._is_scouting else self._rewrite(tree, self._facts), path, "exec")
+        rewritten = tree if self._is_scouting else self._rewrite(tree, self._facts)
+        return self._note(compile(rewritten, path, "exec", dont_inherit=True))
 
-    def prepare(self, module: ModuleType) -> None:
-        """Give a private module what its instrumented code needs."""
-        module.__dict__.update(self._hooks)
-        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
+    def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
+        """Give a private module what its code needs."""
+        if instrumented:
+            module.__dict__[HOOK_MARK] = True
+        module.__dict__["__builtins__"] = vars(self._builtins)
 
     def _import(
         self,
@@ -187,18 +280,78 @@ class Sandbox:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        with self.active():
+        if not level:
+            if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
+                return self._functools_as_it_is()
+            self._meet(name, fromlist or ())
+        tracer = self.scheduler.tracer
+        with self.active(), contextlib.nullcontext() if tracer is None else tracer.paused():
             return builtins.__import__(name, globals, locals, fromlist or (), level)
 
+    def _functools_as_it_is(self) -> ModuleType:
+        if self._plain_functools is None:
+            self._plain_functools = make_plain_functools(self.world_module("functools"))
+        return self._plain_functools
+
+    def _meet(self, name: str, children: Sequence[str] = ()) -> None:
+        """Decide what becomes of a module that is about to be imported, and of the package that it belongs to."""
+        top = name.partition(".")[0]
+        if top in ABSENT:
+            self.absent.add(top)
+            raise ModuleNotFoundError(f"{top} has threads of its own, which cannot be scheduled: left out", name=name)
+        if top in _OF_THE_PROCESS or top in self.roots.packages or name in self._met:
+            return
+        self._met.add(name)
+        with self.outside():
+            self._decide(name)
+            for child in children if find(name) is not None and name not in self._kinds else ():
+                self._decide(f"{name}.{child}")  # a folder of packages
+
+    def _decide(self, name: str) -> None:
+        unit = unit_of(name, self.is_instrumented)
+        if unit is not None and unit not in self._kinds:
+            self._kinds[unit] = kind_of(unit, self.is_instrumented)
+
+    @contextlib.contextmanager
+    def _importing(self) -> Iterator[None]:
+        """While this is entered, modules are loaded that each execution is to find as they are."""
+        scheduler = self.scheduler
+        before, scheduler.loading = scheduler.loading, True
+        try:
+            with self.active():
+                yield
+        except UncontrolledError as error:
+            raise CannotExploreError(str(error)) from error
+        finally:
+            scheduler.loading = before
+        replaced = self._world.replaced()
+        if replaced or self._private.get("threading") not in (None, self._world.module("threading")):
+            raise CannotExploreError(
+                f"it replaces threading{replaced and '.'}{replaced}, and with it what is controlled"
+            )
+
     def _load(self, module: str | Path) -> ModuleType:
-        return self._load_file(module) if isinstance(module, Path) else importlib.import_module(module)
+        if isinstance(module, Path):
+            return self._load_file(module)
+        self._meet(module)
+        try:
+            return importlib.import_module(module)
+        except ImportError:
+            # Modules that import each other may need the order in which the process came to them.
+            top = module.partition(".")[0]
+            earlier = [name for name in self._real if name.partition(".")[0] == top != name != module]
+            if not earlier:
+                raise
+            for name in earlier:
+                importlib.import_module(name)
+            return importlib.import_module(module)
 
     def _load_file(self, path: Path) -> ModuleType:
-        name = f"kcache_target_{path.stem}"
+        name = TARGET_PREFIX + path.stem
         found = sys.modules.get(name)
         if found is not None:
             return found
-        spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, str(path), self))
+        spec = importlib.util.spec_from_file_location(name, path, loader=InstrumentingLoader(name, str(path), self))
         assert spec is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
@@ -208,7 +361,36 @@ class Sandbox:
 
     def is_private(self, name: str) -> bool:
         """Whether code in the sandbox sees a copy of its own of that module."""
-        return name in PRIVATE_MODULES or name.startswith("kcache_target_") or self.roots.contain(name)
+        return name in PRIVATE_MODULES or self.is_instrumented(name) or self.is_virtual(name)
+
+    def is_instrumented(self, name: str) -> bool:
+        """Whether that module is rewritten."""
+        return name.startswith(TARGET_PREFIX) or self.roots.contain(name)
+
+    def is_virtual(self, name: str) -> bool:
+        """Whether that module is copied as it is."""
+        if name in SHARED_MODULES:
+            return False
+        kinds = self._kinds
+        while name not in kinds:
+            name = name.rpartition(".")[0]
+            if not name:
+                return False
+        return kinds[name] is Kind.VIRTUAL
+
+    def ready(self, name: str) -> ModuleType | None:
+        """A module of the virtual world, if ``name`` is one."""
+        if name in STAND_INS:
+            if name not in self._stand_ins:
+                with self.outside():
+                    real = importlib.import_module(name)
+                self._stand_ins[name] = stand_in(real, self.scheduler)
+            return self._stand_ins[name]
+        return self._world.module(name) if name in PRIVATE_MODULES else None
+
+    def note_opaque(self, name: str) -> None:
+        """A module below the roots has no Python source."""
+        self.opaque.append(name)
 
     def world_module(self, name: str) -> ModuleType:
         """The virtual ``threading`` and its like."""
@@ -217,6 +399,9 @@ class Sandbox:
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
         """While this is entered, imports find the real modules again."""
+        if not self._is_active:
+            yield
+            return
         self._swap_out()
         try:
             yield
@@ -233,7 +418,8 @@ class Sandbox:
 
     def _cover(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
         """A shared package names the private module below it: yields its dict, the name, and what to restore there."""
-        for root in self.roots.packages:
+        virtual = (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL and "." in unit)
+        for root in (*self.roots.packages, *virtual):
             parent, _, child = root.rpartition(".")
             if parent in sys.modules:
                 holder = vars(sys.modules[parent])
@@ -252,62 +438,6 @@ class Sandbox:
             holder.update(real)
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds private copies, and lets everything else be imported as if there were no sandbox."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name in PRIVATE_MODULES:
-            return importlib.machinery.ModuleSpec(name, _Ready(self._sandbox.world_module(name)))
-        if not self._sandbox.is_private(name):
-            with self._sandbox.outside():
-                real = importlib.import_module(name)
-            sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
-            return importlib.machinery.ModuleSpec(name, _Ready(real))
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        if spec is None or spec.origin is None:
-            return spec
-        if not spec.origin.endswith(".py"):
-            self._sandbox.opaque.append(name)
-            return spec
-        spec.loader = _Loader(name, spec.origin, self._sandbox)
-        return spec
-
-
-class _Ready(importlib.abc.Loader):
-    """Hands out a module that exists already, and leaves it as it is."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-        self._spec = module.__spec__
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:  # noqa: ARG002
-        return self._module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec
-
-
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads a module from its source, instrumented; never from or into a cache of byte code."""
-
-    def __init__(self, name: str, path: str, sandbox: Sandbox) -> None:
-        super().__init__(name, path)
-        self._sandbox = sandbox
-
-    def get_code(self, fullname: str) -> Any:
-        path = self.get_filename(fullname)
-        return self._sandbox.compile(self.get_data(path), path)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._sandbox.prepare(module)
-        exec(self.get_code(module.__name__), module.__dict__)
-
-
 def _builds_on_the_reference(tree: ast.Module) -> bool:
     """Whether a module uses the reference's stores: then they are part of the implementation."""
     for node in ast.walk(tree):
@@ -322,17 +452,3 @@ def _builds_on_the_reference(tree: ast.Module) -> bool:
 @functools.cache
 def _lies_in(folder: str, name: str) -> bool:
     return importlib.machinery.PathFinder.find_spec(name, [folder]) is not None
-
-
-def _refuse_uncontrolled(tree: ast.Module, path: str) -> None:
-    for node in ast.walk(tree):
-        for name in _imported(node):
-            why = _UNCONTROLLED.get(name.partition(".")[0])
-            if why is not None:
-                raise CannotExploreError(f"{path} imports {name}: {why}")
-
-
-def _imported(node: ast.AST) -> Iterable[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []

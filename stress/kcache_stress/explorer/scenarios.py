@@ -6,6 +6,7 @@ happens anew in each execution, so that what an execution does depends on its sc
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,21 +17,26 @@ from typing import Final, Literal, TypeAlias, cast
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 
+from .audit import audit, plain, sampling_granularity
 from .counterexample import Counterexample, counterexample, smallest
 from .execution import Execution, Runner
 from .granularity import Granularity
 from .judgement.judge import Problem, ProgramJudge
-from .sandbox import Roots, Sandbox
-from .schedule import Schedule
-from .search import SearchLimits, search
+from .leftovers import Leftovers
+from .sandbox import CannotExploreError, Roots, Sandbox
+from .schedule import Replay, Schedule
+from .search import SearchLimits, SearchResult, search
 from .sources import fingerprint_of
+from .state.namespaces import instrumented_modules
 from .story.narrator import Narrator, place_of
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import MOST_EVENTS, Coverage, Ending, Strategy
+from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
-from .virtual.virtual_thread import Aborted, SetupDeadlockError
+from .virtual.standstill import Watched
+from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .waiting import Wait, waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
@@ -64,9 +70,13 @@ class ScenarioResult:
         coverage: how much of its interleavings was covered.
         executions: how many executions the search took.
         seconds: how long it took.
+        note: why the search proves nothing: ``FILE:LINE: what``, if it could have been exhaustive otherwise.
         problem: the first thing found wrong: an exception that ended a thread, a deadlock, a livelock, a failed check.
         schedule: who runs for how many steps: shows the problem each time, with as few preemptions as could be found.
         preemptions: how often that schedule leaves a thread that could have gone on.
+        granularity: where threads are switched by that schedule: an audit switches them at opcodes.
+        audited: how many executions at opcodes an exhaustive search was compared with.
+        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
     """
 
     coverage: Coverage
@@ -75,6 +85,10 @@ class ScenarioResult:
     problem: Problem | None = None
     schedule: Schedule = ()
     preemptions: int = 0
+    note: str = ""
+    granularity: Granularity = Granularity.FREE
+    audited: int = 0
+    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,11 +114,12 @@ def explore_scenario(
     seconds: float = 10.0,
     executions: int = 100_000,
     granularity: Granularity = Granularity.FREE,
-    strategy: Literal["dpor", "pos", "bounded"] = "dpor",
+    strategy: Literal["dpor", "pos", "bounded", "opcodes"] = "dpor",
     seed: int = 0,
     preemptions: int = 3,
     copies: Copies | None = None,
     most_events: int = MOST_EVENTS,
+    samples: int = 150,
 ) -> ScenarioResult:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
@@ -113,36 +128,79 @@ def explore_scenario(
         seconds: the most time for the search; making its result smaller may take a little more.
         executions: the most executions.
         granularity: where threads may be switched.
-        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to ``preemptions``, fewest first.
-        seed: of ``pos``.
+        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to ``preemptions``, fewest first;
+            ``opcodes`` samples where steps are opcodes, which are too many and too little known for ``dpor``.
+        seed: of ``pos`` and ``opcodes``.
         preemptions: the most of ``bounded``.
         copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
         most_events: an execution that is longer counts as a livelock, if all threads had their turns.
+        samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
     """
-    own = _ScenarioRunner(scenario, copies or Copies(scenario.instrument, granularity), most_events)
-    runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
+    copies = copies or Copies(scenario.instrument, granularity)
+    own = _ScenarioRunner(scenario, copies, most_events)
     chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
         "bounded": lambda: PreemptionBounded(most=preemptions),
+        "opcodes": lambda: OpcodeSampling(seed),
     }
-    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0)
+    granularity = own.subject.granularity
+    if strategy == "dpor" and granularity.is_of_opcodes:
+        raise ValueError('what an opcode accesses is not known; at this granularity, say strategy="opcodes"')
+    seen: set[object] = set()
+
+    def searched(runner: Runner, judge: ProgramJudge) -> SearchResult:
+        limits = SearchLimits(executions, seconds)
+        return search(runner, chosen[strategy](), judge, limits, on_execution=lambda run: seen.add(_outcome_of(run)))
+
+    result = _explored(own, searched)
+    if result.problem is not None or result.coverage not in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
+        return result
+    if samples == 0:
+        return result
+    sampled = _ScenarioRunner(scenario, copies.at(sampling_granularity(granularity)), most_events)
+    note = ""
+
+    def audited(runner: Runner, judge: ProgramJudge) -> SearchResult:
+        nonlocal note
+        found, note = audit(runner, judge, samples, seed, outcome=_outcome_of, seen=seen)
+        return found
+
+    shown = _explored(sampled, audited)
+    took, spent = result.executions + shown.executions, result.seconds + shown.seconds
+    if shown.problem is not None:
+        return replace(shown, executions=took, seconds=spent, audited=shown.executions)
+    note = "; ".join(filter(None, (note, result.note)))
+    coverage = Coverage.NO_PROOF if note else result.coverage
+    return replace(result, coverage=coverage, note=note, executions=took, seconds=spent, audited=shown.executions)
+
+
+def _explored(own: _ScenarioRunner, searched: Callable[[Runner, ProgramJudge], SearchResult]) -> ScenarioResult:
+    """What a search of a scenario gave, with the smallest schedule of what it found."""
+    runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
+    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=own.subject.granularity)
     try:
-        searching = chosen[strategy]()
-        found = search(runner, searching, judge, SearchLimits(executions, seconds))
-        result = ScenarioResult(found.coverage, found.executions, found.seconds)
+        found = searched(runner, judge)
+        result = replace(
+            result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
+        )
         if found.problem is None:
+            if own.leftovers.note and found.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
+                note = "; ".join(filter(None, (own.leftovers.note, found.note)))
+                return replace(result, coverage=Coverage.NO_PROOF, note=note)
             return result
         shown = counterexample(runner, judge, found)
         if isinstance(shown, Counterexample):
             shown = smallest(runner, judge, shown)
     except DivergedError as error:
-        shown = Problem(FindingKind.NONDETERMINISM, str(error))
+        shown = Problem(FindingKind.NONDETERMINISM, "; ".join(filter(None, (str(error), own.leftovers.note))))
+    except UncontrolledError as error:
+        return replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
     finally:
-        runner.clean_up()
+        own.clean_up()
     if shown is None:
         return replace(result, coverage=Coverage.BUDGET_SPENT)
     if isinstance(shown, Problem):
@@ -161,8 +219,12 @@ def replay_scenario(
     """Follow a schedule that :func:`explore_scenario` found with the same arguments."""
     runner = _ScenarioRunner(scenario, copies or Copies(scenario.instrument, granularity), most_events)
     narrator = Narrator(schedule)
-    execution = runner.run(narrator)
-    runner.clean_up()
+    try:
+        execution = runner.run(narrator)
+    except UncontrolledError as error:
+        raise CannotExploreError(str(error)) from error
+    finally:
+        runner.clean_up()
     fingerprint = fingerprint_of(runner.subject.sources)
     return ScenarioReplay(execution.problem, narrator.followed, narrator.story(), fingerprint)
 
@@ -184,12 +246,21 @@ class Copies:
         folder: Path | None = None,
         expected: Sequence[str | Path] = (),
     ) -> None:
+        self._given = instrument, folder, expected
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
+        self._others: dict[Granularity, Copies] = {}
+
+    def at(self, granularity: Granularity) -> Copies:
+        """Copies of the same modules for another granularity; made once."""
+        instrument, folder, expected = self._given
+        if granularity not in self._others:
+            self._others[granularity] = Copies(instrument, granularity, folder, expected)
+        return self._others[granularity]
 
 
 class _ScenarioRunner:
-    """Runs one scenario again and again; ``subject`` is where its modules live."""
+    """Runs one scenario again and again; ``subject`` is where its modules live, ``leftovers`` what stays there."""
 
     def __init__(self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS) -> None:
         self.subject = copies.sandbox
@@ -198,22 +269,38 @@ class _ScenarioRunner:
         self._threads = 0
         self._modules = copies.modules
         self._rehearse()
+        self.leftovers = Leftovers(instrumented_modules(self.subject))
+        if not (self.subject.is_strict or self.subject.granularity.is_of_opcodes):
+            with contextlib.suppress(UncontrolledError):  # the search will meet it, too
+                self.run(Replay(()))
+            if self.subject.gate.met:
+                self.subject.be_strict()
+                self._modules.clear()
+                self._rehearse()
+                self.leftovers = Leftovers(instrumented_modules(self.subject))
 
     def run(self, strategy: Strategy) -> _Run:
         """Run the scenario once under ``strategy``."""
+        with Watched(self.subject.scheduler):
+            return self._run(strategy)
+
+    def _run(self, strategy: Strategy) -> _Run:
         scheduler = self.subject.scheduler
         self.clean_up()
         try:
             parts = [_Part(work) for work in self._scenario.setup(self._modules.__getitem__)]
             scheduler.settle()
+            self.leftovers.look()
             strategy.most_events = self._most_events
             strategy.begin(scheduler)
+            self.subject.watch_now_and_then([part.work for part in parts])
             scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
             problem = self._problem(strategy.ending, parts, strategy.most_events)
         except SetupDeadlockError as error:
             return _Run(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
         ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
         run = _Run(ending, scheduler.trace, len(scheduler.threads), [], [], problem=problem)
+        run.doubts, run.results = tuple(scheduler.doubts), tuple(part.result for part in parts)
         run.timeouts_withheld, run.preemptions = scheduler.timeouts_withheld, scheduler.preemptions
         return run
 
@@ -231,7 +318,10 @@ class _ScenarioRunner:
         while before != self._modules:
             before = dict(self._modules)
             self.clean_up()
-            self._threads = len(self._scenario.setup(self._load))
+            try:
+                self._threads = len(self._scenario.setup(self._load))
+            except UncontrolledError as error:
+                raise CannotExploreError(str(error)) from error
         if self._threads > MOST_PROGRAM_THREADS:
             raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
 
@@ -250,6 +340,8 @@ class _ScenarioRunner:
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
         if ending is Ending.ENDLESS:
+            if self.subject.granularity.is_of_opcodes:
+                return None  # so many opcodes are not that much
             lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
             is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
             return Problem(FindingKind.LIVELOCK, _endless(scheduler)) if is_fair else None
@@ -259,9 +351,21 @@ class _ScenarioRunner:
 
 @dataclass
 class _Run(Execution):
-    """One execution, and what is wrong with it."""
+    """One execution, what its threads returned, and what is wrong with it."""
 
     problem: Problem | None = None
+    results: tuple[object, ...] = ()
+
+
+def _outcome_of(run: Execution) -> object:
+    """What the threads returned, if that is plain data."""
+    assert isinstance(run, _Run)
+    if run.ending is not Ending.COMPLETE:
+        return run.ending
+    try:
+        return tuple(plain(result) for result in run.results)
+    except TypeError:
+        return None
 
 
 @dataclass

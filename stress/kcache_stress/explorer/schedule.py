@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -58,14 +59,17 @@ class Replay(Strategy):
 
     Args:
         schedule: what to follow.
-        fair_steps: afterwards, how many steps each thread has before it is the next one's turn; 0 for no limit.
+        fair_steps: afterwards, about how many steps each thread has before it is the next one's turn; 0 for no limit.
+        seed: of how many they are each time: always the same would be in step with some loops, and never end those.
 
     Attributes:
         followed: whether it could be followed to its end.
     """
 
-    def __init__(self, schedule: Schedule, fair_steps: int = 0) -> None:
+    def __init__(self, schedule: Schedule, fair_steps: int = 0, seed: int = 0) -> None:
         super().__init__()
+        self._seed = seed
+        self._turns = random.Random(seed)
         self._schedule = schedule
         self._fair_steps = fair_steps
         self._todo: list[tuple[int, int]] = []
@@ -75,6 +79,7 @@ class Replay(Strategy):
         """Start at the beginning of the schedule."""
         super().begin(scheduler)
         self._todo = list(reversed(self._schedule))
+        self._turns.seed(self._seed)
         self.followed = True
 
     def choose(self, running: int) -> int:
@@ -96,7 +101,7 @@ class Replay(Strategy):
                 return chosen
             self.followed = False
         if self._fair_steps:
-            scheduler.left = self._fair_steps
+            scheduler.left = self._turns.randint(1, 2 * self._fair_steps)
             return next((thread for thread in candidates if thread > running), candidates[0])
         scheduler.left = FOREVER
         patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates

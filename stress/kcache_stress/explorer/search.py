@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from .schedule import Replay, schedule_of
 from .strategies.interface import Coverage, Ending, Step, Strategy
 
 _FAIR_STEPS = 50
+_DOUBTS_SHOWN = 3
+_FAIR_ATTEMPTS = 2
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,19 @@ def search(
     began = time.monotonic()
     executions = events = 0
     is_cut = withheld = False
+    note = ""
+    doubts: dict[str, None] = {}
     try:
         while True:
             execution = runner.run(strategy)
             executions += 1
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
+            doubts.update(dict.fromkeys(execution.doubts))
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
                 is_cut = True
-                problem = _livelock(runner, execution)
+                problem = _livelock(runner, execution, strategy.most_events)
                 if problem is not None:
                     seconds = time.monotonic() - began
                     return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, None, seconds)
@@ -98,21 +104,27 @@ def search(
                     return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, order, seconds)
             if not strategy.has_more():
                 coverage = strategy.coverage
-                if coverage is Coverage.EXHAUSTED and (is_cut or withheld):
+                doubts |= strategy.doubts
+                if coverage is Coverage.EXHAUSTED and doubts:
+                    coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(doubts, _DOUBTS_SHOWN))
+                elif coverage is Coverage.EXHAUSTED and (is_cut or withheld):
                     coverage = Coverage.BOUND_REACHED
                 break
             if executions >= limits.executions or time.monotonic() - began > limits.seconds:
                 coverage = Coverage.BUDGET_SPENT
                 break
-        return SearchResult(coverage, executions, events, seconds=time.monotonic() - began)
+        return SearchResult(coverage, executions, events, seconds=time.monotonic() - began, note=note)
     finally:
         runner.clean_up()
 
 
-def _livelock(runner: Runner, execution: Execution) -> Problem | None:
-    """Whether an endless execution ends if everybody gets a turn: if not, the threads keep each other from it."""
+def _livelock(runner: Runner, execution: Execution, most_events: int) -> Problem | None:
+    """Whether an endless execution ends if everybody gets turns: if not, the threads keep each other from it."""
+    if runner.subject.granularity.is_of_opcodes:
+        return None  # so many opcodes are not that much
     steps = len(execution.trace)
-    begun = schedule_of(execution.trace[: steps // 2], runner.subject.granularity)
-    if runner.run(Replay(begun, fair_steps=_FAIR_STEPS)).ending is not Ending.ENDLESS:
-        return None
+    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.subject.granularity)
+    for seed in range(_FAIR_ATTEMPTS):
+        if runner.run(Replay(begun, _FAIR_STEPS, seed)).ending is not Ending.ENDLESS:
+            return None
     return Problem(FindingKind.LIVELOCK, f"the threads go on for ever: {steps} steps, and each had its turns")

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 
+from kcache_model.driver import Driver
 from kcache_model.items import Semantics
-from kcache_model.target import Target, TargetError, make_target
+from kcache_model.target import INDEXES, Target, TargetError, make_target
 
-from ..loading import load_target
+from ..loading import TARGET_PREFIX, load_target, named_packages
 from ..probing import probe
+from .audit import AuditShare
+from .execution import Runner
 from .granularity import Granularity
+from .made_of import packages_of
+from .programs.random_programs import explorer_program
+from .reach import find
 from .sandbox import CannotExploreError, Roots, Sandbox
+from .schedule import Replay
 from .sources import fingerprint_of
+from .virtual.scheduler import Scheduler
+from .virtual.virtual_thread import UncontrolledError
+
+_REHEARSALS = 40
 
 
 @dataclass(frozen=True)
@@ -27,12 +38,41 @@ class Subject:
         sandbox: where they live.
         granularity: where their threads may be switched.
         instrument: further packages that are instrumented.
+        share: how much of what is done with it are audits.
     """
 
     target: Target
     sandbox: Sandbox
     granularity: Granularity
     instrument: tuple[str, ...] = ()
+    share: AuditShare = field(default_factory=AuditShare, compare=False, repr=False)
+    _strictly: Callable[[], Subject] | None = field(default=None, compare=False, repr=False)
+    _others: dict[Granularity | None, Subject] = field(default_factory=dict, compare=False, repr=False)
+
+    def settled(self) -> Subject:
+        """The target as it is to be explored: loaded anew if a rehearsal meets code that is not instrumented.
+
+        The rehearsal runs the target for the first time, once: it may hang, or end the process.
+        """
+        if self._strictly is None:
+            return self
+        if None not in self._others:
+            self._others[None] = self._strictly() if _meets_unknown_code(self) else self
+        return self._others[None]
+
+    def at(self, granularity: Granularity) -> Subject:
+        """The same target, with its threads switched elsewhere; loaded once."""
+        if granularity is self.granularity:
+            return self
+        if granularity not in self._others:
+            loaded = load_subject(self.target.name, instrument=self.instrument, granularity=granularity)
+            self._others[granularity] = loaded
+        return self._others[granularity]
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """What runs its threads."""
+        return self.sandbox.scheduler
 
     @property
     def fingerprint(self) -> str:
@@ -56,32 +96,73 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
     location, _, name = spec.rpartition(":")
     file = Path(location).resolve() if location.endswith(".py") else None
     instrument = tuple(instrument)
-    packages = {*instrument} if file else {location.partition(".")[0], *instrument}
-    roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
-    sandbox = Sandbox(roots, granularity)
-    for package in instrument:
-        if importlib.util.find_spec(package.partition(".")[0]) is None:
+    named = {*instrument, *named_packages(real.factory, spec)}
+    for package in named:
+        if find(package) is None:
             raise TargetError(f"there is no package {package} to instrument; it must be importable here")
+    packages = named if file else named | {location.partition(".")[0]}
+    roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
+    sandbox, module = _loaded(roots, _made_of(real, roots), granularity, file or location)
+
+    def of(module: ModuleType) -> Subject:
+        found: object = module
+        for part in name.split("."):
+            found = getattr(found, part)
+        if not sandbox.sources:
+            raise CannotExploreError(f"{location} has no Python source")
+        target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
+        return Subject(target, sandbox, granularity, instrument)
+
+    def strictly() -> Subject:
+        sandbox.be_strict()
+        return of(sandbox.load(file or location))
+
+    return replace(of(module), _strictly=None if granularity.is_of_opcodes else strictly)
+
+
+def _meets_unknown_code(subject: Subject) -> bool:
+    """Whether a rehearsal ran code that is not instrumented: then the modules have to be loaded with that in mind."""
+    for seed in range(_REHEARSALS):
+        # Outside of threads, a call that goes on for ever would do so unnoticed.
+        program = replace(explorer_program(seed, subject.target, Semantics.CLASSIC), prefix=())
+        runner = Runner(subject, program, reads_back=False)
+        try:
+            runner.run(Replay(()))
+        except (Exception, UncontrolledError):  # a target that fails or hangs is told by whoever explores it
+            break
+        finally:
+            runner.clean_up()
+    return bool(subject.sandbox.gate.met)
+
+
+def _loaded(
+    roots: Roots, more: frozenset[str], granularity: Granularity, module: str | Path
+) -> tuple[Sandbox, ModuleType]:
+    """The target's module, with the packages of what it makes instrumented, too, where that can be done."""
+    sandbox = Sandbox(replace(roots, packages=roots.packages | more), granularity)
     try:
-        module = sandbox.load(file or location)
+        return sandbox, sandbox.load(module)
     except (TargetError, CannotExploreError):
         raise
     except Exception as error:
+        if more:
+            return _loaded(roots, frozenset(), granularity, module)
         raise CannotExploreError(f"its modules cannot be loaded a second time: {error!r}") from error
-    found: object = module
-    for part in name.split("."):
-        found = getattr(found, part)
-    if not sandbox.sources:
-        raise CannotExploreError(f"{location} has no Python source")
-    target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
-    return Subject(target, sandbox, granularity, instrument)
+
+
+def _made_of(target: Target, roots: Roots) -> frozenset[str]:
+    """The packages of what a target makes; of the real one, for it is about to be copied."""
+    driver = Driver(target, () if INDEXES in target.unsupported else ("node",), Semantics.CLASSIC)
+    found = packages_of(driver.indexer, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
+    driver.close()
+    return found
 
 
 def _folder_of_loose_module(name: str) -> Path | None:
     """The folder of a module that belongs to no package: what lies beside it is part of the same program."""
     if "." in name or name in sys.builtin_module_names:
         return None
-    spec = importlib.util.find_spec(name)
+    spec = find(name)
     if spec is None or spec.origin is None or spec.submodule_search_locations is not None:
         return None
     folder = Path(spec.origin).parent

@@ -28,6 +28,8 @@ Event = dict[str, Any]
 STARTUP_SECONDS = 30.0
 """What a child process may take to start on a busy machine: part of each deadline."""
 
+HASH_SEED = "PYTHONHASHSEED"
+
 _GRACE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
 _STDERR_CHARACTERS = 2000
@@ -57,6 +59,7 @@ def run_job(
     on_event: Callable[[Event], None],
     deadline_seconds: float,
     patience_seconds: float,
+    hash_seed: int = 0,
     environment: Mapping[str, str] | None = None,
     grace_seconds: float = _GRACE_SECONDS,
 ) -> JobEnd:
@@ -68,6 +71,7 @@ def run_job(
         on_event: told of each event that is not the end.
         deadline_seconds: when the function should have ended; it is given some grace beyond.
         patience_seconds: how long one call of the implementation may take.
+        hash_seed: by which the child hashes texts: what it does is to happen again in the next one.
         environment: variables of the child that are not those of this process.
         grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
             taken for frozen: C code may keep the interpreter to itself.
@@ -83,7 +87,7 @@ def run_job(
             "patience": patience_seconds,
         }
         with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
-            child = _start(errors, folder, environment or {})
+            child = _start(errors, folder, {HASH_SEED: str(hash_seed), **(environment or {})})
             try:
                 end = _listen(child, job, on_event, deadline_seconds + grace_seconds, grace_seconds)
                 if end is None:
@@ -95,6 +99,12 @@ def run_job(
         if end.how in ("hang", "crash"):
             return JobEnd(end.how, end.message, read_journal(journal), read_note(journal))
         return end
+
+
+def own_hash_seed() -> int:
+    """The hash seed of this process; 0 if nobody has set it."""
+    seed = os.environ.get(HASH_SEED, "")
+    return int(seed) if seed.isdecimal() else 0
 
 
 def _start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subprocess.Popen[str]:

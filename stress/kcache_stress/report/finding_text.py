@@ -34,6 +34,11 @@ EXPLANATIONS = {
 """What people read for a kind of finding."""
 
 
+_ADVICE = (
+    "Advice, for --strict: client-go promises nothing to callers who change stored objects, or mappings\n"
+    "of index functions, in place; nor of what a write leaves behind whose index function fails."
+)
+
 PHASE_TITLES = {
     "smoke": "smoke test",
     "vectors": "recorded client-go behaviour",
@@ -68,7 +73,7 @@ def replay_command(finding: Finding, target: str, *, strict_errors: bool = False
         return f"kcache replay {finding.schedule}"
     if finding.program is None:
         return None
-    options = " --strict-errors" if strict_errors else ""
+    options = " --strict-errors" * strict_errors + " --strict" * finding.is_advice
     return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
 
 
@@ -76,6 +81,8 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
     yield Text(f"{finding.kind.value.upper()} (found by: {phase})", style="bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
+    if finding.is_advice:
+        yield Text(_ADVICE)
     yield Text()
     yield _indented(Text(printable(finding.summary)))
     program = finding.program

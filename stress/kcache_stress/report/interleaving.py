@@ -12,6 +12,7 @@ from kcache_model.render import printable
 
 from ..explorer.judgement.judge import Problem
 from ..explorer.story.happenings import Happening, Narration, Switch, ToldCall, Waiting
+from ..explorer.story.moments import LINE
 from .interleaving_rows import rows_to_show, stretches
 
 _WIDTH = 96
@@ -119,7 +120,8 @@ class _Lanes:
         text = []
         if self._source != (happening.where, thread):
             text += _source_lines(happening.where, printable(happening.code), _LANE)
-        text += _wrapped(self._what(happening), _LANE, "\u2502   ", "\u2502       ")
+        if happening.kind != LINE:
+            text += _wrapped(self._what(happening), _LANE, "\u2502   ", "\u2502       ")
         yield from self._row(thread, text)
         self._source = (happening.where, thread)
 

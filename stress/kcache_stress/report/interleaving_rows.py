@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..explorer.story.happenings import SYNCHRONISATION, Happening, Narration
+from ..explorer.story.moments import LINE
 
 _COMFORTABLE = 24
 _MOST_ROWS = 60
@@ -20,7 +21,11 @@ def rows_to_show(narration: Narration) -> set[int]:
     """
     happenings = narration.happenings
     edges = {at for stretch in stretches(happenings) for at in (stretch[0], stretch[-1])}
-    interesting = {at for at, happening in enumerate(happenings) if happening.shared or _synchronises(happening)}
+    interesting = {
+        at
+        for at, happening in enumerate(happenings)
+        if happening.shared or happening.kind == LINE or _synchronises(happening)
+    }
     for call in narration.calls:
         interesting |= {at for at in (call.first, call.last) if call.first <= call.last}
     interesting = _with_the_rest(interesting | edges, happenings)

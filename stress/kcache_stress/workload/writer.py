@@ -30,7 +30,7 @@ class Writer:
     def __init__(self, rng: random.Random, target: Target, keys: int, values: int) -> None:
         self.rng = rng
         self.indexes = () if INDEXES in target.unsupported else ("node", "tags")
-        self.may_fail = FAILING_FUNCTIONS not in target.unsupported
+        self.may_fail = target.is_strict and FAILING_FUNCTIONS not in target.unsupported
         self.late_indexes = False
         self.fresh = max(keys, values)
         self._stamps = 0
@@ -51,7 +51,7 @@ class Writer:
         }
         if self.late_indexes:
             values["zone"] = (rng.choice(self.values),)
-        if self.may_fail and rng.random() < 0.02:
+        if rng.random() < 0.02 and self.may_fail:
             values["tags"] = None
         return Item(key or rng.choice(self.keys), f"v{self._stamps}", values, style=rng.choice(_STYLES))
 

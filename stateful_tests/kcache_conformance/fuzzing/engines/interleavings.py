@@ -15,6 +15,7 @@ from kcache_model.finding import FindingKind
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.loading import named_packages
 
 from ..evenly_spaced import evenly_spaced
 from ..evidence import Engine, Evidence
@@ -67,13 +68,19 @@ def explore_calls(subject: Subject, specimens: Sequence[Specimen], *, seconds: f
         except Exception as error:
             return Interleavings(executions=executions, reason=f"{type(error).__name__}: {error}")
         executions += result.executions
+        if result.refused:
+            return Interleavings(executions=executions, reason=result.refused)
         complete = complete and result.coverage is Coverage.EXHAUSTED
         problem = result.problem
         if problem is None:
             continue
         if problem.kind is FindingKind.NONDETERMINISM:
             return Interleavings(executions=executions, reason="it keeps state that outlives an execution")
-        story = "\n".join(replay_scenario(scenario, result.schedule).story) if result.schedule else ""
+        story = (
+            "\n".join(replay_scenario(scenario, result.schedule, granularity=result.granularity).story)
+            if result.schedule
+            else ""
+        )
         return Interleavings(
             Evidence(
                 Breach(Rule.THREAD_SAFE, problem.summary),
@@ -122,7 +129,8 @@ def _scenario(subject: Subject, *pair: Specimen) -> Scenario:
                 return f"{answer.text()} beside another call, {_values(meaning)} alone"
         return None
 
-    return Scenario((_package(module),), setup, check)
+    named = named_packages(subject.function, str(subject.spec))
+    return Scenario((_package(module), *named), setup, check)
 
 
 def _in_both_orders(subject: Subject, pair: Sequence[Specimen]) -> list[list[Any]]:

@@ -121,13 +121,21 @@ class Search:
         """
         left = examples
         self._fewest, self._seconds, self._end = self.examples + fewest, seconds, math.inf
-        while left > 0 and time.monotonic() < self._end and not self.is_enough():
+        while left > 0 and self._may_go_on() and not self.is_enough():
             before = self.examples
             found = self._round(objects, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
             self._begin()  # where not a single object could be made
             left -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))
             if found is not None:
                 self._report(found)
+
+    def _may_go_on(self) -> bool:
+        """Whether there is time; what was found early may have used it up before the fewest objects were tried."""
+        now = time.monotonic()
+        if now < self._end or (self.examples < self._fewest and now < self._last):
+            return True
+        self.is_cut_short = self.is_cut_short or self.examples < self._fewest
+        return False
 
     def _begin(self) -> None:
         """Start the clock, unless it runs."""
@@ -217,7 +225,6 @@ class Search:
             if now > min(until, self._end) and (
                 target is not None or self.examples >= self._fewest or now > self._last
             ):
-                self.is_cut_short = self.is_cut_short or self.examples < self._fewest
                 raise _TimeIsUp
             self.examples += 1
             specimen = specimen_of(obj)

@@ -1,20 +1,51 @@
 """The hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
 
+import builtins
 import types
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from gc import get_referents
 from typing import Any
 
-from .beneath import beneath
-from .reporting import Accesses, slot_of
+from ..events import namespaces
+from .beneath import beneath, has_variables, instance_variables
+from .reporting import Accesses, Report
 from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
 
 
-def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
+class Steps:
+    """An iterator of C that reports before each step; it has no `send`, `throw` or `close` either."""
+
+    __slots__ = ("_containers", "_iterator", "_moves", "_report", "_slot")
+
+    def __init__(
+        self,
+        iterator: Iterator[object],
+        containers: list[tuple[object, int]],
+        report: Report,
+        slot: object,
+        *,
+        moves: bool,
+    ) -> None:
+        self._iterator, self._containers, self._report = iterator, containers, report
+        self._slot, self._moves = slot, moves
+
+    def __iter__(self) -> Iterator[object]:
+        return self
+
+    def __next__(self) -> object:
+        if self._moves:
+            self._report(self._iterator, self._slot, 1)
+        for container, writes in self._containers:
+            self._report(container, self._slot, writes)
+        return next(self._iterator)
+
+
+def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Callable[..., Any]]:
     """Make the hooks; they close over local names because that is the fastest way to reach them."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain, native = accesses.methods.get, accesses.learn, PLAIN, frozenset(CONTAINERS)
+    gate, key_slot = accesses.gate, accesses.key_slot
 
     def read(item: object) -> None:
         """Use all of `item`: truth, length, text, unpacking."""
@@ -28,14 +59,21 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
 
     def deep(item: object) -> None:
         """Use all of `item`, and all that is within it."""
-        read(item)
+        slot = accesses.imprecise_if_calling_back((item,)) if type(item) in native else None
+        if slot is not None:
+            report(item, slot, 0)
+        else:
+            read(item)
         if type(item) not in quiet or type(item) in (tuple, frozenset):
             accesses.look_through(item)
 
     def pair(left: object, right: object) -> None:
-        read(left)
-        if left is not right:
-            read(right)
+        slot = accesses.imprecise_if_calling_back((left, right)) if type(left) in native else None
+        for item in (left,) if left is right else (left, right):
+            if slot is not None and type(item) in native:
+                report(item, slot, 0)
+            else:
+                read(item)
 
     def inplace(target: object, value: object) -> None:
         kind = type(target)
@@ -60,7 +98,7 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             return
         slot: object = None
         if access & KEYED:
-            slot = key if type(key) in plain else slot_of(key)
+            slot = key if type(key) in plain else key_slot(key)
             if access & DEFAULTS:
                 _default(item, key, slot)
                 return
@@ -74,17 +112,17 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(item, slot, 0)
             if key in item:
                 return
-        report(item, slot, 1)
+        report(item, accesses.default_slot(item, slot), 1)
 
     def getitem(item: object, key: object) -> None:
         if type(item) is dict:
-            report(item, key if type(key) in plain else slot_of(key), 0)
+            report(item, key if type(key) in plain else key_slot(key), 0)
         else:
             subscript(item, key, "__getitem__")
 
     def setitem(item: object, key: object) -> None:
         if type(item) is dict:
-            report(item, key if type(key) in plain else slot_of(key), 1)
+            report(item, key if type(key) in plain else key_slot(key), 1)
         else:
             subscript(item, key, "__setitem__")
 
@@ -94,7 +132,7 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def contains(key: object, item: object) -> None:
         kind = type(item)
         if kind is dict or kind is set:
-            report(item, key if type(key) in plain else slot_of(key), 0)
+            report(item, key if type(key) in plain else key_slot(key), 0)
             return
         methods = known(kind)
         if methods is None:
@@ -102,19 +140,20 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if methods:
             access = methods.get("__contains__")
             if access is not None:
-                report(item, slot_of(key) if access & KEYED else None, 0)
+                slot = key_slot(key) if access & KEYED else accesses.imprecise_if_calling_back((key, item))
+                report(item, slot, 0)
         elif kind not in quiet:
             touch(item)
 
-    def steps(item: Any, containers: list[Any], first: bool) -> Iterator[object]:
+    def steps(item: Any, containers: list[tuple[object, int]], first: bool) -> Iterator[object]:
         """Report before each step; the first one too unless it follows at once on the report of the start."""
         if first:
-            for container in containers:
-                report(container, None, 0)
+            for container, writes in containers:
+                report(container, None, writes)
         for element in item:
             yield element
-            for container in containers:
-                report(container, None, 0)
+            for container, writes in containers:
+                report(container, None, writes)
 
     def single(item: Any, container: object) -> Iterator[object]:
         for element in item:
@@ -132,12 +171,26 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
 
     def resumed(value: object = None) -> object:
         """Go on in a generator."""
-        generator, accesses.resumed = accesses.resumed, None
-        if generator is not None:
+        pause()
+        generators, accesses.resumed = accesses.resumed, ()
+        for generator in generators:
             report(generator, None, 1)
         return value
 
-    def iterate(item: Any) -> Any:
+    def delegate(item: Any) -> Any:
+        """Start `yield from`; what it sends, throws and closes goes to `item` itself, as if this were not here."""
+        kind = type(item)
+        if kind is types.GeneratorType:
+            accesses.resume(item)  # it is reported with the outer one from the next step on
+            return item
+        if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
+            return item
+        containers = list(beneath(item))
+        if kind in ITERATORS:
+            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
+        return Steps(iter(item), containers, report, None, moves=False) if containers else item
+
+    def iterate(item: Any, fresh: int = 0) -> Any:
         """Start a loop: the start and the first step are one access."""
         kind = type(item)
         if kind in VIEWS:
@@ -156,45 +209,73 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 return item
             report(item, None, 0)
             return single(iter(item), item)
-        containers = [container for container, _ in beneath(item)]
+        containers = list(beneath(item))
+        if kind in ITERATORS and not fresh:
+            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
         if not containers:
             return item
-        for container in containers:
-            report(container, None, 0)
+        for container, writes in containers:
+            report(container, None, writes)
         return steps(iter(item), containers, False)
 
-    def lazy(item: Any) -> Any:
+    def lazy(item: Any, fresh: int = 0) -> Any:
         """Start an iteration whose first step may come later."""
         kind = type(item)
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
-        containers = [container for container, _ in beneath(item)]
+        containers = list(beneath(item))
+        if kind in ITERATORS and not fresh:
+            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
         if not containers:
             return item
-        for container in containers:
-            report(container, None, 0)
+        for container, writes in containers:
+            report(container, None, writes)
         return steps(iter(item), containers, True)
 
     def advance(iterator: object) -> None:
         """Call `next`: the iterator itself moves, and it reads what is beneath it."""
-        touch(iterator)
-        if type(iterator) in ITERATORS:
-            report(iterator, None, 1)
+        if type(iterator) is types.GeneratorType:
+            accesses.resume(iterator)
+        else:
+            touch(iterator, 1)
 
     def namespace(item: Any) -> None:
-        """Get hold of the dictionary of an object: whoever has it can change every attribute."""
-        for name in list(getattr(item, "__dict__", ())):
-            report(item, name, 1)
-        report(item, None, 1)
+        """Get hold of the dictionary of an object: from then on both are one place."""
+        if issubclass(type(item), type):
+            namespaces[id(item)] = id(get_referents(item.__dict__)[0])
+        elif type(item) is types.ModuleType:
+            gate.doubt(f"gets hold of all names of the module {item.__name__}")
+        elif has_variables(item):
+            namespaces[id(item)] = id(instance_variables(item))
+        else:
+            report(item, accesses.imprecise("looks at all attributes"), 0)
+
+    def rebind(item: Any, variables: object) -> None:
+        """Give an object another dictionary: its old one and the new one are the same place, to be safe."""
+        if type(variables) is dict and has_variables(item):
+            report(item, accesses.imprecise("exchanges all attributes"), 1)
+            namespaces[id(item)] = id(variables)
+
+    def reflect(item: object, name: str) -> None:
+        """Reach into what Python keeps for itself."""
+        del item
+        gate.doubt(f"uses {name}")
+
+    def match(item: object) -> None:
+        """Compare with patterns, which look at what is within."""
+        read(item)
+        if type(item) not in plain and not (type(item) in native and all(type(part) in plain for part in list(item))):  # type: ignore[call-overload]
+            report(item, accesses.imprecise("looks into an object by patterns"), 0)
+            accesses.look_through(item)
 
     def attribute(item: Any, name: str) -> None:
         """Read an attribute that may live on the class: report the object that holds it."""
         if type(item) is types.ModuleType:
             report(item.__dict__, name, 0)
             return
-        held = getattr(item, "__dict__", ())
-        if isinstance(item, type) or name not in held:
-            for owner in item.__mro__ if isinstance(item, type) else type(item).__mro__:
+        is_class = issubclass(type(item), type)
+        if is_class or name not in instance_variables(item):
+            for owner in (item if is_class else type(item)).__mro__ or ():
                 found = owner.__dict__.get(name)
                 if found is not None or name in owner.__dict__:
                     if type(found) is cached_property and item is not owner:
@@ -204,10 +285,14 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                     else:
                         report(owner, name, 0)
                     break
-        if not isinstance(item, type):
+        if not is_class:
             report(item, name, 0)
 
     def setattribute(item: Any, name: str) -> None:
+        if isinstance(item, (type, types.ModuleType)):
+            gate.rebinds(name)
+        if item is builtins:
+            gate.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)
 
     return {
@@ -223,7 +308,11 @@ def access_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         "_kc_lazy": lazy,
         "_kc_next": advance,
         "_kc_resumed": resumed,
+        "_kc_delegate": delegate,
         "_kc_attribute": attribute,
         "_kc_namespace": namespace,
         "_kc_setattribute": setattribute,
+        "_kc_rebind": rebind,
+        "_kc_reflect": reflect,
+        "_kc_match": match,
     }

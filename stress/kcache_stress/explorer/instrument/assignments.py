@@ -2,14 +2,14 @@
 """Rewriting of assignments: each target is stored by a statement of its own."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from . import build
 from .calling import Calls
 from .context import Atoms
-from .expressions import Key
-from .names import DELITEM, GETITEM, INPLACE, SETITEM
+from .expressions import REFLECTIVE, Key
+from .names import DELITEM, GETITEM, INPLACE, REBIND, SETATTRIBUTE, SETITEM
 
 
 class Assignments(Calls):
@@ -17,11 +17,14 @@ class Assignments(Calls):
 
     def cleared(self, *statements: ast.stmt) -> list[ast.stmt]:
         """Return the statements, followed by one that lets go of the objects that temporaries hold."""
-        names = self.context.taken()
+        return [*statements, *self.clear(statements[-1])]
+
+    def clear(self, source: ast.AST, names: Sequence[str] | None = None) -> list[ast.stmt]:
+        """Return the statement that lets go of what temporaries hold: by default those of this statement."""
+        names = self.context.taken() if names is None else names
         if not names or self.context.quiet or not self.context.binds:
-            return list(statements)
-        clear = ast.Assign([build.store(name) for name in names], ast.Constant(None))
-        return [*statements, build.place(clear, statements[-1])]
+            return []
+        return [build.place(ast.Assign([build.store(name) for name in names], ast.Constant(None)), source)]
 
     def report_store(self, name: str, source: ast.AST) -> list[ast.stmt]:
         """Return the statement that reports the store of a variable, nothing if it needs none."""
@@ -47,7 +50,17 @@ class Assignments(Calls):
         return isinstance(target, ast.Tuple | ast.List) and all(self._is_simple(part) for part in target.elts)
 
     def _store_report(self, target: ast.Attribute) -> Callable[[Atoms], ast.expr] | None:
-        return None if target in self.context.private else self.attribute_report(target.attr, 1)
+        if target in self.context.private and target.attr not in {"__dict__", "__class__"}:
+            return None
+        report = self.attribute_report(target.attr, 1)
+        name = self.mangled(target.attr)
+        if report is None or name in REFLECTIVE or self.facts.is_class_level(name) or self._is_receiver(target.value):
+            return report
+        return lambda of: build.call(SETATTRIBUTE, of[0], ast.Constant(name))
+
+    def _is_receiver(self, node: ast.expr) -> bool:
+        """Whether an expression is certainly no class and no module."""
+        return isinstance(node, ast.Name) and node.id == self.context.receiver
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         return self._assign(node.targets, node.value, node)
@@ -106,7 +119,9 @@ class Assignments(Calls):
         if isinstance(target, ast.Attribute):
             base = self._settled(self.expression(target.value), statements, target)
             hook = self._store_report(target)
-            if hook is not None:
+            if target.attr == "__dict__":
+                statements.append(build.place(ast.Expr(build.call(REBIND, base, atom)), target))
+            elif hook is not None:
                 statements.append(build.place(ast.Expr(hook([base])), target))
             rebuilt: ast.expr = ast.Attribute(base, target.attr, ast.Store())
         else:

@@ -7,6 +7,7 @@ from typing import Final, cast
 from . import build
 from .context import Atoms
 from .expressions import Expressions, attribute, is_super
+from .knowledge import UNKNOWN_BUILTINS
 from .names import (
     AFTER,
     ATTRIBUTE,
@@ -26,7 +27,7 @@ from .tables import CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
 
 _UNTOUCHING: Final = frozenset(
     {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
-    | {"globals", "dir", "eval", "exec", "staticmethod", "classmethod"}
+    | {"globals", "dir", "staticmethod", "classmethod"}
 )
 _READERS: Final = frozenset(
     {"len", "list", "dict", "set", "tuple", "frozenset", "sum", "any", "all", "iter", "enumerate", "zip", "reversed"}
@@ -34,6 +35,7 @@ _READERS: Final = frozenset(
 )
 _TEXTS: Final = frozenset({"repr", "str"})
 """Those that look at all that is within their argument, however deep."""
+_LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
 _ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
 _NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp
 
@@ -46,10 +48,15 @@ class Calls(Expressions):
             return cast(ast.expr, self.generic_visit(node))
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return node
-        if isinstance(node.func, ast.Name) and node.func.id == "locals" and not node.args:
+        if self._names_locals(node):
             return build.place(build.call(LOCALS, node), node) if self.context.scope.kind == "function" else node
         called = self._call(node)
         return build.place(build.call(AFTER, called), node) if self.pauses else called
+
+    def _names_locals(self, node: ast.Call) -> bool:
+        if not isinstance(node.func, ast.Name) or node.args or node.keywords:
+            return False
+        return node.func.id in _LOCAL_NAMES and self.inference.is_builtin(node.func.id, self.context.scope)
 
     def _call(self, node: ast.Call) -> ast.expr:
         if any(isinstance(value, ast.Starred) for value in node.args) or any(key.arg is None for key in node.keywords):
@@ -129,7 +136,7 @@ class Calls(Expressions):
                 [0],
             )
             return build.place(guarded, node)
-        if not self._watched_arguments(node) and name not in _ATTRIBUTES:
+        if not self._watched_arguments(node) and name not in _ATTRIBUTES and name not in UNKNOWN_BUILTINS:
             return self._untouched(node)
         return None
 
@@ -150,7 +157,7 @@ class Calls(Expressions):
             return self._store_by_name(node, function, arguments)
         if name not in METHOD_NAMES and not stored and not watched:
             if self.attribute_report(function.attr) is not None:
-                return self._again(node, self.expression(function), arguments)
+                return self._plain(node, arguments)
             return self._perhaps_foreign(node, function, arguments)
         atoms = all(isinstance(argument, ast.Name | ast.Constant) for argument in arguments)
         known_name = name in METHOD_NAMES or not stored
@@ -188,7 +195,7 @@ class Calls(Expressions):
 
     def _inline(self, name: str, stored: bool, watched: list[int]) -> list[int] | None:
         """Say whose types tell whether the hook is needed; None if it always is."""
-        if stored:
+        if stored or name in {"format", "format_map"}:
             return None
         if name in METHOD_NAMES:
             return [0, *(number + 1 for number in watched)] if len(watched) < 2 else None

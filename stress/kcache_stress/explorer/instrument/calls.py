@@ -1,5 +1,9 @@
-"""The hooks of calls: what a method of a container does to it, what a foreign function may do to its arguments."""
+"""The hooks of calls: one gate for everything that instrumented code calls.
 
+What a container's method does to it, what a known function does to its arguments; whatever is not known is unknown.
+"""
+
+import array
 import contextlib
 import copy
 import functools
@@ -10,15 +14,17 @@ import math
 import operator
 import pickle
 import pprint
+import sys
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from .beneath import beneath, nested
-from .names import HOOK_MARK
-from .reporting import Accesses, slot_of
+from .beneath import beneath, instance_variables
+from .knowledge import BY_NAME, LOOKUPS, is_known_function, is_known_type, makes_objects
+from .reporting import Accesses
 from .tables import (
+    COMPARES,
     CONSUMES,
     CONTAINERS,
     DEFAULTS,
@@ -35,7 +41,7 @@ from .tables import (
 )
 
 _SILENT: Final = frozenset(
-    {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod, hasattr}
+    {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod}
     | {functools.partial, functools.wraps, functools.update_wrapper, weakref.ref, weakref.proxy, object}
 )
 _READERS: Final = frozenset(
@@ -54,45 +60,29 @@ _WRITERS: Final = frozenset({operator.setitem, operator.delitem})
 
 _FOREIGN: Final = WRITE
 _READING: Final = 0
-_NOTHING: Final = 2
+_ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
+_TEXT: Final = frozenset({exec, eval, compile, __import__})
+_LAZY: Final = frozenset(
+    {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
+)
+_RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
+_NATIVE: Final = frozenset({types.BuiltinFunctionType, types.MethodWrapperType, type(array.array("b").extend)})
 
 
-def _class_effect(kind: type, modules: set[str]) -> int:
-    """Say what constructing an instance does to containers among the arguments."""
-    if kind in _SILENT:
-        return _NOTHING
-    if kind in _READERS or kind in ITERATORS or kind in CONTAINERS:
-        return _READING
-    for owner in kind.__mro__:
-        if "__init__" in owner.__dict__ or "__new__" in owner.__dict__:
-            if owner.__module__ in modules:
-                return _NOTHING
-            maker = owner.__dict__.get("__init__", owner.__dict__.get("__new__"))
-            if isinstance(maker, types.FunctionType):
-                return _NOTHING if HOOK_MARK in maker.__globals__ else _FOREIGN
-            # classes of C copy what they are given; `object` takes nothing
-            return _READING
-    return _NOTHING
-
-
-def _instance_variables(item: object) -> dict[str, Any]:
-    try:
-        return cast(dict[str, Any], object.__getattribute__(item, "__dict__"))
-    except AttributeError:
-        return {}
-
-
-def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[..., Any]]:
-    """Make the hooks; `modules` are the names of the instrumented modules."""
+def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
+    """Make the hooks."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
+    gate = accesses.gate
+    is_own = gate.is_own
     sequences = frozenset({tuple, list})
     module = types.ModuleType
-    class_effects: dict[type, int] = {}
+    makers: dict[type, Any] = {}
     natives: dict[type, Methods] = {}
     class_attributes: dict[type, dict[str, Any]] = {}
-    function, bound, built_in = types.FunctionType, types.MethodType, types.BuiltinFunctionType
-    wrapper, descriptors = types.MethodWrapperType, (types.MethodDescriptorType, types.WrapperDescriptorType)
+    function, bound = types.FunctionType, types.MethodType
+    descriptors = (types.MethodDescriptorType, types.WrapperDescriptorType)
+    no_variables: dict[str, Any] = {}
 
     def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
         """Report what a method of the container `item` does, as the table of its type says."""
@@ -101,36 +91,44 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         elif access <= KEYED | WRITE:
             slot: object = None
             if arguments:
-                slot = arguments[0] if type(arguments[0]) in plain else slot_of(arguments[0])
+                slot = arguments[0] if type(arguments[0]) in plain else accesses.key_slot(arguments[0])
             report(item, slot, access & WRITE)
         elif not access & SILENT:
             perform_rarely(item, access, arguments)
 
     def perform_rarely(item: Any, access: int, arguments: tuple[object, ...]) -> None:
+        slot: object = None
+        if access & COMPARES:
+            slot = accesses.imprecise_if_calling_back((item, *arguments))
         if access & CONSUMES:
+            slot = accesses.imprecise_if_calling_back(arguments)
             for argument in arguments:
                 if argument is not item:
                     touch(argument)
-        slot: object = None
         if arguments and access & DEFAULTS:
-            slot = slot_of(arguments[0])
-            access |= arguments[0] not in item
+            slot = accesses.key_slot(arguments[0])
+            if arguments[0] not in item:
+                access |= WRITE
+                slot = accesses.default_slot(item, slot)
         elif arguments and access & INDEXED and type(arguments[0]) is int:
             slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
         report(item, slot, access & WRITE)
 
-    def hand_over(arguments: tuple[object, ...], effect: int) -> None:
-        """Report what a foreign function does to the containers among its arguments."""
+    def hand_over(arguments: tuple[object, ...], effect: int, slot: object = None) -> None:
+        """Report what a function does to the containers among its arguments."""
         seen: list[object] = []
         for argument in arguments:
             kind = type(argument)
             if kind in quiet:
                 continue
+            if kind is types.GeneratorType or kind in ITERATORS:
+                touch(argument)
+                continue
             found = [(argument, effect)] if known(kind) or learn(kind) else beneath(argument)
             for container, writes in found:
                 if not any(container is other for other in seen):
                     seen.append(container)
-                    report(container, None, writes)
+                    report(container, slot, writes)
 
     def look_through(arguments: tuple[object, ...]) -> None:
         for argument in arguments:
@@ -140,81 +138,174 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
     def call(callee: Any, *arguments: Any) -> None:
         kind = type(callee)
         if kind is function:
-            if HOOK_MARK not in callee.__globals__ and arguments:
-                hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
-                if callee in _DEEP:
-                    look_through(arguments)
+            if not is_own(callee):
+                foreign_function(callee, arguments)
         elif kind is bound:
-            namespace = getattr(callee, "__globals__", None)
-            owner = callee.__self__
-            if namespace is None:
-                call(callee.__func__, owner, *arguments)
-            elif HOOK_MARK not in namespace and callee.__name__ in (known(type(owner)) or learn(type(owner))):
-                report(owner, None, WRITE)
-                for container in list(nested(owner)):
-                    report(container, None, WRITE)
-                if arguments:
-                    hand_over(arguments, _FOREIGN)
-            elif HOOK_MARK not in namespace and arguments:
-                hand_over(arguments, _READING if callee in _READERS else _FOREIGN)
-        elif kind is built_in or kind is wrapper:
-            owner = callee.__self__
-            # for `super().get(key)` too, which is the method of C although the class has one of its own
-            methods = natives.get(type(owner))
-            if methods is None:
-                methods = natives[type(owner)] = native_methods_of(type(owner)) or {}
-            name = callee.__name__
-            if name in methods:
-                perform(owner, methods[name], arguments)
-                return
-            if arguments and callee not in _SILENT:
-                if callee is next:
-                    _advance(arguments[0])
-                reads = type(owner) in IMMUTABLE or callee in _READERS
-                hand_over(arguments, _READING if reads and callee not in _WRITERS else _FOREIGN)
-                if callee in _DEEP or callee in _DEEP_BUILTINS:
-                    look_through(arguments)
-        elif isinstance(callee, type):
-            if arguments:
-                effect = class_effects.get(callee)
-                if effect is None:
-                    effect = class_effects[callee] = _class_effect(callee, modules)
-                if effect != _NOTHING:
-                    hand_over(arguments, effect)
+            inner = callee.__func__
+            if type(inner) is not function:
+                call(inner, callee.__self__, *arguments)
+            elif not is_own(inner):
+                foreign_function(inner, (callee.__self__, *arguments))
+        elif kind in _NATIVE:
+            native(callee, arguments)
+        elif issubclass(kind, type):
+            construct(callee, arguments)
         elif kind in descriptors:
             if arguments:
-                methods = known(type(arguments[0])) or learn(type(arguments[0]))
-                table = accesses.methods.get(callee.__objclass__) or learn(callee.__objclass__)
-                access = table.get(callee.__name__) if methods or table else None
-                if access is not None:
-                    perform(arguments[0], access, arguments[1:])
-                else:
-                    hand_over(arguments, _READING)
+                native_method(arguments[0], callee.__name__, callee.__objclass__, arguments[1:])
         elif kind is functools.partial:
             call(callee.func, *callee.args, *arguments, *callee.keywords.values())
-        elif arguments:
-            own = inspect.getattr_static(kind, "__call__", None)
-            if not (isinstance(own, function) and HOOK_MARK in own.__globals__):
-                readers = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
-                hand_over(arguments, _READING if kind in readers else _FOREIGN)
+        elif kind is types.GenericAlias:
+            call(callee.__origin__, *arguments)
+        elif kind is types.ClassMethodDescriptorType:
+            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+        elif kind is weakref.ref:
+            gate.doubt("whether a weak reference still has its object depends on more than can be seen")
+        else:
+            called_object(callee, kind, arguments)
 
-    def _advance(iterator: object) -> None:
-        if type(iterator) in ITERATORS:
-            report(iterator, None, 1)
+    def foreign_function(callee: Any, arguments: tuple[Any, ...]) -> None:
+        """A function in Python that is not instrumented: the gate watches what of it runs."""
+        if callee in _READERS:
+            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+            if callee in _DEEP:
+                look_through(arguments)
+        if arguments and makes_objects(callee.__code__):
+            report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
+        if gate.is_known(callee):
+            return
+        if callee not in _READERS:
+            hand_over(arguments, _FOREIGN)
+        gate.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
+
+    def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
+        if known(kind) is None:
+            learn(kind)  # or the first call would report other things than the next ones
+        own = inspect.getattr_static(kind, "__call__", None)
+        if type(own) is function:
+            if not is_own(own):
+                foreign_function(own, (callee, *arguments))
+        elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
+            changes = int(kind is operator.methodcaller)
+            hand_over(arguments, changes)
+            if kind is not operator.itemgetter and arguments:
+                report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
+        elif kind not in quiet or not is_known_type(kind):
+            gate.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
+            hand_over(arguments, _FOREIGN)
+
+    def construct(kind: type, arguments: tuple[Any, ...]) -> None:
+        """Calling a class: what making an instance does to the arguments."""
+        if kind in _SILENT:
+            return
+        if kind in CONTAINERS:
+            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+            return
+        maker = makers.get(kind, no_variables)
+        if maker is no_variables:
+            maker = makers[kind] = _maker(kind)
+        if type(maker) is function:
+            if not is_own(maker) and not gate.is_known(maker):
+                gate.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
+                hand_over(arguments, _FOREIGN)
+        elif arguments:
+            # classes of C copy what they are given; `object` takes nothing
+            if any(any(argument is other for other in BY_NAME) or type(argument) in LOOKUPS for argument in arguments):
+                gate.enter(
+                    sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
+                )
+            slot = None if kind in _LAZY else accesses.imprecise_if_calling_back(arguments)
+            if kind not in _LAZY:
+                hand_over(arguments, _READING, slot)
+        if not is_known_type(kind):
+            gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
+
+    def native(callee: Any, arguments: tuple[Any, ...]) -> None:
+        """A function or bound method in C."""
+        owner = callee.__self__
+        if owner is None or type(owner) is module:
+            native_function(callee, arguments)
+        else:
+            native_method(owner, callee.__name__, type(owner), arguments)
+
+    def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
+        if callee in _SILENT:
+            return
+        if not is_known_function(callee):
+            if callee in _TEXT:
+                gate.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
+            gate.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
+            hand_over(arguments, _FOREIGN)
+            return
+        if not arguments:
+            return
+        if callee is next:
+            advance(arguments[0])
+        elif callee in _ATTRIBUTE_WRITERS:
+            report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
+        elif callee in (getattr, hasattr):
+            report(arguments[0], accesses.imprecise("getattr as a value"), 0)
+        if any(any(argument is other for other in BY_NAME) or type(argument) in LOOKUPS for argument in arguments):
+            gate.enter(sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True)
+        reads = callee in _READERS
+        slot = accesses.imprecise_if_calling_back(arguments)
+        hand_over(arguments, _READING if reads and callee not in _WRITERS else _FOREIGN, slot)
+        if callee in _DEEP or callee in _DEEP_BUILTINS:
+            look_through(arguments)
+
+    def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
+        """A method in C; for `super().get(key)` too, which is the one of C although the class has one of its own."""
+        methods = natives.get(kind)
+        if methods is None:
+            methods = natives[kind] = native_methods_of(kind) or {}
+        if name in methods:
+            perform(owner, methods[name], arguments)
+        elif name in _ATTRIBUTE_METHODS and arguments:
+            report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
+        elif kind is types.GeneratorType:
+            accesses.resume(owner)
+        elif kind in ITERATORS:
+            if name != "__iter__":
+                advance(owner)
+        elif kind in VIEWS:
+            touch(owner)
+        elif kind in IMMUTABLE or issubclass(kind, type):
+            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+            if kind is str and name in {"format", "format_map"}:
+                look_through(arguments)
+                for argument in arguments:
+                    if type(argument) not in plain and "." in owner:
+                        report(argument, accesses.imprecise("shows attributes that a format names"), 0)
+        elif kind in _RUNNING:
+            report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
+        elif is_known_type(kind):
+            if kind in foreign or learn(kind) is None or kind in foreign:
+                report(owner, None, WRITE)
+            hand_over(arguments, _FOREIGN, accesses.imprecise_if_calling_back(arguments))
+        else:
+            gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
+            report(owner, None, WRITE)
+            hand_over(arguments, _FOREIGN)
+
+    def advance(iterator: object) -> None:
+        if type(iterator) is types.GeneratorType:
+            accesses.resume(iterator)
+        else:
+            touch(iterator, 1)
 
     def look_up(item: Any, name: str) -> Any:
         """Find what `item.name` is without running code of the module under test; None if that cannot be told."""
         kind = type(item)
         if kind is types.ModuleType:
             return item.__dict__.get(name)
-        if isinstance(item, type):
+        if issubclass(kind, type):
             found = inspect.getattr_static(item, name, None)
         else:
             attributes = class_attributes.setdefault(kind, {})
             if name not in attributes:
                 attributes[name] = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
             found = attributes[name]
-            found = _instance_variables(item).get(name, found)
+            found = instance_variables(item).get(name, found)
             if type(found) is types.MemberDescriptorType:
                 return found.__get__(item, kind)
         return found.__func__ if type(found) in (staticmethod, classmethod) else found
@@ -224,6 +315,8 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         methods = known(kind)
         if methods is None:
             methods = learn(kind)
+            if kind in quiet and not arguments:
+                return  # as it will be from now on
         if name not in methods:
             other(item, name, arguments)
         else:
@@ -239,7 +332,7 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         if access <= WRITE:
             report(item, None, access)
         elif access <= KEYED | WRITE:
-            report(item, key if type(key) in plain else slot_of(key), access & WRITE)
+            report(item, key if type(key) in plain else accesses.key_slot(key), access & WRITE)
         else:
             perform(item, access, (key,))
 
@@ -247,13 +340,13 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         """Call something with one argument: mostly there is nothing to report."""
         kind = type(callee)
         if kind is function:
-            if type(argument) in quiet or HOOK_MARK in callee.__globals__:
+            if is_own(callee):
                 return
-        elif type(argument) in quiet and (
-            (kind is built_in and type(callee.__self__) is module)
-            or (kind is bound and type(callee.__func__) is function)
-            or kind is type
-        ):
+        elif kind is bound:
+            inner = callee.__func__
+            if type(inner) is function and is_own(inner):
+                return
+        elif kind is type and type(argument) in quiet and callee in plain:
             return
         call(callee, argument)
 
@@ -264,16 +357,19 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
             touch(item)
             return
         if kind is types.GeneratorType:
-            accesses.resume(item)
+            accesses.resume(item, throws=name not in ("send", "__next__"))
+            return
+        if kind in ITERATORS:
+            advance(item)
             return
         callee = look_up(item, name)
         if callee is None or isinstance(callee, property):
             return
-        if type(callee) in descriptors and not isinstance(item, type):
-            # a method of C: those of immutable types only read what they are given
-            if kind in foreign:
-                report(item, None, WRITE)
-            hand_over(arguments, _READING if kind in IMMUTABLE else _FOREIGN)
+        if type(callee) in descriptors and not issubclass(kind, type):
+            native_method(item, name, kind, arguments)
+        elif type(callee) is function and not issubclass(kind, (type, module)) and name not in instance_variables(item):
+            if not is_own(callee):
+                foreign_function(callee, (item, *arguments))
         else:
             call(callee, *arguments)
 
@@ -288,3 +384,18 @@ def call_hooks(accesses: Accesses, modules: set[str]) -> dict[str, Callable[...,
         "_kc_call1": call1,
         "_kc_unpacked": unpacked,
     }
+
+
+_ATTRIBUTE_METHODS: Final = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
+
+
+def _maker(kind: type) -> Any:
+    """What makes an instance of a class: a function if it is in Python."""
+    if type(kind) is not type:
+        own = inspect.getattr_static(type(kind), "__call__", None)
+        if type(own) is types.FunctionType:
+            return own
+    for owner in kind.__mro__:
+        if "__init__" in owner.__dict__ or "__new__" in owner.__dict__:
+            return owner.__dict__.get("__init__", owner.__dict__.get("__new__"))
+    return None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from . import build
+from .names import PREFIX
 from .scopes import Scope
 
 Atoms = Sequence[ast.expr]
@@ -20,6 +21,7 @@ class Context:
         receiver: the name of the first parameter of a method.
         methods: the functions that the class of the method defines.
         private: the stores of `__init__` to an object that nobody else can know yet.
+        most: the most temporaries of a statement so far.
     """
 
     scope: Scope
@@ -27,6 +29,7 @@ class Context:
     receiver: str | None = None
     methods: frozenset[str] = frozenset()
     private: frozenset[ast.expr] = frozenset()
+    most: int = 0
     _used: int = 0
     _statement: list[str] = field(default_factory=list)
 
@@ -37,8 +40,9 @@ class Context:
 
     def temporary(self) -> str:
         """Return a fresh name; names are used again in the next statement."""
-        name = f"_kc_{self._used}"
+        name = f"{PREFIX}{self._used}"
         self._used += 1
+        self.most = max(self.most, self._used)
         self._statement.append(name)
         return name
 

@@ -12,6 +12,7 @@ from .context import Atoms, Context
 from .names import (
     ATTRIBUTE,
     CONTAINS,
+    DELEGATE,
     GETITEM,
     ITER,
     LAZY,
@@ -19,6 +20,7 @@ from .names import (
     PAIR,
     PAUSE,
     READ,
+    REFLECT,
     RESUMED,
     SETATTRIBUTE,
     SLICE,
@@ -26,6 +28,17 @@ from .names import (
 )
 
 _ELEMENT: Final = "_kc_element"
+
+
+_NEW_ITERATORS: Final = frozenset({"enumerate", "zip", "map", "filter", "reversed"})
+"""Builtins that make an iterator which nobody else can know."""
+
+_REFLECTIVE_READS: Final = frozenset(
+    {"cell_contents", "__closure__", "__defaults__", "__kwdefaults__", "__globals__", "f_locals", "f_globals"}
+    | {"gi_frame", "cr_frame", "ag_frame", "tb_frame", "__code__", "__bases__", "__subclasses__", "gi_running"}
+)
+REFLECTIVE: Final = _REFLECTIVE_READS | {"__class__", "__dict__", "__annotations__", "__wrapped__", "__doc__"}
+"""Attributes by which one reaches into what Python keeps for itself."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,10 @@ class Expressions(Rewriting):
         value = self.expression(node)
         if self.context.quiet or self.is_unshared(node):
             return value
-        return build.place(build.call(LAZY if later else ITER, value), node)
+        fresh = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NEW_ITERATORS
+        fresh = fresh and self.inference.is_builtin(node.func.id, self.context.scope)  # type: ignore[attr-defined]
+        hook = build.call(LAZY if later else ITER, value, *([ast.Constant(1)] if fresh else []))
+        return build.place(hook, node)
 
     def attribute_report(self, attribute: str, write: int = 0) -> Callable[[Atoms], ast.expr] | None:
         """Return what makes the report of an attribute from its object, None if it needs none."""
@@ -75,8 +91,10 @@ class Expressions(Rewriting):
         if self.facts.is_class_level(name):
             hook = SETATTRIBUTE if write else ATTRIBUTE
             return lambda of: build.call(hook, of[0], ast.Constant(name))
-        if name == "__dict__":
+        if name == "__dict__" and not write:
             return lambda of: build.call(NAMESPACE, of[0])
+        if name in REFLECTIVE if write else name in _REFLECTIVE_READS:
+            return lambda of: build.call(REFLECT, of[0], ast.Constant(name))
         if self.facts.is_mutable(name):
             return lambda of: self.report(of[0], name, write)
         return None
@@ -247,7 +265,10 @@ class Expressions(Rewriting):
         return ast.copy_location(ast.FormattedValue(self.consumed(node.value), node.conversion, specification), node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
-        return ast.copy_location(ast.YieldFrom(self.iterated(node.value)), node)
+        value = self.expression(node.value)
+        if not (self.context.quiet or self.is_unshared(node.value)):
+            value = build.place(build.call(DELEGATE, value), node.value)
+        return ast.copy_location(ast.YieldFrom(value), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         return self._comprehension(node)

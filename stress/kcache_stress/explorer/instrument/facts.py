@@ -5,11 +5,23 @@ never changes afterwards: reading it needs no report.  This is what keeps instru
 """
 
 import ast
+import builtins
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from typing import Final
 
 from .construction import construction_of
 from .names import Function, mangle
+
+HARMLESS_BASES: Final = frozenset(
+    {"object", "Thread", "Timer", "local", "dict", "list", "set", "OrderedDict", "defaultdict", "deque", "Counter"}
+    | {"Generic", "Protocol", "ABC", "Enum", "IntEnum", "StrEnum", "NamedTuple", "TypedDict", "tuple", "str", "int"}
+    | {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
+)
+"""Names of classes that are not instrumented whose `__init__` shows nobody the new object."""
+
+_REFLECTIVE_GLOBALS: Final = frozenset({"__globals__", "f_globals", "__builtins__", "f_builtins"})
 
 
 @dataclass(frozen=True)
@@ -27,6 +39,10 @@ class Facts:
         module_names: the modules that are imported.
         written_globals: globals that functions rebind.
         stored_names: attributes stored anywhere.
+        reconstructs: `__init__` may run on an object that others know.
+        bases: the names of the base classes of those whose `__init__` goes on after it called that of its base.
+        constructed: attributes that `__init__` stores before others can see the object.
+        everything_global: globals are reached by names that cannot be read off the source.
     """
 
     mutable_names: frozenset[str] = frozenset()
@@ -39,15 +55,28 @@ class Facts:
     module_names: frozenset[str] = frozenset()
     written_globals: frozenset[str] = frozenset()
     stored_names: frozenset[str] = frozenset()
+    reconstructs: bool = False
+    bases: frozenset[str] = frozenset()
+    constructed: frozenset[str] = frozenset()
+    everything_global: bool = False
 
     def merge(self, other: "Facts") -> "Facts":
         """Return what is known when the modules of both are instrumented together."""
         merged = {field.name: getattr(self, field.name) | getattr(other, field.name) for field in fields(self)}
         return Facts(**merged)._concluded()
 
+    @functools.cached_property
+    def escapes(self) -> bool:
+        """Whether some `__init__` shows `self` to others; that of a base which is not instrumented may do so, too."""
+        return self.init_escapes or not self.bases <= self.class_names | HARMLESS_BASES
+
     def is_mutable(self, name: str) -> bool:
         """Say whether the attribute `name` can change after its object was constructed."""
-        return self.everything_mutable or name in self.mutable_names
+        if self.everything_mutable or name in self.mutable_names:
+            return True
+        if self.escapes and name in self.after_super:
+            return True
+        return self.reconstructs and name in self.constructed
 
     def is_class_level(self, name: str) -> bool:
         """Say whether the attribute `name` may live on a class or a module, and change there."""
@@ -55,7 +84,7 @@ class Facts:
 
     def is_written_global(self, name: str) -> bool:
         """Say whether a global of that name can change after the module was imported."""
-        return name in self.written_globals
+        return self.everything_global or name in self.written_globals
 
     def _concluded(self) -> "Facts":
         """Draw the conclusions that need the facts of all modules."""
@@ -94,6 +123,10 @@ class _Collector(ast.NodeVisitor):
         self._functions: list[Function | ast.Lambda] = []
         self._class_like: set[str] = set()
         self._constructed: set[ast.Attribute] = set()
+        self._fields: set[str] = set()
+        self._reconstructs = False
+        self._bases: set[str] = set()
+        self._everything_global = False
 
     def facts(self) -> Facts:
         return Facts(
@@ -107,10 +140,21 @@ class _Collector(ast.NodeVisitor):
             frozenset(self._modules),
             frozenset(self._globals),
             frozenset(self._stored),
+            self._reconstructs,
+            frozenset(self._bases),
+            frozenset(self._mangled(store.attr) for store in self._constructed) | self._fields,
+            self._everything_global,
         )._concluded()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._classes.add(node.name)
+        for statement in node.body:  # a class may keep anything that can be called
+            if isinstance(statement, ast.Assign):
+                self._stored.update(_plain_names(statement.targets))
+        if node.decorator_list:  # perhaps a dataclass, whose `__init__` stores what is annotated
+            for statement in node.body:
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                    self._fields.add(statement.target.id)
         outer, self._class = self._class, node
         self.generic_visit(node)
         self._class = outer
@@ -137,7 +181,10 @@ class _Collector(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Load):
             if node.attr == "__dict__":
                 self._everything = True
+            self._everything_global |= node.attr in _REFLECTIVE_GLOBALS
             return
+        if node.attr == "__dict__":
+            self._everything = True
         name = self._mangled(node.attr)
         self._stored.add(name)
         if not self._functions or node in self._constructed:
@@ -148,11 +195,15 @@ class _Collector(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in {"setattr", "delattr", "vars"}:
             self._everything = True
+        if self._functions:
+            self._everything_global |= node.id == "globals"
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name == "__init__" and isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "self":
-            self._everything = True  # the object is constructed again, while others know it
+        if name in {"__init__", "__post_init__"} and isinstance(node.func, ast.Attribute) and self._functions:
+            # outside a constructor, or on the object itself: it is constructed again, while others know it
+            inside = getattr(self._functions[-1], "name", "") in {"__init__", "__post_init__"}
+            self._reconstructs |= not inside or getattr(node.func.value, "id", "") == "self"
         if name not in {"setattr", "delattr", "__setattr__", "__delattr__"}:
             self.generic_visit(node)
             return
@@ -177,6 +228,8 @@ class _Collector(ast.NodeVisitor):
             self._class_level.add(node.name)
         if node.name == "__setstate__":
             self._everything = True
+        if node.name == "__new__":
+            self._reconstructs = True  # it may return an object that others know, and `__init__` runs on it
         if self._class is not None and node in self._class.body and not self._functions:
             self._constructor(self._class, node)
         outer = self._class_like
@@ -206,6 +259,8 @@ class _Collector(ast.NodeVisitor):
             return
         self._constructed |= construction.private | construction.after_super
         self._after_super |= {self._mangled(store.attr) for store in construction.after_super}
+        if construction.after_super:
+            self._bases.update(_name_of_base(base) for base in owner.bases)
         self._escapes |= construction.escapes
 
     def _owner(self, owner: ast.expr, name: str) -> None:
@@ -219,6 +274,12 @@ class _Collector(ast.NodeVisitor):
 
     def _mangled(self, name: str) -> str:
         return mangle(name, self._class.name if self._class else None)
+
+
+def _name_of_base(node: ast.expr) -> str:
+    if isinstance(node, ast.Subscript):
+        return _name_of_base(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "?")
 
 
 def _is_class(node: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""Objects whose code is not instrumented: what their methods do to them cannot be seen, so each call is one write."""
+"""Objects whose code is not instrumented: what their methods do to them cannot be seen."""
 
 import contextvars
 import datetime
@@ -8,20 +8,14 @@ import functools
 import operator
 import re
 import struct
-import sys
 import types
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
-from .names import HOOK_MARK
-from .tables import CONTAINERS, IMMUTABLE, ITERATORS, VIEWS, WRITE
+from .tables import CONTAINERS, IMMUTABLE, ITERATORS, VIEWS
 
-_STATEFUL_LIBRARY: Final = frozenset({"collections", "weakref", "_weakrefset", "shelve", "sched"})
-"""Modules of the standard library with containers written in Python; instances of others hold nothing that matters."""
-
-_HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance"})
-_HARMLESS_MODULES: Final = frozenset({"_thread", "abc", "typing", "_abc", "greenlet", "_greenlet", "_io"})
+_HARMLESS_MODULES: Final = frozenset({"_thread", "abc", "typing", "_abc", "greenlet", "_greenlet"})
 _HARMLESS: Final[tuple[Any, ...]] = (
     *IMMUTABLE,
     *(type, BaseException, frozenset, memoryview, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType),
@@ -30,7 +24,7 @@ _HARMLESS: Final[tuple[Any, ...]] = (
     *(types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.SimpleNamespace),
     *(types.ClassMethodDescriptorType, property, staticmethod, classmethod, super, functools.partial),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, struct.Struct),
-    *(re.Pattern, re.Match, contextvars.ContextVar, contextvars.Context, contextvars.Token),
+    *(re.Pattern, re.Match, contextvars.ContextVar, contextvars.Token),
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller, weakref.ref),
     *(weakref.ProxyType, weakref.CallableProxyType),
 )
@@ -49,24 +43,10 @@ def is_foreign(kind: type) -> bool:
     )
 
 
-def foreign_methods(kind: type) -> dict[str, int] | None:
-    """The methods of a class that are not instrumented; each writes. ``None`` if there are none that matter."""
-    if issubclass(kind, (BaseException, type)):
-        return None
-    seen: set[str] = set()
-    found: dict[str, int] = {}
-    for base in kind.__mro__[:-1]:
-        for name, value in vars(base).items():
-            if name not in seen and isinstance(value, types.FunctionType) and _matters(value.__globals__):
-                found[name] = WRITE
-            seen.add(name)
-    return found or None
-
-
-def _matters(namespace: Mapping[str, object]) -> bool:
-    if HOOK_MARK in namespace:
-        return False
-    top = str(namespace.get("__name__", "")).partition(".")[0]
-    if top in sys.stdlib_module_names:
-        return top in _STATEFUL_LIBRARY
-    return top not in _HARNESS
+def foreign_methods(kind: type, is_own: Callable[[types.FunctionType], bool]) -> bool:
+    """Whether a class has methods in Python that are not instrumented, those of the standard library's ABCs aside."""
+    return any(
+        isinstance(value, types.FunctionType) and not is_own(value)
+        for base in kind.__mro__[:-1]
+        for value in vars(base).values()
+    )

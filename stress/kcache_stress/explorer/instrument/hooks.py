@@ -21,7 +21,7 @@ from .names import (
     START,
     TYPE,
 )
-from .reporting import Accesses, Report
+from .reporting import Accesses, Report, Watcher
 
 __all__ = ["HOOK_MARK", "Report", "make_hooks"]
 
@@ -34,21 +34,22 @@ class Cell:
     __slots__ = ()
 
 
-def make_hooks(report: Report, pause: Callable[[], None] | None = None) -> dict[str, object]:
+def make_hooks(report: Report, gate: Watcher, pause: Callable[[], None] | None = None) -> dict[str, object]:
     """Return the names that a rewritten module needs in its globals before its code is executed.
 
     Args:
         report: called as `report(obj, slot, is_write)` immediately before each access; it must return None.
+        gate: what is told of all that is unknown.
         pause: called where CPython can switch threads, if the module was rewritten with `pauses`; returns None too.
     """
-    accesses = Accesses(report)
-    modules: set[str] = set()
+    accesses = Accesses(report, gate)
 
     def enter(namespace: dict[str, Any]) -> dict[str, Any]:
-        modules.add(namespace.get("__name__", ""))
         return namespace
 
-    def own_locals(namespace: dict[str, Any]) -> dict[str, Any]:
+    def own_locals(namespace: Any) -> Any:
+        if type(namespace) is list:
+            return [name for name in namespace if not name.startswith(PREFIX)]
         for name in [name for name in namespace if name.startswith(PREFIX)]:
             del namespace[name]
         return namespace
@@ -66,8 +67,8 @@ def make_hooks(report: Report, pause: Callable[[], None] | None = None) -> dict[
         CELL: Cell,
         LOCALS: own_locals,
     }
-    hooks |= access_hooks(accesses)
-    hooks |= call_hooks(accesses, modules)
+    hooks |= access_hooks(accesses, pause or _nothing)
+    hooks |= call_hooks(accesses)
     if pause is not None:
         pause_now = pause
 
@@ -77,5 +78,9 @@ def make_hooks(report: Report, pause: Callable[[], None] | None = None) -> dict[
 
         hooks |= {PAUSE: pause, AFTER: after}
     else:
-        hooks |= {PAUSE: lambda: None, AFTER: lambda value: value}
+        hooks |= {PAUSE: _nothing, AFTER: lambda value: value}
     return hooks
+
+
+def _nothing() -> None:
+    return None

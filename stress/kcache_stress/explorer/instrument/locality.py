@@ -22,7 +22,7 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
         name
         for name, values in scope.values.items()
         if values
-        and name not in scope.parameters | scope.global_names | scope.nonlocal_names
+        and name not in scope.parameters | scope.global_names | scope.nonlocal_names | scope.published
         and all(value is not None and _is_new(value, module) for value in values)
     }
     if not candidates:

@@ -4,7 +4,7 @@ import ast
 from typing import Final
 
 HOOK_MARK: Final = "_kc_mark"
-"""Present in the globals of each instrumented module: how a hook knows that a function is instrumented."""
+"""Present in the globals of each instrumented module."""
 
 PREFIX: Final = "_kc_"
 REPORT: Final = "_kc_report"
@@ -30,8 +30,13 @@ ITER: Final = "_kc_iter"
 LAZY: Final = "_kc_lazy"
 NEXT: Final = "_kc_next"
 RESUMED: Final = "_kc_resumed"
+DELEGATE: Final = "_kc_delegate"
 ATTRIBUTE: Final = "_kc_attribute"
 NAMESPACE: Final = "_kc_namespace"
+MATCH: Final = "_kc_match"
+FIELD: Final = "_kc_field"
+REFLECT: Final = "_kc_reflect"
+REBIND: Final = "_kc_rebind"
 SETATTRIBUTE: Final = "_kc_setattribute"
 METHOD: Final = "_kc_method"
 METHOD1: Final = "_kc_method1"

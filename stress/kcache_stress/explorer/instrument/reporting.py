@@ -1,19 +1,81 @@
 """Turning accesses into reports, with what has been found out about the types of the objects."""
 
+import collections
+import functools
+import gc
+import itertools
+import sys
 import types
-from collections.abc import Callable
-from typing import Final
+import weakref
+from collections.abc import Callable, Container, Iterable
+from typing import Any, Final, Protocol
 
+from ..events import Imprecise, take_as_a_whole
 from .beneath import METHOD_TYPES, beneath, nested
 from .foreign import foreign_methods, is_foreign
-from .tables import IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
+from .knowledge import BY_NAME, LOOKUPS, is_inert, is_known_function
+from .names import RESUMED
+from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
 Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
 
 _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 3
-_LOUD: Final = frozenset({frozenset, memoryview, types.GeneratorType})
+_LOUD: Final = frozenset({frozenset, memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
+_CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.partial})
+_MOST_ELEMENTS: Final = 200
+
+
+class Watcher(Protocol):
+    """What accesses ask of the gate."""
+
+    @property
+    def codes(self) -> Container[int]:
+        """The ids of the code objects that are instrumented."""
+        ...
+
+    def is_own(self, function: types.FunctionType) -> bool:
+        """Whether a function is instrumented."""
+        ...
+
+    def is_known(self, function: types.FunctionType) -> bool:
+        """Whether a function that is not instrumented does nothing that matters."""
+        ...
+
+    def where(self, frame: types.FrameType | None) -> str:
+        """``FILE:LINE`` of the innermost instrumented frame."""
+        ...
+
+    def note(self, what: str) -> None:
+        """Something unknown was met, which the gate will see when it runs."""
+        ...
+
+    def enter(
+        self, frame: types.FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False
+    ) -> None:
+        """Something unknown, which the gate cannot see, is about to run."""
+        ...
+
+    def is_shared(self, generator: object) -> bool:
+        """Whether another thread has gone on in a generator, too."""
+        ...
+
+    def rebinds(self, name: str) -> None:
+        """A name of a class or a module is about to be bound."""
+        ...
+
+    def doubt(self, what: str) -> None:
+        """What comes of this line is no proof, whatever the order."""
+        ...
+
+
+_EMPTY: Final[tuple[Iterable[object], ...]] = (
+    *({}, {}.values(), {}.items(), [], (), set(), range(0), "", b"", collections.deque()),
+)
+_STEPS_OF_CONTAINERS: Final[frozenset[type]] = frozenset(
+    {type(reversed([])), type(reversed({})), *(type(iter(container)) for container in _EMPTY)}
+)
 
 
 class Accesses:
@@ -21,18 +83,20 @@ class Accesses:
 
     Attributes:
         report: where accesses are reported.
+        gate: what is told of all that is unknown.
         quiet: the types that never need a report as an operand; instrumented code tests this itself, and it grows.
         methods: for each type met so far, what its methods do.
         foreign: those of them that are written in C, are no containers, and may change.
-        resumed: the generator that is about to go on.
+        resumed: the generators that are about to go on, each by way of the one before.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, gate: Watcher) -> None:
         self.report = report
+        self.gate = gate
         self.quiet: set[type] = set(IMMUTABLE)
         self.methods: dict[type, Methods] = {}
         self.foreign: set[type] = set()
-        self.resumed: object = None
+        self.resumed: tuple[object, ...] = ()
 
     def learn(self, kind: type) -> Methods:
         """Find out, once per type, what its methods do to it."""
@@ -41,16 +105,20 @@ class Accesses:
             return known
         if is_foreign(kind):
             self.foreign.add(kind)
+            take_as_a_whole(kind)
+            self.gate.note(f"uses objects of type {kind.__module__}.{kind.__qualname__}")
         methods = methods_of(kind)
-        if methods is None:
-            methods = foreign_methods(kind)
         if methods is None:
             methods = _NO_METHODS
             loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or kind in self.foreign
-            if not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
+            harmless = issubclass(kind, (BaseException, type)) or not foreign_methods(kind, self._is_trusted)
+            if harmless and not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
                 self.quiet.add(kind)
         self.methods[kind] = methods
         return methods
+
+    def _is_trusted(self, function: types.FunctionType) -> bool:
+        return self.gate.is_own(function) or self.gate.is_known(function)
 
     def touch(self, item: object, write: int = 0) -> None:
         """Report the use of `item` as a whole, by something that runs over it or looks at all of it."""
@@ -60,18 +128,109 @@ class Accesses:
         if self.methods.get(kind) or self.learn(kind) or kind in self.foreign:
             self.report(item, None, write)
             return
+        slot = None
         if kind is types.GeneratorType:
-            self.resume(item)
+            self.resume(item, self.imprecise("runs a generator to its end"))  # type: ignore[arg-type]
+        elif kind in ITERATORS:
+            slot = self.step_slot(item)
+            self._enter_unseen(item)
+            self.report(item, slot, 1)
+            write = 0
         for container, writes in beneath(item):
-            self.report(container, None, writes or write)
+            self.report(container, slot, writes or write)
 
-    def resume(self, generator: object) -> None:
-        """Report that a generator is about to go on; its first act will be to say so itself.
+    def _enter_unseen(self, iterator: object) -> None:
+        """Tell the gate of an iterator that calls something in C by which attributes are reached."""
+        for inner in gc.get_referents(iterator):
+            kind = type(inner)
+            if kind in METHOD_TYPES:
+                owner = inner.__self__
+                known = type(owner) in CONTAINERS or type(owner) in PLAIN
+                if type(owner) is types.ModuleType:
+                    known = is_known_function(inner) and not any(inner is other for other in BY_NAME)
+            else:
+                owner, known = inner, kind not in LOOKUPS
+            if not known:
+                what = f"a {type(iterator).__name__} reaches attributes by name"
+                self.gate.enter(sys._getframe(1), what, (iterator, owner), is_contained=True)
+
+    def step_slot(self, iterator: object) -> object:
+        """The slot of steps of an iterator of C: imprecise if they run anything in Python."""
+        if type(iterator) in _STEPS_OF_CONTAINERS:
+            return None
+        if self._runs_python(iterator, 0):
+            return self.imprecise(f"a step of a {type(iterator).__name__} runs code in Python")
+        return None
+
+    def _runs_python(self, iterator: object, depth: int) -> bool:
+        if type(iterator) in _STEPS_OF_CONTAINERS or depth > 4:
+            return depth > 4
+        for inner in gc.get_referents(iterator):
+            kind = type(inner)
+            if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
+                return True
+            if kind in ITERATORS and self._runs_python(inner, depth + 1):
+                return True
+            if kind is tuple and any(
+                type(part) is types.GeneratorType or (type(part) in ITERATORS and self._runs_python(part, depth + 1))
+                for part in gc.get_referents(inner)  # never of the tuple itself: there may be holes in it
+            ):
+                return True
+        return False
+
+    def imprecise(self, what: str) -> Imprecise:
+        """The slot of an access that is not known exactly, here and now."""
+        return Imprecise(self.gate.where(sys._getframe(1)), what)
+
+    def imprecise_if_calling_back(self, arguments: Iterable[object]) -> Imprecise | None:
+        """The slot of what C does with these: imprecise if it may run code in Python on the way."""
+        for argument in arguments:
+            kind = type(argument)
+            if kind in PLAIN:
+                continue
+            if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
+                return self.imprecise("runs code in Python while it is at work")
+            if kind in CONTAINERS or kind is tuple or kind is frozenset:
+                elements = itertools.islice(list(argument), _MOST_ELEMENTS)  # type: ignore[call-overload]
+                if any(not is_inert(type(element)) for element in elements):
+                    return self.imprecise("compares or shows objects by code in Python")
+        return None
+
+    def key_slot(self, key: object) -> object:
+        """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
+        slot = slot_of(key)
+        if slot is None and not is_inert(type(key)):
+            return self.imprecise(f"compares keys by code of {type(key).__name__}")
+        return slot
+
+    def default_slot(self, item: object, slot: object) -> object:
+        """The slot of a read that stores what is missing: not known exactly where code in Python makes that."""
+        factory = getattr(item, "default_factory", None)
+        if type(factory) in _CALLABLES or (isinstance(factory, type) and not is_inert(factory)):
+            return self.imprecise("makes what is missing by code in Python")
+        return slot
+
+    def resume(
+        self, generator: "types.GeneratorType[Any, Any, Any]", slot: object = None, *, throws: bool = False
+    ) -> None:
+        """Report that a generator is about to go on, and those that it delegates to; the innermost says so again.
 
         Between the two others may find it at work: `generator already executing`.
+
+        Args:
+            generator: the outermost.
+            slot: of what is done to it.
+            throws: it goes on with an exception, and hence not where it would say so.
         """
-        self.report(generator, None, 1)
-        self.resumed = generator
+        if self.gate.is_shared(generator):
+            slot = self.imprecise("goes on in a generator in which others may find it at work")
+        self.report(generator, slot, 1)
+        chain = [generator]
+        while type(inner := chain[-1].gi_yieldfrom) is types.GeneratorType:
+            self.report(inner, None, 1)
+            chain.append(inner)
+        if inner is None and not throws and chain[-1].gi_frame is not None and RESUMED in chain[-1].gi_code.co_names:
+            self.resumed = tuple(chain)
 
     def look_through(self, item: object) -> None:
         """Report a look at all that is within `item`, which may change while the reports are made."""

@@ -14,7 +14,10 @@ Loops = tuple[ast.AST, ...]
 
 @dataclass(eq=False)
 class Scope:
-    """One namespace: a module, class, function (or lambda), or comprehension."""
+    """One namespace: a module, class, function (or lambda), or comprehension.
+
+    `published` names what is bound where its value goes elsewhere at the same time: `self.rows = rows = []`.
+    """
 
     kind: Kind
     node: ast.AST
@@ -28,6 +31,7 @@ class Scope:
     nonlocal_names: set[str] = field(default_factory=set)
     values: dict[str, list[ast.expr | None]] = field(default_factory=dict)
     cells: set[str] = field(default_factory=set)
+    published: set[str] = field(default_factory=set)
 
     def owner(self, name: str) -> "Scope | None":
         """Return the scope that holds the (mangled) name, None if it is a global or a builtin."""
@@ -102,6 +106,8 @@ class _Builder(ast.NodeVisitor):
         name = mangle(name, scope.class_name)
         scope.stores.setdefault(name, []).append((_position(node), self._loops))
         scope.values.setdefault(name, []).append(value)
+        if isinstance(node, ast.NamedExpr):
+            scope.published.add(name)
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
@@ -117,6 +123,8 @@ class _Builder(ast.NodeVisitor):
         self.visit(node.value)
         for target in node.targets:
             self._target(target, node.value)
+            if len(node.targets) > 1 and isinstance(target, ast.Name):
+                self._scope.published.add(mangle(target.id, self._scope.class_name))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:

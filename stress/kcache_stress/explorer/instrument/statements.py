@@ -2,13 +2,14 @@
 """Rewriting of statements other than assignments."""
 
 import ast
+from collections.abc import Iterable
 from typing import cast
 
 from . import build
 from .assignments import Assignments
 from .construction import construction_of
 from .context import Context
-from .names import PAUSE, RESUMED, Function
+from .names import MATCH, PAUSE, PREFIX, RESUMED, Function
 
 
 class Statements(Assignments):
@@ -34,19 +35,24 @@ class Statements(Assignments):
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         node.test = self.truth(node.test)
-        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-        return node
+        return self._blocks(node, node.test)
 
     def visit_While(self, node: ast.While) -> ast.stmt:
         node.test = self.truth(node.test)
-        node.body = [*self._pause(node.body[0]), *self.block(node.body)]
-        node.orelse = self.block(node.orelse)
+        return self._blocks(node, node.test, self._pause(node.body[0]))
+
+    def _blocks(
+        self, node: ast.If | ast.While | ast.For | ast.AsyncFor, source: ast.AST, start: Iterable[ast.stmt] = ()
+    ) -> ast.stmt:
+        """Rewrite both blocks; the temporaries of what stands before them are let go of as they begin."""
+        body, orelse = [*start, *self.clear(source)], self.clear(source)
+        node.body, node.orelse = [*body, *self.block(node.body)], [*orelse, *self.block(node.orelse)]
         return node
 
-    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt | list[ast.stmt]:
         node.test = self.truth(node.test)
         node.msg = node.msg and self.expression(node.msg)
-        return node
+        return self.cleared(node)
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         return self._loop(node)
@@ -58,9 +64,7 @@ class Statements(Assignments):
         tuples = _yields_tuples(node.iter)
         node.iter = self.expression(node.iter) if isinstance(node, ast.AsyncFor) else self.iterated(node.iter)
         node.target, stores = self.split_target(node.target, known_tuple=tuples)
-        node.body = [*self._pause(node.target), *stores, *self.block(node.body)]
-        node.orelse = self.block(node.orelse)
-        return node
+        return self._blocks(node, node.target, [*self._pause(node.target), *stores])
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         # `__exit__` is called, and after a call threads may be switched.
@@ -84,10 +88,10 @@ class Statements(Assignments):
             if node.items[number + 1 :]:
                 rest = [self._with(ast.copy_location(type(node)(node.items[number + 1 :], node.body), node))]
             else:
-                rest = self.block(node.body)
+                rest = [*self.clear(node), *self.block(node.body)]
             return ast.copy_location(type(node)(items, [*stores, *rest]), node)
         node.items = items
-        node.body = self.block(node.body)
+        node.body = [*self.clear(node.items[-1].context_expr), *self.block(node.body)]
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.stmt:
@@ -97,16 +101,30 @@ class Statements(Assignments):
         return self._try(node)
 
     def _try(self, node: ast.Try | ast.TryStar) -> ast.stmt:
+        before, self.context.most = self.context.most, 0
         node.body = self.block(node.body)
+        taken = [f"{PREFIX}{number}" for number in range(self.context.most)]
+        self.context.most = max(before, self.context.most)
         for handler in node.handlers:
             handler.type = handler.type and self.expression(handler.type)
             stores = self.report_store(handler.name, handler) if handler.name else []
-            handler.body = [*stores, *self.block(handler.body)]
+            handler.body = [*self.clear(handler, taken), *stores, *self.block(handler.body)]
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
 
     def visit_Match(self, node: ast.Match) -> ast.stmt:
-        node.subject = self.consumed(node.subject)
+        looks_deeper = any(
+            isinstance(part, ast.MatchClass | ast.MatchMapping | ast.MatchSequence)
+            for case in node.cases
+            for part in ast.walk(case.pattern)
+        )
+        if looks_deeper and self.context.binds and not self.context.quiet:
+            subject = self.context.guard(
+                [self.expression(node.subject)], lambda of: build.call(MATCH, *of), lambda of: of[0]
+            )
+            node.subject = build.place(subject, node.subject)
+        else:
+            node.subject = self.consumed(node.subject)
         for case in node.cases:
             captures = [
                 report
@@ -115,7 +133,7 @@ class Statements(Assignments):
                 for report in self.report_store(name, pattern)
             ]
             case.guard = case.guard and self.truth(case.guard)
-            case.body = [*captures, *self.block(case.body)]
+            case.body = [*self.clear(case.pattern), *captures, *self.block(case.body)]
         return node
 
     def visit_Import(self, node: ast.Import) -> ast.stmt | list[ast.stmt]:
@@ -141,7 +159,7 @@ class Statements(Assignments):
         quiet = self.context.quiet
         with self.inside(Context(self.scopes[node], quiet, None, methods)):
             node.body = self.block(node.body)
-        return [*reports, node]
+        return [*reports, *self.cleared(node)]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:
         return self._function(node)
@@ -160,7 +178,7 @@ class Statements(Assignments):
                 start.append(build.place(ast.Expr(build.call(RESUMED)), node))
             body = self.block(node.body[len(docstring) :])
             node.body = [*docstring, *self._pause(node), *start, *body]
-        return [*reports, node]
+        return [*reports, *self.cleared(node)]
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._defaults(node.args)
@@ -185,16 +203,20 @@ class Statements(Assignments):
         decorators = {getattr(item, "id", "") for item in getattr(node, "decorator_list", [])}
         parameters = node.args.posonlyargs + node.args.args
         static = not parameters or decorators & {"staticmethod", "classmethod"}
-        receiver = None if static else parameters[0].arg
+        owner = outer.scope.node
+        of_classes = isinstance(owner, ast.ClassDef) and any(
+            not isinstance(base, ast.Name) or base.id == "type" or base.id.endswith("Meta") for base in owner.bases
+        )
+        receiver = None if static or of_classes else parameters[0].arg
         return Context(self.scopes[node], False, receiver, outer.methods, self._private_stores(outer.scope.node, node))
 
     def _private_stores(self, owner: ast.AST, node: Function | ast.Lambda) -> frozenset[ast.expr]:
         if not isinstance(owner, ast.ClassDef) or isinstance(node, ast.Lambda):
             return frozenset()
-        construction = construction_of(owner, node)
+        construction = None if self.facts.reconstructs else construction_of(owner, node)
         if construction is None:
             return frozenset()
-        after_super = frozenset() if self.facts.init_escapes else construction.after_super
+        after_super = frozenset() if self.facts.escapes else construction.after_super
         return frozenset(construction.private | after_super)
 
 

@@ -18,6 +18,8 @@ INDEXED: Final = 16
 """Only the position named by the first argument is touched."""
 DEFAULTS: Final = 32
 """Reading a missing key stores it."""
+COMPARES: Final = 64
+"""The elements are compared with each other, or with the arguments."""
 
 Methods = dict[str, int]
 
@@ -33,6 +35,8 @@ def _methods(**names: str) -> Methods:
         "writes_index": WRITE | INDEXED,
         "writes_from": WRITE | CONSUMES,
         "silent": SILENT,
+        "reads_comparing": COMPARES,
+        "writes_comparing": WRITE | COMPARES,
     }
     return {name: meanings[meaning] for meaning, text in names.items() for name in text.split()}
 
@@ -51,10 +55,12 @@ _DICT: Final = _methods(
 )
 _COUNTER: Final = _DICT | _methods(reads="elements most_common total __missing__", writes_from="subtract")
 _LIST: Final = _methods(
-    reads=_COMMON + " index count __contains__ __mul__ __rmul__",
+    reads=_COMMON + " __mul__ __rmul__",
+    reads_comparing="index count __contains__",
     reads_index="__getitem__",
     reads_both=_COMPARISONS + " __add__",
-    writes="append insert pop remove clear sort reverse __delitem__ __imul__",
+    writes="append insert pop clear reverse __delitem__ __imul__",
+    writes_comparing="remove sort",
     writes_index="__setitem__",
     writes_from="extend __iadd__ __init__",
 )

@@ -60,7 +60,7 @@ class Happening:
     Attributes:
         step: its number; the first one is 1.
         thread: who.
-        kind: a name of a kind of event, or ``call``: of the standard library.
+        kind: a name of a kind of event; ``call``: of the standard library; ``line``: no more is known than that.
         subject: the name of the object.
         slot: which part of it, to be read on: ``['a']``, ``.x``; for calls, ``.method()``. Empty if the whole.
         value: what was read or what a write replaced; of locks, whether they were taken.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Final
 
 from .naming import attributes, is_library
+
+LINE: Final = "line"
+"""The kind of what is known by its line alone."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Moment:
         first: its position in the trace.
         last: of the last of them.
         thread: who.
-        kind: what it did: a name of a kind of event, or ``call``.
+        kind: what it did: a name of a kind of event, ``call`` or ``line``.
         name: what it did it to.
         slot: which part of that, to be read on: ``['a']``, ``.x``, ``.method()``; empty if the whole.
         before: what was there.

@@ -18,7 +18,7 @@ from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from .moments import Left, Moment, Place, event_state, place_of, thread_name
+from .moments import LINE, Left, Moment, Place, event_state, place_of, thread_name
 from .naming import MISSING, Names, is_a, is_any, peek
 
 _OWN_FILES = os.path.dirname(__file__) + os.sep
@@ -120,6 +120,8 @@ class Recording(list[Event]):
         place = self.place(frame)
         # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
         if kind == PAUSE or not place.path or place.library in _MAKING:
+            if kind == PAUSE and obj is not None and place.path and not place.library:
+                self._pass(thread, place)
             return
         direct = not place.library or place.library in _ENTERING or place.library in ("acquire", "release")
         if direct and (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)):
@@ -137,6 +139,19 @@ class Recording(list[Event]):
             previous.wakes += self._waiting_for(obj)
         if place.library:
             self._written = (previous, place.called, None)
+
+    def _pass(self, thread: int, place: Place) -> None:
+        """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
+        previous = self.moments[-1] if self.moments else None
+        if previous is None or previous.thread != thread:
+            left = None if previous is None else self.left(self._scheduler.threads[previous.thread])
+        elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
+            previous.last = len(self)
+            return
+        else:
+            left = None
+        at = len(self)
+        self.moments.append(Moment(at, at, thread, LINE, "", "", place, left, self._held(thread)))
 
     def _library_call(self, thread: int, place: Place) -> int:
         if not place.library:

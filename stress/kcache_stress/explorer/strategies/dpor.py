@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent
+from ..events import ACQUIRE, BLOCKED, WRITE, Imprecise, Pending, Trace, are_dependent
 from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
 from ..virtual.virtual_thread import Timed
@@ -150,6 +150,10 @@ class Dpor(Strategy):
         schedule = [trace[start][0] for start in starts]
         first = starts[branch] if branch < len(starts) else own_events
         order = happens_before(trace, step.threads, first)
+        for race in order.races:
+            for slot in (trace[position][3] for position in race):
+                if type(slot) is Imprecise:
+                    self.doubts[str(slot)] = None
         del self._nodes[branch + 1 :]
         self._nodes += [None] * (len(schedule) + 1 - len(self._nodes))
         if self._steps_are_events:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from kcache_model.driver import Driver
 
 from ..calls import Call, Calls
-from ..events import Trace
+from ..events import Imprecise, Trace
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import HUB, Scheduler
 
@@ -42,6 +42,8 @@ class Coverage(enum.StrEnum):
     BOUND_REACHED = "bound reached"
     """Everything within a bound, but there is more beyond."""
     BUDGET_SPENT = "budget spent"
+    NO_PROOF = "no proof"
+    """Nothing is left to try, but some of what the threads did could not be seen."""
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Strategy(ABC):
 
     Attributes:
         scheduler: the threads; set for each execution.
+        doubts: why the search proves nothing even if it ends: ``FILE:LINE: what``.
         ending: how the current execution ended; set when it does.
         coverage: what a search that ran to its end has covered.
         most_events: after so many events an execution counts as endless.
@@ -89,6 +92,7 @@ class Strategy(ABC):
 
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
+        self.doubts: dict[str, None] = {}
 
     def watch(self, driver: Driver, calls: Sequence[Calls], logs: Sequence[CallLog]) -> None:
         """For strategies that look at more than events: the Indexer, the calls of each thread, what comes of them.
@@ -107,7 +111,8 @@ class Strategy(ABC):
 
     def learn(self, step: Step) -> HappensBefore | None:
         """An execution is over. Returns its happens-before relation, if the strategy works it out."""
-        del step
+        if self.coverage is Coverage.EXHAUSTED:
+            self.doubts.update((str(slot), None) for _, _, _, slot in step.trace if type(slot) is Imprecise)
         return None
 
     @abstractmethod

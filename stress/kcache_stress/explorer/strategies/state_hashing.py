@@ -27,7 +27,7 @@ from typing import Final
 from kcache_model.driver import Driver
 
 from ..calls import Calls
-from ..events import PAUSE, QUERY, RELEASE, TRY, WRITE
+from ..events import PAUSE, QUERY, RELEASE, TRY, UNKNOWN, WRITE
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
 from ..judgement.judge import ProgramJudge
@@ -240,6 +240,8 @@ class StateHashing(Strategy):
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Check that the judge gets to see what the ledger saw."""
+        # What is imprecise on a place that is known is looked for as a data race; what is unknown altogether is not.
+        self.doubts.update((str(slot), None) for _, _, obj, slot in step.trace if obj is UNKNOWN)
         if step.ending is Ending.COMPLETE:
             return happens_before(step.trace, step.threads)
         return None

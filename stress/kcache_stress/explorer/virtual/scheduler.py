@@ -10,15 +10,18 @@ work. If it has to wait, the target's own threads run until it need not.
 
 from __future__ import annotations
 
-import logging
+import contextlib
 import sys
 from collections.abc import Callable, Container, Sequence
-from typing import Final
+from types import CodeType, FrameType
+from typing import Any, Final
 
 import greenlet
 
-from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace
-from .unwinding import ignore_aborted, restore_locks
+from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from .opcode_tracer import OpcodeTracer
+from .pool import GreenletPool
+from .unwinding import restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
@@ -26,12 +29,16 @@ MOST_PROGRAM_THREADS: Final = 8
 
 FOREVER: Final = 50_000
 """More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
+TICK: Final = 1e-6
+"""How many seconds pass with each reading of the clock."""
+_AT_ONCE = 1_000 * TICK
+"""Timeouts that lie no further apart may end in any order: what lies between them may be nothing but readings."""
 _SPARE_GREENLETS = 4
+_SWALLOWED_ABORTS = 20
 _ROOM_TO_CHOOSE = 100
 """Frames that a strategy may need above a thread that has used up its own."""
 _ABORTED_EVENTS = 200
 """How many events an aborted thread may still do, to clean up, before it is aborted again."""
-_SWALLOWED_ABORTS = 20
 
 
 class Scheduler:
@@ -41,9 +48,12 @@ class Scheduler:
         steps_are_events: whether threads may be switched before every access.
 
     Attributes:
+        tracer: lets threads be switched at opcodes, if that is wanted.
         touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
         steps_are_events: whether threads may be switched before every event; if not, accesses belong to the step that
             the last other event began.
+        loading: whether modules are being imported: they may start no threads, which would be there but once.
+        is_stuck: whether an execution had to be given up in a real wait, and so will all others.
         live: whether events count: true while a program's threads are explored.
         left: how many further events the running thread may do before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
@@ -57,13 +67,16 @@ class Scheduler:
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
         failures: what escaped from threads that the target started.
+        doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
+        is_patient: asked where a wait with a timeout begins: whether it is never cut short.
+        watcher: their profile function, where no other one is at work; ``None`` for none.
     """
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
         self.touch = self.access if steps_are_events else self.note
         self.steps_are_events = steps_are_events
-        self.live = False
-        self.aborting = False
+        self.tracer: OpcodeTracer | None = None
+        self.loading = self.is_stuck = self.live = self.aborting = False
         self.left = 0
         self.current = HUB
         self.trace: Trace = []
@@ -72,15 +85,17 @@ class Scheduler:
         self.now = 0.0
         self.clock_reads = 0
         self.timeouts_left = 0
-        self.timeouts_withheld = False
+        self.timeouts_withheld = self.is_choosing = self._is_watched = False
         self.preemptions = 0
         self.failures: list[BaseException] = []
+        self.doubts: dict[str, None] = {}
+        self.is_patient: Callable[[], bool] = lambda: False
+        self.watcher: Callable[[FrameType, str, Any], None] | None = None
         self._choose: Callable[[int], int] = _no_choice
         self._hub: greenlet.greenlet | None = None
         self._starter: greenlet.greenlet | None = None
-        self._pool: list[greenlet.greenlet] = []
+        self._pool = GreenletPool(self._serve)
         self._abandoned: list[greenlet.greenlet] = []
-        self._made_on_the_way: list[greenlet.greenlet] = []
         self._stopped = False
         self._strategy_failure: BaseException | None = None
         self._aborted_events = 0
@@ -112,6 +127,10 @@ class Scheduler:
         """An occasion to switch without an access of its own: a new step begins."""
         if self.live:
             self.point(PAUSE, None, None)
+
+    def pause_in_tracer(self, code: CodeType, offset: int) -> None:
+        """As :meth:`pause`, from within the trace function, which has seen that it is time for a choice."""
+        self._pause((PAUSE, code, offset), None, is_tracing=True)
 
     def step(self, obj: object, slot: object, kind: int) -> None:
         """As :meth:`note`, for an access that is a step of its own."""
@@ -203,16 +222,14 @@ class Scheduler:
             self._starter = greenlet.getcurrent()
             self.current, self.left = number, 0
             self._enter(thread)
+            self._trace_on()
             self.current, self.left = caller, left
         return number
 
     def enabled(self) -> list[int]:
         """The threads that can go on now."""
-        return [
-            number
-            for number, thread in self.threads.items()
-            if not thread.finished and (thread.waits_for is None or thread.waits_for.free)
-        ]
+        threads = self.threads.items()  # as `VirtualThread.enabled`, which is slower
+        return [n for n, of in threads if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
         """The threads whose timeout is the next to end: who goes on when nobody else can."""
@@ -222,7 +239,7 @@ class Scheduler:
             if not thread.finished and isinstance(thread.waits_for, Timed)
         ]
         first = min((deadline for deadline, _ in timed), default=0.0)
-        return [number for deadline, number in timed if deadline <= max(first, self.now)]
+        return [number for deadline, number in timed if deadline <= max(first + _AT_ONCE, self.now)]
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
@@ -249,24 +266,38 @@ class Scheduler:
         self.timeouts_left = timeouts
         self.left = 0
         self.watched = ()
-        self.live = True
-        try:
-            for number, work in enumerate(works):
-                self.start(work, number)
-            following = self._after_choice(HUB)
-            if following is not self._hub:
-                following.switch()
-        finally:
-            self.live = False
-            self.timeouts_left = 0
-            self.current = HUB
-        if self._strategy_failure is not None:
-            raise self._strategy_failure
+        self._is_watched = self.watcher is not None and sys.getprofile() is None
+        with self._traced():
+            self.live = True
+            try:
+                for number, work in enumerate(works):
+                    self.start(work, number)
+                following = self._after_choice(HUB)
+                if following is not self._hub:
+                    following.switch()
+            finally:
+                self.live = False
+                self.timeouts_left = 0
+                self.current = HUB
+                if self._is_watched:
+                    sys.setprofile(None)
+        self.raise_failure()
 
     def stop(self) -> int:
         """Called by a strategy instead of naming a thread: the execution is over."""
         self._stopped = True
         return HUB
+
+    def give_up(self, failure: BaseException) -> None:
+        """The execution is over, for a reason that its threads are not to see; the calling one waits to be unwound."""
+        self._strategy_failure, self._stopped = failure, True
+        if self.current != HUB:
+            self._hub_greenlet().switch()
+
+    def raise_failure(self) -> None:
+        """Raise why an execution was given up, if it was."""
+        if self._strategy_failure is not None:
+            raise self._strategy_failure
 
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
@@ -276,31 +307,29 @@ class Scheduler:
         if left_over:
             self._abort(left_over)
         self.threads.clear()
-        self._fill_pool(program_threads + _SPARE_GREENLETS)
+        self._pool.fill(program_threads + _SPARE_GREENLETS)
         restore_locks(trace)
         self.trace = []
         self.failures = []
+        self.doubts = {}
+        if not self.is_stuck:
+            self._strategy_failure = None
         self.preemptions = 0
         self.now = 0.0
         self.clock_reads = 0
         self.timeouts_withheld = False
         self.program_threads = self._next_number = program_threads
+        namespaces.clear()
 
     # Inside.
 
-    def _fill_pool(self, count: int) -> None:
-        """Make greenlets here, where the stack is low, and let go of those that were made deep in some recursion."""
-        if self._made_on_the_way:
-            self._pool = [made for made in self._pool if made not in self._made_on_the_way]
-            self._made_on_the_way.clear()
-        while len(self._pool) < count:
-            self._pool.append(self._make_greenlet())
+    def _trace_on(self) -> None:
+        """The running greenlet comes from another one, which may have sat in a trace function: it is to be traced."""
+        if self.tracer is not None and not self.aborting:
+            self.tracer.enter()
 
-    def _make_greenlet(self) -> greenlet.greenlet:
-        """One that is ready to serve. It has as many frames left as whoever makes it."""
-        made = greenlet.greenlet(self._serve)
-        made.switch(greenlet.getcurrent())
-        return made
+    def _traced(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.tracer is None else self.tracer.installed()
 
     def _serve(self, maker: greenlet.greenlet) -> None:
         """A pooled greenlet: does the work of one thread after another."""
@@ -308,8 +337,11 @@ class Scheduler:
         del maker
         while True:
             try:
+                self._trace_on()
                 if not self.steps_are_events:
                     self.pause()  # else what comes before its first event would be part of whoever starts it
+                if self._is_watched and self.live:
+                    sys.setprofile(self.watcher)
                 thread.work()
             except Aborted:
                 pass
@@ -318,14 +350,13 @@ class Scheduler:
                     self.failures.append(error)
             thread.finished = True
             # Let go of what the target made: it must not die, and finalize, in the midst of the next execution.
-            thread.greenlet, thread.work, thread.pending, thread.waits_for = None, _nothing, None, None
+            thread.greenlet, thread.work, thread.pending, thread.waits_for = None, object, None, None
             thread.handled = None
             thread = self._finish()
 
     def _finish(self) -> VirtualThread:
         """The running thread is done; returns the next one that its greenlet is to serve."""
-        own = greenlet.getcurrent()
-        self._pool.append(own)
+        self._pool.give_back(greenlet.getcurrent())
         if self._starter is not None:
             following, self._starter = self._starter, None
         elif self.aborting or not self.live:
@@ -335,32 +366,44 @@ class Scheduler:
         given: VirtualThread = following.switch()
         return given
 
-    def _pause(self, pending: Pending, waits_for: Waitable | None) -> None:
+    def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
         if self.aborting:
             self._abort_again()
             return
         thread = self.threads[self.current]
         thread.pending, thread.waits_for, thread.handled = pending, waits_for, sys.exception()
         if self._starter is not None:
-            starter, self._starter = self._starter, None
-            starter.switch()
+            following, self._starter = self._starter, None
         else:
             following = self._after_choice(thread.number)
-            if following is not thread.greenlet:
+        if following is not thread.greenlet:
+            if is_tracing:
+                sys.call_tracing(following.switch, ())
+            else:
                 following.switch()
+                self._trace_on()
         thread.waits_for = None
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
+        if self._stopped:
+            return self._hub_greenlet()
         chosen = HUB
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
+        tracer = self.tracer
+        if tracer is not None:
+            tracer.pauses += 1
         try:
+            self.is_choosing = True
             chosen = self._choose(running)
         except BaseException as error:  # nothing that the threads should see
             self._strategy_failure = error
             self._stopped = True
         finally:
+            self.is_choosing = False
+            if tracer is not None:
+                tracer.pauses -= 1
             sys.setrecursionlimit(limit)
         if self._stopped:
             return self._hub_greenlet()
@@ -391,23 +434,22 @@ class Scheduler:
             self._hub_greenlet().switch()
         if self.aborting:
             raise Aborted
+        self._trace_on()
 
     def _run_idle(self, thread: VirtualThread) -> None:
         self._hub = greenlet.getcurrent()
         self.current = thread.number
-        if thread.greenlet is None:
-            self._enter(thread)
-        else:
-            thread.greenlet.switch()
+        with self._traced():
+            if thread.greenlet is None:
+                self._enter(thread)
+            else:
+                thread.greenlet.switch()
         self.current = HUB
+        self.raise_failure()
 
     def _enter(self, thread: VirtualThread) -> None:
         """Begin the work of a thread."""
-        if self._pool:
-            thread.greenlet = self._pool.pop()
-        else:
-            thread.greenlet = self._make_greenlet()
-            self._made_on_the_way.append(thread.greenlet)
+        thread.greenlet = self._pool.take()
         thread.greenlet.switch(thread)
 
     def _let_time_pass(self, deadline: float | None) -> bool:
@@ -428,10 +470,8 @@ class Scheduler:
     def _abort(self, threads: list[VirtualThread]) -> None:
         self._hub = greenlet.getcurrent()
         self.aborting = True
-        # Code that logs whatever it catches, as thread pools do, is not to log this.
-        logged, logging.root.manager.disable = logging.root.manager.disable, logging.CRITICAL
-        hook, sys.unraisablehook = sys.unraisablehook, ignore_aborted(sys.unraisablehook)
-        try:
+        with unnoticed(), contextlib.ExitStack() as then:
+            then.callback(setattr, self, "aborting", False)
             for thread in threads:
                 running = thread.greenlet
                 if running is None or thread.finished:
@@ -444,10 +484,6 @@ class Scheduler:
                 if not thread.finished:
                     self._abandoned.append(running)  # it refused to end; let go, it would be aborted again
                     thread.finished = True
-        finally:
-            sys.unraisablehook = hook
-            logging.root.manager.disable = logged
-            self.aborting = False
 
     def _abort_again(self) -> None:
         """An aborted thread does further events: let it clean up, but not go on for ever."""
@@ -458,10 +494,6 @@ class Scheduler:
             raise Aborted
         while True:
             self._hub_greenlet().switch()
-
-
-def _nothing() -> None:
-    return None
 
 
 def _no_choice(_: int) -> int:

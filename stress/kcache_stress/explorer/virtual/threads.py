@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -10,6 +11,7 @@ from typing import Any
 
 from ..events import JOIN, QUERY, RELEASE, SPAWN, TRY
 from .locks import VirtualLock, VirtualRLock
+from .refusal import refuse
 from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
 from .virtual_thread import Timed
 
@@ -82,6 +84,8 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
                     sentinel.release()
                 done._set_done()
 
+        if scheduler.loading:
+            refuse(scheduler, "starts a thread while it is imported; do so when something is made", sys._getframe(1))
         if scheduler.live:
             scheduler.point(SPAWN, done, None)
         done.ident = ident_of(scheduler.start(work))

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..events import ACQUIRE, QUERY, TRY, Trace
 from .virtual_thread import Aborted
 
 
-def ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+@contextlib.contextmanager
+def unnoticed() -> Iterator[None]:
+    """While this is entered, nobody hears of the exceptions by which threads are unwound."""
+    # Code that logs whatever it catches, as thread pools do, is not to log this.
+    logged, logging.root.manager.disable = logging.root.manager.disable, logging.CRITICAL
+    hook, sys.unraisablehook = sys.unraisablehook, _ignore_aborted(sys.unraisablehook)
+    traced = sys.gettrace()
+    sys.settrace(None)  # an exception thrown into a trace function takes that away, whoever's it is
+    try:
+        yield
+    finally:
+        sys.settrace(traced)
+        sys.unraisablehook = hook
+        logging.root.manager.disable = logged
+
+
+def _ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
     """For finalizers that wait for a lock while threads are unwound: that is nobody's fault."""
 
     def ignore(unraisable: sys.UnraisableHookArgs) -> None:

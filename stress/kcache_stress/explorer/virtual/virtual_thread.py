@@ -21,6 +21,10 @@ class SetupDeadlockError(Exception):
     """The hub waits for something that no thread will do: a call outside the concurrent part never returns."""
 
 
+class UncontrolledError(BaseException):
+    """The code under test did what no scheduler controls; nothing that it did in this execution counts."""
+
+
 class Waitable(Protocol):
     """What a thread may wait for."""
 
@@ -40,18 +44,21 @@ NEVER: Final = _Never()
 class Timed:
     """A wait with a timeout: it ends when the other one does, or when the scheduler lets time pass."""
 
-    __slots__ = ("deadline", "scheduler", "waitable")
+    __slots__ = ("deadline", "is_patient", "scheduler", "waitable")
 
     def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
+        self.is_patient = scheduler.live and scheduler.is_patient()
 
     @property
     def free(self) -> bool:
         """Whether the wait is over, or may be cut short by the scheduler's choice."""
         if self.waitable.free:
             return True
+        if self.is_patient:
+            return False
         if self.scheduler.timeouts_left > 0:
             return True
         self.scheduler.timeouts_withheld = True

@@ -13,16 +13,17 @@ import contextlib
 import functools
 import importlib.util
 import itertools
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.machinery import PathFinder
 from types import CodeType, ModuleType
 from typing import Any
 
 from ..events import TRY, WRITE
-from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
+from .library import make_queue_accelerator, no_process_hooks
+from .scheduler import HUB, MOST_PROGRAM_THREADS, TICK, Scheduler
 from .threads import make_thread_module
+from .uncontrolled import STAND_INS
 from .virtual_thread import NEVER, Aborted, Timed
 
 THREADING_CLASSES = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
@@ -35,11 +36,16 @@ PRIVATE_MODULES = (
     "_threading_local",
     "queue",
     "functools",
+    "contextlib",
     "concurrent",
     "concurrent.futures",
     "concurrent.futures._base",
     "concurrent.futures.thread",
     "random",
+    "_queue",
+    "builtins",
+    "importlib",
+    *STAND_INS,
 )
 """The modules of a virtual world."""
 
@@ -48,8 +54,22 @@ _PATIENT_READS = 50
 
 _EPOCH_SECONDS = 1_700_000_000.0
 
-_CACHES = frozenset({"_make_key", "_HashedSeq", "_CacheInfo", "_lru_cache_wrapper", "lru_cache", "cache"})
+_CACHES = frozenset(
+    {
+        "_make_key",
+        "_HashedSeq",
+        "_CacheInfo",
+        "_lru_cache_wrapper",
+        "lru_cache",
+        "cache",
+        "cached_property",
+        "_NOT_FOUND",
+    }
+)
 """What of ``functools`` is private: the caches, in Python, for those in C cannot be looked into."""
+
+_STACKS = frozenset({"_BaseExitStack", "ExitStack"})
+"""What of ``contextlib`` is private: what holds other context managers, and may be shared."""
 
 Compile = Callable[[ast.Module, str, "frozenset[str] | None"], CodeType]
 """(tree, its file, the only classes to instrument) -> instrumented code."""
@@ -62,17 +82,16 @@ class Clock:
         self._scheduler = scheduler
 
     def read(self) -> float:
-        """Seconds since the execution began."""
+        """Seconds since the execution began; no two readings give the same."""
         scheduler = self._scheduler
+        if scheduler.live:
+            scheduler.touch(scheduler, "now", WRITE)
         scheduler.clock_reads += 1
         impatience = scheduler.clock_reads - _PATIENT_READS
-        if impatience > 0:
-            # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
-            # between: who polls would find each of its waits over before it began, and keep everybody from going on.
-            if scheduler.live:
-                scheduler.touch(scheduler, "now", WRITE)
-            scheduler.now += 0.001 * 2 ** min(impatience, 20)
-        return scheduler.deadline(0)
+        # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
+        # between: who polls would find each of its waits over before it began, and keep everybody from going on.
+        scheduler.now += TICK if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
+        return scheduler.now
 
     def sleep(self, seconds: float) -> None:
         """Wait until that much time has passed, which others may use."""
@@ -119,24 +138,38 @@ class World:
         scheduler: runs the threads.
         compile: compiles and instruments a module; ``None`` leaves them as they are.
         hooks: the names that instrumented code needs.
+        made: modules that exist already.
     """
 
-    def __init__(self, scheduler: Scheduler, compile: Compile | None, hooks: dict[str, object]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, compile: Compile | None, hooks: dict[str, object], made: dict[str, ModuleType]
+    ) -> None:
         self.scheduler = scheduler
         self._compile = compile
         self._hooks = hooks
         self._thread_hashes = itertools.count(1)
         self._introduced: dict[int, Any] = {}
-        self._made: dict[str, Any] = {"_thread": make_thread_module(scheduler), "time": make_time_module(scheduler)}
+        self._original: dict[str, object] = {}
+        self._made: dict[str, Any] = {
+            "_thread": make_thread_module(scheduler),
+            "time": make_time_module(scheduler),
+            **made,
+        }
 
     def module(self, name: str) -> ModuleType:
         """The private copy of one of :data:`PRIVATE_MODULES`."""
         found: ModuleType | None = self._made.get(name)
         return found if found is not None else self._make(name)
 
-    def forget_threads(self) -> None:
+    def replaced(self) -> str:
+        """What code has put something of its own in place of; empty if there is nothing."""
+        threading = self._made.get("threading")
+        return next((name for name, made in self._original.items() if getattr(threading, name, None) is not made), "")
+
+    def forget_threads(self, program_threads: int) -> None:
         """Drop the threads that the copy of ``threading`` still knows from an execution that was given up.
 
+        It knows those of the next program, or as many as there may be if nobody knows how many that will be.
         What is drawn at random is drawn in the same order again, too.
         """
         if "random" in self._made:
@@ -146,7 +179,8 @@ class World:
             # Not only what is left over: what a setup starts while nobody knows how many threads the program has takes
             # the place of a thread of the program.
             threading._active.clear()
-            threading._active.update(self._introduced)
+            introduced = list(self._introduced.items())
+            threading._active.update(introduced[: 1 + program_threads if program_threads else None])
             threading._limbo.clear()
             threading._counter = itertools.count(1).__next__
             self._thread_hashes = itertools.count(1)
@@ -154,6 +188,10 @@ class World:
                 threading._shutdown_locks.clear()
 
     def _make(self, name: str) -> ModuleType:
+        made: ModuleType
+        if name == "_queue":
+            made = self._made[name] = make_queue_accelerator(lambda: self.module("queue"))
+            return made
         parent, _, child = name.rpartition(".")
         spec = PathFinder.find_spec(name, self.module(parent).__path__ if parent else None)
         assert spec is not None
@@ -167,15 +205,19 @@ class World:
             tree = ast.parse(file.read(), spec.origin)
         if name == "functools":
             self._make_caches_visible(module, tree)
+        elif name == "contextlib":
+            tree.body = [statement for statement in tree.body if not _STACKS.isdisjoint(_defined(statement))]
+            module.__dict__.update({key: value for key, value in vars(contextlib).items() if not key.startswith("__")})
         if self._compile is None or name in ("_threading_local", "random"):
-            code = compile(tree, spec.origin, "exec")
+            code = compile(tree, spec.origin, "exec", dont_inherit=True)
         else:
             code = self._compile(tree, spec.origin, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
-        with _no_fork_hooks():
+        with no_process_hooks():
             exec(code, module.__dict__)
         if name == "threading":
+            self._original = {own: module.__dict__[own] for own in module.__all__ if own != "excepthook"}
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
             module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
@@ -222,7 +264,7 @@ class World:
     ) -> ModuleType:
         package = (globals or {}).get("__package__") or ""
         full = f"{package}.{name}".rstrip(".") if level else name
-        if full not in PRIVATE_MODULES:
+        if full not in PRIVATE_MODULES or full in ("_queue", "builtins", "importlib"):
             return builtins.__import__(name, globals, locals, fromlist, level)
         found = self.module(full)
         for child in fromlist or ():
@@ -233,8 +275,13 @@ class World:
 
 def _make_repeatable(random: Any) -> None:
     """Let generators without a seed give the same in each execution."""
-    seed = random.Random.seed
-    random.Random.seed = lambda self, a=None, version=2: seed(self, 0 if a is None else a, version)
+    original = random.Random.seed
+
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
+        original(self, 0 if a is None else a, version)
+
+    seed.__code__ = seed.__code__.replace(co_filename=random.__file__)  # it does change what others see
+    random.Random.seed = seed
     random.seed = random._inst.seed  # the module's functions are methods that were bound before
     random.seed()
 
@@ -251,16 +298,3 @@ def _defined(statement: ast.stmt) -> set[str]:
         return {statement.name}
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return {target.id for target in targets if isinstance(target, ast.Name)}
-
-
-@contextlib.contextmanager
-def _no_fork_hooks() -> Iterator[None]:
-    """The virtual locks of the copies are no business of a real fork."""
-    real = getattr(os, "register_at_fork", None)
-    if real is not None:
-        setattr(os, "register_at_fork", lambda **_: None)  # noqa: B010
-    try:
-        yield
-    finally:
-        if real is not None:
-            setattr(os, "register_at_fork", real)  # noqa: B010

@@ -1,0 +1,45 @@
+"""Exit codes where nobody reads the output, or there is nowhere to write it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from kcache.cli import main
+
+EMPTY = '{"schema": "kcache/events/1", "indexes": []}\n'
+
+
+def exit_code(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments), prog_name="kcache")
+    return caught.value.code
+
+
+@pytest.mark.parametrize("arguments", [("targets",), ("targets", "--paths"), ("judge", "FILE"), ("--help",)])
+def test_closed_pipe_is_no_violation(
+    arguments: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path_factory.mktemp("recording") / "empty.jsonl"
+    file.write_text(EMPTY, encoding="utf-8")
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "w", encoding="utf-8") as nobody:
+        monkeypatch.setattr(sys, "stdout", nobody)
+        assert exit_code(*(str(file) if argument == "FILE" else argument for argument in arguments)) == 141
+
+
+def test_closed_output_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert exit_code("targets") == 0
+    assert exit_code("check", "nonsense") == 2
+    for stream in (sys.stdout, sys.stderr):
+        stream.close()
+
+
+def test_open_output_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("targets", "--paths") == 0
+    assert "textbook.py:new_indexer" in capsys.readouterr().out

@@ -1,0 +1,88 @@
+"""A finding is made smaller, never another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kcache
+from kcache_conformance.phases import PhaseContext, run_phase
+from kcache_model import operations as op
+from kcache_model.finding import Finding, FindingKind, what_is_wrong
+from kcache_model.items import Item, Semantics
+from kcache_model.operations import OperationName
+from kcache_model.outcomes import ErrorKind, raised, returned
+from kcache_model.program import Program
+from kcache_model.target import make_target
+
+
+class ListsOne(kcache.Cache[Any]):
+    """``list`` fails where there are two objects."""
+
+    has_other_fault = False
+
+    def __init__(self, key_func: Any, indexers: Any) -> None:
+        super().__init__(key_func, kcache.new_thread_safe_store(indexers))
+        self._asked = False
+
+    def index_keys(self, name: str, value: str) -> list[str]:
+        self._asked = True
+        return super().index_keys(name, value)
+
+    def delete(self, obj: Any) -> None:
+        if self.has_other_fault and not self._asked:
+            raise RuntimeError("the other fault")
+        super().delete(obj)
+
+    def list(self) -> list[Any]:
+        found = super().list()
+        if len(found) > 1:
+            raise RuntimeError("too many")
+        return found
+
+
+class ListsOneAndMore(ListsOne):
+    """A smaller program shows an exception in ``delete``, too, which the original program does not."""
+
+    has_other_fault = True
+
+
+@pytest.mark.parametrize("factory", [ListsOne, ListsOneAndMore])
+def test_the_call_that_failed_stays_the_one_that_fails(factory: Any) -> None:
+    target = make_target(factory, unsupported=["list_keys"])  # so that not all is read back after each step
+    finding = run_phase("smoke", PhaseContext(target, Semantics.CLASSIC)).finding
+    assert finding is not None
+    assert finding.kind is FindingKind.EXCEPTION
+    assert "too many" in finding.summary
+    assert finding.program is not None
+    assert [operation.name for operation in finding.program.operations()][-1] is OperationName.LIST
+    assert len(finding.program) < 4
+
+
+def test_an_innocent_one_has_no_finding() -> None:
+    assert run_phase("smoke", PhaseContext(make_target(kcache.new_indexer), Semantics.CLASSIC)).finding is None
+
+
+PROGRAM = Program((), (op.list_keys(), op.add(Item("a", "v1")), op.list_keys()))
+WRONG = Finding(FindingKind.DIVERGENCE, "", "one", PROGRAM, 0, returned(("a",)), returned(("b",)))
+BROKEN = Finding(FindingKind.INVARIANT, "", "the key 'a' of 2 is lost", PROGRAM, 1)
+
+
+def changed(finding: Finding, **fields: Any) -> Finding:
+    return Finding(**{**vars(finding), **fields})
+
+
+@pytest.mark.parametrize(
+    ("finding", "other", "is_same"),
+    [
+        (WRONG, changed(WRONG, step=2, summary="two", observed=returned(())), True),
+        (WRONG, changed(WRONG, step=1), False),
+        (WRONG, changed(WRONG, observed=raised(ErrorKind.OTHER)), False),
+        (WRONG, changed(WRONG, kind=FindingKind.NONDETERMINISM), False),
+        (BROKEN, changed(BROKEN, summary="the key 'b' of 3 is lost"), True),
+        (BROKEN, changed(BROKEN, summary="the key 'a' of 2 is there twice"), False),
+    ],
+)
+def test_two_findings_are_about_the_same(finding: Finding, other: Finding, is_same: bool) -> None:
+    assert (what_is_wrong(finding) == what_is_wrong(other)) == is_same

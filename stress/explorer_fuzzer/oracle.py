@@ -1,0 +1,129 @@
+"""What the interpreter does: outcomes of code that nobody has rewritten, switched at opcodes with few preemptions."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import random
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Final
+
+from kcache_stress.explorer.events import PAUSE, WRITE, Event
+from kcache_stress.explorer.schedule import Replay, Schedule
+from kcache_stress.explorer.strategies.interface import Step
+from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
+
+from . import bench as benches
+from .bench import Bench, Outcome, Run
+
+_NONE: Final = object()
+_BENCH: Final = benches.__file__
+_ALL: Final = 1_000_000
+_MOST_SINGLE: Final = 120
+"""More places than that are not all tried."""
+
+
+class Oracle:
+    """The outcomes of one pair.
+
+    Args:
+        bench: of a granularity of opcodes, set to the pair.
+        seed: of what is drawn.
+
+    Attributes:
+        seen: outcome -> a schedule that has it.
+        executions: how many there were.
+    """
+
+    def __init__(self, bench: Bench, seed: int) -> None:
+        self.seen: dict[Outcome, Schedule] = {}
+        self.executions = 0
+        self._bench = bench
+        self._random = random.Random(seed)
+        self._places: dict[int, list[int]] = {}
+
+    def look(self, double: int) -> None:
+        """All schedules with at most one preemption, and so many of those with two."""
+        for first in (0, 1):
+            run = self._follow(((first, _ALL), (1 - first, _ALL)))
+            self._places[first] = _places(run, first, self._bench.module)
+        for first in (0, 1):
+            for steps in self._spread(self._places[first]):
+                self._follow(((first, steps), (1 - first, _ALL), (first, _ALL)))
+        self.look_deeper(double)
+
+    def look_deeper(self, double: int) -> None:
+        """So many schedules with two preemptions."""
+        for _ in range(double):
+            first = self._random.randrange(2)
+            if not self._places[first] or not self._places[1 - first]:
+                return
+            steps, other = (self._random.choice(self._places[thread]) for thread in (first, 1 - first))
+            self._follow(((first, steps), (1 - first, other), (first, _ALL), (1 - first, _ALL)))
+
+    def reaches(self, wanted: set[Outcome], executions: int) -> set[Outcome]:
+        """Which of these are not seen even in so many random schedules."""
+        strategy = OpcodeSampling(self._random.randrange(1 << 30))
+        for number in range(executions):
+            if wanted <= self.seen.keys():
+                break
+            if number % 3:
+                self.look_deeper(1) if number % 3 == 1 else self._look_wildly()
+                continue
+            run = self._bench.run(strategy)
+            strategy.learn(Step(run.execution.trace, run.execution.ending, run.execution.threads))
+            self._note(run, ())
+        return wanted - self.seen.keys()
+
+    def _look_wildly(self) -> None:
+        """One schedule that switches every few places."""
+        schedule: list[tuple[int, int]] = []
+        marks = {thread: [0, *places, _ALL] for thread, places in self._places.items()}
+        at = dict.fromkeys(marks, 0)
+        thread = self._random.randrange(2)
+        while any(at[thread] < len(marks[thread]) - 1 for thread in marks):
+            until = min(at[thread] + 1 + int(self._random.expovariate(0.5)), len(marks[thread]) - 1)
+            if until > at[thread]:
+                schedule.append((thread, marks[thread][until] - marks[thread][at[thread]]))
+            at[thread], thread = until, 1 - thread
+        self._follow(tuple(schedule))
+
+    def _spread(self, places: list[int]) -> Iterator[int]:
+        yield from places if len(places) <= _MOST_SINGLE else self._random.sample(places, _MOST_SINGLE)
+
+    def _follow(self, schedule: Schedule) -> Run:
+        run = self._bench.run(Replay(schedule))
+        self._note(run, schedule)
+        return run
+
+    def _note(self, run: Run, schedule: Schedule) -> None:
+        self.executions += 1
+        if run.outcome:
+            self.seen.setdefault(run.outcome, schedule)
+
+
+def _places(run: Run, thread: int, module: ModuleType) -> list[int]:
+    """After how many steps a thread comes to something that may be shared."""
+    own: list[Event] = [event for event in run.execution.trace if event[0] == thread and event[1] > WRITE]
+    return [
+        count
+        for count, (_, kind, obj, slot) in enumerate(own)
+        if count and not (kind == PAUSE and (not isinstance(obj, CodeType) or slot in _constant(obj, module)))
+    ]
+
+
+@functools.lru_cache(maxsize=4096)
+def _constant(code: CodeType, module: ModuleType) -> frozenset[int]:
+    """The opcodes that look up a name which nobody writes: a builtin, a function, a class, a module."""
+    if code.co_filename == _BENCH:
+        return frozenset(range(len(code.co_code)))
+    found = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            value = vars(module).get(instruction.argval, _NONE)
+            known = value is _NONE and hasattr(builtins, str(instruction.argval))
+            if known or isinstance(value, (type, FunctionType, ModuleType)):
+                found.add(instruction.offset)
+    return frozenset(found)

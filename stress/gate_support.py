@@ -1,0 +1,11 @@
+"""A gate for code that a test rewrites and runs by itself."""
+
+from types import CodeType
+
+from kcache_stress.explorer.gate import Gate, codes_within
+from kcache_stress.explorer.virtual.scheduler import Scheduler
+
+
+def gate_of(code: CodeType) -> Gate:
+    """One that takes this code, and all that is defined in it, for instrumented."""
+    return Gate(Scheduler(), {id(part): part for part in codes_within(code)})

@@ -1,0 +1,104 @@
+"""The audit of exhaustive searches: the same threads, switched at opcodes, of code that was not rewritten.
+
+An exhaustive search is as good as what the instrumentation says of the threads. The audit shares none of that: it runs
+modules as they are and lets the interpreter say where threads can be switched. What shows there and not in the search
+is a finding, or a reason why the search proves nothing. It takes a share of the executions, not of the time, so that
+the same happens on every machine.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from .execution import Execution, Runner
+from .granularity import Granularity
+from .judgement.judge import ProgramJudge
+from .search import SearchLimits, SearchResult, search
+from .strategies.opcode_sampling import OpcodeSampling
+
+_SECONDS: Final = 20.0
+"""The most time of one audit: it ends by itself long before, but for code that is slow itself."""
+
+
+@dataclass
+class AuditShare:
+    """How many executions of a series of searches are audits; one object serves the whole series.
+
+    Attributes:
+        thorough: how many searches at the beginning are audited thoroughly.
+    """
+
+    thorough: int = 5
+    _saved: int = 0
+
+    def due(self, executions: int) -> int:
+        """How many samples an exhaustive search that took so many executions is to have."""
+        if self.thorough > 0:
+            self.thorough -= 1
+            return _THOROUGH
+        self._saved += executions
+        if self._saved < _EVERY * _AT_ONCE:
+            return 0
+        self._saved = 0
+        return _AT_ONCE
+
+
+_THOROUGH: Final = 60
+_AT_ONCE: Final = 12
+_EVERY: Final = 40
+"""One execution in so many is an audit: it takes some four times as long as others."""
+
+
+def sampling_granularity(granularity: Granularity) -> Granularity:
+    """Where an audit of a search of a granularity switches threads."""
+    return Granularity.OPCODES if granularity is Granularity.FREE else Granularity.OPCODES_GIL
+
+
+def audit(
+    runner: Runner,
+    judge: ProgramJudge,
+    executions: int,
+    seed: int,
+    *,
+    outcome: Callable[[Execution], object],
+    seen: set[object],
+) -> tuple[SearchResult, str]:
+    """Sample schedules of opcodes.
+
+    Args:
+        runner: of the same threads, at :func:`sampling_granularity`.
+        judge: judges each execution.
+        executions: how many samples.
+        seed: decides them.
+        outcome: what of an execution the search and the audit must agree on; ``None`` if that cannot be told.
+        seen: the outcomes that the search has seen.
+
+    Returns:
+        What was found wrong, if anything; and what the search lacks, empty if nothing.
+    """
+    lacking: list[str] = []
+
+    def compare(execution: Execution) -> None:
+        shown = outcome(execution)
+        if shown is not None and shown not in seen and not lacking:
+            lacking.append("an execution switched at opcodes ends in a way that the search has not seen")
+
+    strategy = OpcodeSampling(seed)
+    result = search(runner, strategy, judge, SearchLimits(executions, _SECONDS), on_execution=compare)
+    return result, lacking[0] if lacking and result.problem is None else ""
+
+
+def plain(value: object, depth: int = 0) -> object:
+    """A value as something that can be compared and hashed, if it is plain data; raises TypeError if not."""
+    if value is None or (isinstance(value, (bool, int, float, str, bytes)) and depth < 6):
+        return type(value).__name__, value
+    if depth < 6 and isinstance(value, (list, tuple, deque)):
+        return type(value).__name__, tuple(plain(part, depth + 1) for part in value)
+    if depth < 6 and isinstance(value, (set, frozenset)):
+        return "set", frozenset(plain(part, depth + 1) for part in value)
+    if depth < 6 and isinstance(value, dict):
+        return "dict", frozenset((plain(key, depth + 1), plain(part, depth + 1)) for key, part in value.items())
+    raise TypeError("not plain data")

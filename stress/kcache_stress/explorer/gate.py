@@ -1,0 +1,263 @@
+"""The gate: how code that is not instrumented becomes visible when a controlled thread runs it.
+
+Instrumented code reports what it does; the gate reports what cannot be seen. A profile function meets each Python
+frame of a controlled thread. One of unknown code, entered from known code or gone on with after known code that it
+called, begins a stretch about which nothing is known: one :class:`Imprecise` access to :data:`UNKNOWN` and to all that
+the frame can reach. Between two such events the stretch runs undisturbed, so that others come in wherever a lock or a
+callback lets them.
+
+Watching costs time. A rehearsal watches once, without reporting; only where it met unknown code the search is watched.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import greenlet
+
+import kcache
+import kcache_model
+
+from .events import READ, UNKNOWN, WRITE, Imprecise
+from .instrument.facts import Facts
+from .instrument.knowledge import is_transparent, only_reads, touches_arguments_only
+from .instrument.names import HOOK_MARK
+from .instrument.tables import PLAIN
+
+if TYPE_CHECKING:
+    from .virtual.scheduler import Scheduler
+
+_KNOWN: Final = 0
+"""The harness, the virtual runtime, and code that does nothing but call what it is given."""
+_OWN: Final = 1
+_OPAQUE: Final = 2
+
+_MOST_REACHED: Final = 3_000
+_BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
+_FIXED: Final = PLAIN | {type(None)}
+_RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
+"""Whose objects synchronise themselves, by events of their own."""
+_HARNESS: Final = tuple(
+    str(folder) + os.sep
+    for folder in (
+        Path(__file__).resolve().parent.parent,
+        Path(kcache.__file__).resolve().parent,
+        Path(kcache_model.__file__).resolve().parent,
+        Path(kcache_model.__file__).resolve().parent.parent / "kcache_conformance",
+        Path(kcache_model.__file__).resolve().parent.parent.parent / "stateful_tests" / "kcache_conformance",
+        Path(greenlet.__file__).resolve().parent,
+    )
+)
+
+
+class Gate:
+    """Watches the frames of controlled threads.
+
+    Args:
+        scheduler: runs the threads.
+        instrumented: id of a code object -> the code, of all that is instrumented.
+
+    Attributes:
+        met: the unknown code that was entered: ``FILE:LINE: what``.
+        reports: whether it is reported as events, too.
+        facts: what is known of the names of all instrumented modules.
+    """
+
+    def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
+        self.met: dict[str, None] = {}
+        self.reports = False
+        self.facts = Facts()
+        self._scheduler = scheduler
+        self._instrumented = instrumented
+        self._kinds: dict[int, tuple[int, CodeType]] = {}
+        self._roots: set[str] = set()
+        self._resumers: dict[int, int] = {}
+
+    @property
+    def codes(self) -> dict[int, CodeType]:
+        """Id of a code object -> the code, of all that is instrumented."""
+        return self._instrumented
+
+    def is_own(self, function: types.FunctionType) -> bool:
+        """Whether a function is instrumented."""
+        return id(function.__code__) in self._instrumented
+
+    def is_understood(self, method: Any) -> bool:
+        """Whether a function or a bound method is instrumented, or does nothing that matters."""
+        return hasattr(method, "__code__") and (self.is_own(method) or self.is_known(method))
+
+    def is_known(self, function: types.FunctionType) -> bool:
+        """Whether a function that is not instrumented does nothing that matters."""
+        return self._kind(function.__code__, function.__globals__) == _KNOWN
+
+    def kind_of(self, frame: FrameType) -> int:
+        """Whether a frame is of known, instrumented or unknown code."""
+        return self._kind(frame.f_code, frame.f_globals)
+
+    def _kind(self, code: CodeType, namespace: dict[str, Any]) -> int:
+        found = self._kinds.get(id(code))
+        if found is None:
+            found = self._kinds[id(code)] = (self._classified(code, namespace), code)  # kept: the id stays its own
+        return found[0]
+
+    def note(self, what: str) -> None:
+        """Unknown code is about to run that will be met frame by frame: one more reason to watch."""
+        if not self.reports and self._scheduler.live:
+            self.met[f"{self.where(sys._getframe(1))}: {what}"] = None
+
+    def is_shared(self, generator: object) -> bool:
+        """Whether another thread than the running one has gone on in a generator, too, in this execution."""
+        running = self._scheduler.current
+        return self._resumers.setdefault(id(generator), running) != running
+
+    def forget(self) -> None:
+        """An execution begins."""
+        self._resumers.clear()
+
+    def doubt(self, what: str) -> None:
+        """What comes of this line is no proof, whatever the order."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and id(frame.f_code) not in self._instrumented:
+            frame = frame.f_back
+        if self._scheduler.live and not (frame is not None and _is_of_runtime(frame)):
+            self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
+
+    def is_patient(self) -> bool:
+        """Whether a wait with a timeout begins here in unknown code: nobody can tell what an early end would mean."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and ((kind := self.kind_of(frame)) != _OWN or _is_of_runtime(frame)):
+            if kind == _OPAQUE:
+                name = _name(frame)
+                self._scheduler.doubts[f"{self.where(frame)}: {name} waits with a timeout, which is not cut short"] = (
+                    None
+                )
+                return True
+            frame = frame.f_back
+        return False
+
+    def rebinds(self, name: str) -> None:
+        """A name of a class or a module is about to be bound; a proof needs to have known that it can be."""
+        if self._scheduler.live and not self.facts.is_class_level(name):
+            self.doubt(f"binds {name} of a class or module")
+
+    def trust(self, function: object) -> None:
+        """Take the file of a function for a part of the harness: it says what the threads do."""
+        code = getattr(function, "__code__", None)
+        if code is not None and id(code) not in self._instrumented:
+            self._roots.add(code.co_filename)
+
+    def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
+        """Something unknown is about to run: note it, and report it."""
+        if not self._scheduler.live:
+            return
+        where = self.where(frame)
+        is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
+        slot = Imprecise(where, what, reached(reach) if self.reports else None, is_contained=is_contained)
+        self.met[str(slot)] = None
+        if self.reports:
+            reads = frame is not None and only_reads(frame.f_code)
+            self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)
+
+    def where(self, frame: FrameType | None) -> str:
+        """``FILE:LINE`` of the innermost instrumented frame."""
+        while frame is not None and (id(frame.f_code) not in self._instrumented or _is_of_runtime(frame)):
+            frame = frame.f_back
+        return "?" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+    def watch(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """The profile function."""
+        scheduler = self._scheduler
+        back = frame.f_back
+        if back is None or not scheduler.live or scheduler.aborting or scheduler.is_choosing:
+            return
+        if event == "call":
+            if self.kind_of(frame) == _OPAQUE and self.kind_of(back) != _OPAQUE and not _is_bookkeeping(frame, back):
+                sys.call_tracing(self.enter, (frame, f"runs {_name(frame)}, which is not instrumented", _given(frame)))
+        elif event == "return" and self.kind_of(back) == _OPAQUE and self.kind_of(frame) != _OPAQUE:
+            if back.f_back is None or _is_bookkeeping(back, back.f_back):
+                return
+            sys.call_tracing(self.enter, (back, f"runs {_name(back)}, which is not instrumented", _given(back)))
+
+    def _classified(self, code: CodeType, namespace: dict[str, Any]) -> int:
+        if id(code) in self._instrumented:
+            return _OWN
+        file = code.co_filename
+        if file in self._roots or file.startswith(("<frozen importlib", *_HARNESS)):
+            return _KNOWN
+        if HOOK_MARK in namespace and namespace.get("__name__") in _RUNTIME:
+            return _KNOWN
+        return _KNOWN if is_transparent(code) else _OPAQUE
+
+
+_RUNTIME: Final = frozenset(
+    {
+        "threading",
+        "_threading_local",
+        "queue",
+        "functools",
+        "contextlib",
+        "concurrent.futures._base",
+        "concurrent.futures.thread",
+    }
+)
+
+
+def _is_of_runtime(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") in _RUNTIME and HOOK_MARK in frame.f_globals
+
+
+def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
+    """Whether ``threading`` or a thread pool notes in a weak container which threads there are."""
+    return frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
+
+
+def reached(roots: Iterable[object]) -> frozenset[int] | None:
+    """The ids of all that some objects can get hold of; ``None`` if it is too much to tell."""
+    seen: set[int] = set()
+    fixed: set[int] = set()
+    todo = list(roots)
+    while todo:
+        found = todo.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        if len(seen) > _MOST_REACHED:
+            return None
+        if type(found) in _FIXED or isinstance(found, _BLIND) or type(found).__module__.startswith(_RUNTIME_MODULES):
+            fixed.add(id(found))
+        else:
+            todo += _referents(found)
+    return frozenset(seen - fixed)
+
+
+def _referents(item: object) -> Iterator[object]:
+    if type(item) is types.FunctionType:
+        yield from item.__closure__ or ()
+        yield from item.__defaults__ or ()
+        yield from (item.__kwdefaults__ or {}).values()
+        return
+    yield from gc.get_referents(item)
+
+
+def _given(frame: FrameType) -> list[object]:
+    return list(frame.f_locals.values())
+
+
+def _name(frame: FrameType) -> str:
+    module = frame.f_globals.get("__name__", "?")
+    return f"{module}.{frame.f_code.co_qualname}"
+
+
+def codes_within(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all that are defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_within(constant)

@@ -1,0 +1,177 @@
+"""Knowledge of code that is not instrumented: what is known to touch nothing but what it is given.
+
+Whatever is not listed here is unknown: it may touch all that it can reach, and a search in which that matters proves
+nothing. An entry is a claim; add one only if the implementation in C or in the standard library was read.
+"""
+
+import operator
+import os
+import sys
+import types
+from types import CodeType
+from typing import Any, Final
+
+PURE_MODULES: Final = frozenset(
+    {"math", "cmath", "_operator", "_struct", "unicodedata", "binascii", "zlib", "_sre", "_string", "_stat"}
+    | {"_bisect", "_heapq", "itertools", "_functools", "_collections", "_statistics", "_datetime", "_decimal", "_json"}
+    | {"_abc", "_typing", "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2", "_hashlib", "_codecs"}
+    | {"time", "_thread", "greenlet._greenlet", "_opcode", "_tokenize", "errno", "atexit", "array"}
+)
+"""Modules in C whose functions touch their arguments alone (or are virtual, as `time` and `_thread` are)."""
+
+_PURE_SYS: Final = frozenset(
+    {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getrecursionlimit", "getdefaultencoding"}
+    | {"is_finalizing", "getswitchinterval", "getfilesystemencoding", "call_tracing", "audit", "getrefcount"}
+)
+UNKNOWN_BUILTINS: Final = frozenset({"open", "input", "exec", "eval", "compile", "__import__", "breakpoint"})
+
+BY_NAME: Final = (getattr, setattr, delattr, hasattr, vars)
+LOOKUPS: Final = frozenset({operator.attrgetter, operator.methodcaller})
+"""What reaches attributes by names that no instrumented code spells out."""
+
+_OPAQUE_STATE: Final = frozenset(
+    {"_io", "_socket", "_ssl", "_sqlite3", "mmap", "select", "_ctypes", "_queue", "_asyncio"}
+)
+"""Modules in C of the standard library whose objects share state with others of them, or with the outside."""
+
+
+def is_known_function(function: Any) -> bool:
+    """Whether a function in C (no method of an object) touches nothing but its arguments."""
+    module = function.__module__
+    if module == "builtins":
+        return function.__name__ not in UNKNOWN_BUILTINS
+    if module == "sys":
+        return function.__name__ in _PURE_SYS
+    return module in PURE_MODULES
+
+
+def is_known_type(kind: type) -> bool:
+    """Whether the methods in C of a type touch nothing but their object and their arguments."""
+    owner = next((base for base in kind.__mro__ if not _is_heap_type_of_python(base)), object)
+    module = owner.__module__
+    if module == "_io":
+        return owner.__name__ in {"StringIO", "BytesIO"}
+    top = module.partition(".")[0]
+    return (top in sys.stdlib_module_names or top == "builtins") and top not in _OPAQUE_STATE
+
+
+def _is_heap_type_of_python(kind: type) -> bool:
+    return any(isinstance(value, types.FunctionType) for value in vars(kind).values()) or "__dict__" in vars(kind)
+
+
+_LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
+_TRANSPARENT_FILES: Final = frozenset(
+    {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword", "reprlib", "string"}
+    | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
+)
+_MANAGERS: Final = (
+    *("_GeneratorContextManager", "contextmanager", "closing", "suppress", "nullcontext", "ContextDecorator"),
+    *("AbstractContextManager", "_RecreationalContextManager", "_AsyncGeneratorContextManager"),
+)
+_WRAPPERS: Final = ("wraps", "update_wrapper", "total_ordering", "partialmethod", "cmp_to_key", "reduce")
+_COMPARISONS: Final = tuple(
+    f"_{one}_from_{other}" for one in ("lt", "le", "gt", "ge") for other in ("lt", "le", "gt", "ge")
+)
+_TRANSPARENT_PARTS: Final[dict[str, tuple[str, ...]]] = {
+    "contextlib": _MANAGERS,
+    "functools": _WRAPPERS + _COMPARISONS,
+    "re": ("",),
+    "weakref": ("ref",),
+}
+"""Of these modules, the functions whose qualified names begin so."""
+
+
+def is_transparent(code: CodeType) -> bool:
+    """Whether a function in Python of the standard library does nothing but call what it is given.
+
+    The mixins of ``collections.abc`` are such: all that they do to an object they do by its methods.
+    """
+    file = code.co_filename
+    if file.startswith("<frozen "):
+        name = file[len("<frozen ") : -1]
+    elif file.startswith(_LIBRARY) and "site-packages" not in file:
+        name = file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
+    else:
+        return code.co_qualname == _GENERATED + "__init__"  # stores on the new object alone
+    top = name.partition(os.sep)[0]
+    if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
+        return True
+    return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
+
+
+_READING_FILES: Final = (
+    "copy.py",
+    "pprint.py",
+    f"json{os.sep}encoder.py",
+    f"json{os.sep}__init__.py",
+    "dataclasses.py",
+)
+_GENERATED: Final = "__create_fn__.<locals>."
+"""How the functions that ``dataclasses`` makes are called."""
+
+
+_CONTAINED: Final = frozenset(
+    {
+        "contextlib",
+        "collections",
+        "dataclasses",
+        "copy",
+        "configparser",
+        "sched",
+        "weakref",
+        "_weakrefset",
+        "json",
+        "pprint",
+    }
+    | {"graphlib", "fractions", "textwrap", "difflib", "string", "functools", "queue", "heapq", "shelve", "_pyio"}
+)
+"""Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
+
+
+def makes_objects(code: CodeType) -> bool:
+    """Whether a function is the ``__init__`` that ``dataclasses`` makes."""
+    return code.co_qualname == _GENERATED + "__init__"
+
+
+def touches_arguments_only(code: CodeType) -> bool:
+    """Whether a function that is not instrumented has no state beside what its arguments and its closure reach."""
+    file = code.co_filename
+    if not file.startswith(_LIBRARY) or "site-packages" in file:
+        return code.co_qualname.startswith(_GENERATED)
+    return file[len(_LIBRARY) :].partition(os.sep)[0].removesuffix(".py") in _CONTAINED
+
+
+def only_reads(code: CodeType) -> bool:
+    """Whether a function that is not instrumented changes nothing that it is given, though it is not atomic."""
+    if code.co_qualname.startswith(_GENERATED):
+        return code.co_name not in {"__setattr__", "__delattr__", "__init__"}
+    file = code.co_filename
+    return file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES
+
+
+INERT: Final = frozenset(
+    {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__len__", "__bool__", "__iter__"}
+    | {"__next__", "__getitem__", "__contains__", "__index__", "__repr__", "__str__", "__format__", "__reduce_ex__"}
+    | {"__reduce__", "__copy__", "__deepcopy__", "__add__", "__radd__", "__iadd__", "__mul__", "__or__", "__ior__"}
+)
+
+
+_inert: dict[type, bool] = {}
+
+
+def is_inert(kind: type) -> bool:
+    """Whether nothing in Python runs where an object of a type is hashed, compared, iterated over or shown."""
+    known = _inert.get(kind)
+    if known is None:
+        known = _inert[kind] = _is_inert(kind)
+    return known
+
+
+def _is_inert(kind: type) -> bool:
+    if kind.__module__ == "functools":
+        return True  # the keys of the caches, which compare what they hold
+    return not any(
+        isinstance(vars(base).get(name), types.FunctionType)
+        for base in kind.__mro__
+        for name in INERT & vars(base).keys()
+    )

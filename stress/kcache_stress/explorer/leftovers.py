@@ -1,0 +1,58 @@
+"""What executions leave behind in modules under test: each is to begin as the first did, or a search proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+
+from .instrument.names import PREFIX
+from .state.canonical_state import CanonicalState
+
+
+class Leftovers:
+    """Compares the globals of modules, and the attributes of their classes, as executions begin.
+
+    Only the first two executions and then ever fewer are looked at: what one leaves, others leave, too.
+
+    Args:
+        modules: the instrumented modules.
+
+    Attributes:
+        note: what the first one found is; empty if nothing was left.
+    """
+
+    def __init__(self, modules: Iterable[ModuleType]) -> None:
+        self.note = ""
+        self._modules = list(modules)
+        self._executions = 0
+        self._first: dict[str, list[object]] = {}
+        self._kept: list[CanonicalState] = []
+
+    def look(self) -> None:
+        """An execution has been set up, and is about to begin."""
+        self._executions += 1
+        if self.note or self._executions & (self._executions - 1):
+            return
+        for name, value in self._values():
+            state = CanonicalState()
+            state.read((value,))
+            self._kept.append(state)  # tokens may be the ids of what it keeps alive
+            if self._executions == 1:
+                self._first[name] = state.tokens
+            elif self._first.get(name) != state.tokens:
+                self.note = f"{name} keeps what an execution left: let setup make it anew, or the others start from it"
+                return
+
+    def _values(self) -> Iterator[tuple[str, object]]:
+        for module in self._modules:
+            for name, value in _entries(module.__name__, vars(module)):
+                if isinstance(value, type) and value.__module__ == module.__name__:
+                    yield from _entries(name, vars(value))
+                elif not isinstance(value, (type, ModuleType)):
+                    yield name, value
+
+
+def _entries(owner: str, space: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name, value in list(space.items()):
+        if not name.startswith(("__", PREFIX)) and name != "_abc_impl":
+            yield f"{owner}.{name}", value

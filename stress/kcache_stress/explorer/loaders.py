@@ -1,0 +1,127 @@
+"""How the modules of a sandbox are found and loaded: instrumented, virtual, or those of the process."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import CodeType, ModuleType
+from typing import Any, Protocol
+
+from .virtual.library import no_process_hooks, settle_module
+
+
+class Home(Protocol):
+    """What a sandbox is to its loaders."""
+
+    def is_instrumented(self, name: str) -> bool:  # pyright: ignore[reportReturnType]
+        """Whether a module is rewritten."""
+
+    def is_virtual(self, name: str) -> bool:  # pyright: ignore[reportReturnType]
+        """Whether a module is copied as it is."""
+
+    def outside(self) -> contextlib.AbstractContextManager[None]:  # pyright: ignore[reportReturnType]
+        """While this is entered, imports find the real modules."""
+
+    def compile(self, source: bytes, path: str) -> CodeType:  # pyright: ignore[reportReturnType]
+        """The code of a module, instrumented."""
+
+    def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
+        """Give a private module what its code needs."""
+
+    def ready(self, name: str) -> ModuleType | None:
+        """A module of the virtual world."""
+
+    def note_opaque(self, name: str) -> None:
+        """A module has no source."""
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds private copies, and lets everything else be imported as if there were no sandbox."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Where a module comes from."""
+        home = self._home
+        made = home.ready(name)
+        if made is not None:
+            return importlib.machinery.ModuleSpec(name, _Ready(made))
+        if not home.is_instrumented(name) and not home.is_virtual(name):
+            return self._shared(name)
+        spec = self._real_spec(name, path, target)
+        if spec is None or spec.origin is None:
+            return spec
+        if not spec.origin.endswith(".py"):
+            home.note_opaque(name)
+            return self._shared(name)  # C is not initialised twice
+        loader = InstrumentingLoader if home.is_instrumented(name) else _PlainLoader
+        spec.loader = loader(name, spec.origin, home)
+        return spec
+
+    def _shared(self, name: str) -> importlib.machinery.ModuleSpec:
+        with self._home.outside():
+            real = importlib.import_module(name)
+        sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
+        return importlib.machinery.ModuleSpec(name, _Ready(real))
+
+    def _real_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None:
+                return spec
+        return None
+
+
+class _Ready(importlib.abc.Loader):
+    """Hands out a module that exists already, and leaves it as it is."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:  # noqa: ARG002
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+class InstrumentingLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module from its source, instrumented; never from or into a cache of byte code."""
+
+    def __init__(self, name: str, path: str, home: Home) -> None:
+        super().__init__(name, path)
+        self._home = home
+
+    def get_code(self, fullname: str) -> Any:
+        """The rewritten code."""
+        path = self.get_filename(fullname)
+        return self._home.compile(self.get_data(path), path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run it."""
+        self._home.prepare(module, instrumented=True)
+        exec(self.get_code(module.__name__), module.__dict__)
+
+
+class _PlainLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module as it is, from the usual cache of byte code, but with imports that find the virtual threads."""
+
+    def __init__(self, name: str, path: str, home: Home) -> None:
+        super().__init__(name, path)
+        self._home = home
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._home.prepare(module, instrumented=False)
+        with no_process_hooks():
+            super().exec_module(module)
+        settle_module(module)

@@ -1,0 +1,82 @@
+"""Which packages an object is made of: they are instrumented together with the module that made it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from .reach import Kind, own_kind, unit_of
+
+_MOST_OBJECTS: Final = 2_000
+_MOST_CHILDREN: Final = 50
+_ATOMS: Final = frozenset({str, bytes, int, float, bool, complex, type(None), types.ModuleType, types.CodeType})
+_EMPTY: Final = types.CellType()
+_CONTAINERS: Final = (list, tuple, set, frozenset, deque)
+
+
+def packages_of(made: object, is_root: Callable[[str], bool]) -> frozenset[str]:
+    """The packages, outside the standard library and the harness, whose Python code ``made`` is made of.
+
+    Args:
+        made: what a factory returned; its attributes and what is in its containers are looked at, not all of it if it
+            is large.
+        is_root: whether a module is instrumented already.
+    """
+    units = {unit_of(name, is_root) for name in _modules_of(made)}
+    return frozenset(unit for unit in units if unit is not None and own_kind(unit) is Kind.PLAIN)
+
+
+def _modules_of(made: object) -> set[str]:
+    names: set[str] = set()
+    seen: set[int] = set()
+    keep: list[object] = []  # or ids would be used again
+    todo: deque[object] = deque([made])
+    while todo and len(seen) < _MOST_OBJECTS:
+        obj = todo.popleft()
+        if type(obj) in _ATOMS or id(obj) in seen:
+            continue
+        seen.add(id(obj))
+        keep.append(obj)
+        if isinstance(obj, types.FunctionType):
+            names.add(obj.__module__ or "")
+        for kind in obj.__mro__ if isinstance(obj, type) else type(obj).__mro__:
+            names.add(kind.__module__)
+        todo.extend(itertools.islice(_children(obj), _MOST_CHILDREN))
+    return {name for name in names if name in sys.modules}
+
+
+def _children(obj: object) -> Iterator[object]:
+    """What an object holds, found without running code of its class."""
+    if isinstance(obj, type):
+        return
+    if isinstance(obj, dict):
+        yield from itertools.chain.from_iterable(dict.items(obj))
+    elif isinstance(obj, _CONTAINERS):
+        yield from list(_iterated(obj))
+    elif isinstance(obj, types.FunctionType):
+        yield from (cell.cell_contents for cell in obj.__closure__ or () if cell != _EMPTY)
+        yield getattr(obj, "__wrapped__", None)
+    elif isinstance(obj, types.MethodType):
+        yield from (obj.__self__, obj.__func__)
+    elif type(obj).__module__ == "functools":
+        yield from (getattr(obj, name, None) for name in ("func", "args", "keywords", "__wrapped__"))
+    with contextlib.suppress(TypeError):
+        yield from list(vars(obj).values())
+    for kind in type(obj).__mro__:
+        for held in vars(kind).values():
+            if type(held) is types.MemberDescriptorType:
+                try:
+                    yield held.__get__(obj)
+                except AttributeError:
+                    continue
+
+
+def _iterated(obj: Any) -> Iterable[object]:
+    """What is in a container, by the iterator of its base in C."""
+    base = next(kind for kind in _CONTAINERS if isinstance(obj, kind))
+    return itertools.islice(base.__iter__(obj), _MOST_CHILDREN)  # pyright: ignore

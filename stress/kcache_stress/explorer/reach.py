@@ -1,0 +1,153 @@
+"""Which modules must run on the virtual threads although nobody asked to have them instrumented: those that lock.
+
+All virtual threads are one thread to a real lock: it never excludes one of them, or blocks them all. So each package
+that locks, waits, starts threads or asks for the time is loaded privately as well, as it is, with nothing rewritten.
+What it imports decides, by the text of all its modules: a package is never half private.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib.machinery
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from .virtual.uncontrolled import ABSENT, WHY
+
+LIBRARY: Final = frozenset({"logging", "sched", "socketserver"})
+"""What of the standard library is virtual: the rest of it calls nobody back and waits for nobody while it holds a lock,
+or its classes are what everybody exchanges."""
+
+HARNESS: Final = frozenset(
+    {"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "greenlet", "_greenlet"}
+    | {"pytest", "_pytest", "pluggy", "hypothesis", "_hypothesis_pytestplugin", "__main__"}
+)
+"""What runs the explorer belongs to the process."""
+
+_EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
+"""Packages that lock nothing, and whose classes others know by identity."""
+
+_SEEDS: Final = (
+    frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
+    | LIBRARY
+    | WHY.keys()
+    | ABSENT
+)
+_IMPORT: Final = re.compile(rb"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+([\w.]+)[ \t]+import\b)", re.MULTILINE)
+_EXTENSIONS: Final = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+_NOT_REACHED: Final = frozenset({"tests", "test", "__pycache__"})
+
+
+class Kind(enum.Enum):
+    """What becomes of a package that is not instrumented."""
+
+    VIRTUAL = "virtual"
+    """Loaded privately, as it is, on the virtual threads."""
+    PLAIN = "plain"
+    """Shared with the process: it does not lock."""
+    NATIVE = "native"
+    """Shared with the process: it has no source, or parts in C, which cannot be loaded twice."""
+    LIBRARY = "library"
+    """Shared with the process: the standard library, or the harness."""
+
+
+def unit_of(name: str, is_root: Callable[[str], bool]) -> str | None:
+    """The package or module to which a module belongs that is of one kind; ``None`` for roots and the unknown."""
+    unit = ""
+    for part in name.split("."):
+        unit = f"{unit}.{part}" if unit else part
+        if is_root(unit):
+            return None
+        if unit in HARNESS or unit in sys.stdlib_module_names:
+            return unit
+        spec = find(unit)
+        if spec is None:
+            return None
+        if spec.origin is not None:
+            return unit
+    return None
+
+
+def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
+    """What becomes of a unit, decided by its own imports and those of what it imports.
+
+    Args:
+        unit: as :func:`unit_of` gives it.
+        is_root: whether a module is instrumented: what it imports does not count, but who imports it does.
+    """
+    kind = own_kind(unit)
+    if kind is not Kind.PLAIN or unit in _EXCHANGED:
+        return kind
+    seen, todo = {unit}, [unit]
+    while todo:
+        for name in _imports(todo.pop(), is_root):
+            if name in _SEEDS or (is_root(name) and name.partition(".")[0] != unit.partition(".")[0]):
+                return Kind.VIRTUAL
+            other = unit_of(name, is_root)
+            if other is None or other in seen or other in _EXCHANGED:
+                continue
+            if own_kind(other) is Kind.PLAIN:
+                seen.add(other)
+                todo.append(other)
+    return kind
+
+
+def find(name: str) -> importlib.machinery.ModuleSpec | None:
+    """The spec of a module, without importing it if it is on the top."""
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, ValueError, AttributeError):  # ValueError: it was made by hand and has no spec
+        return None
+
+
+def own_kind(unit: str) -> Kind:
+    """What a unit is for itself, whatever it imports: never virtual."""
+    if unit.partition(".")[0] in HARNESS or (unit in sys.stdlib_module_names and unit not in LIBRARY):
+        return Kind.LIBRARY
+    spec = find(unit)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py") or not os.path.isfile(spec.origin):
+        return Kind.NATIVE
+    return Kind.NATIVE if any(file.endswith(_EXTENSIONS) for file in _files(spec.origin)) else Kind.PLAIN
+
+
+def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
+    """The names of what a unit imports from elsewhere."""
+    spec = find(unit)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
+    for file in _files(spec.origin):
+        if not file.endswith(".py"):
+            continue
+        inner = Path(file).relative_to(folder).with_suffix("").parts if spec.submodule_search_locations else ()
+        if not is_root(".".join((unit, *inner))):
+            yield from _imported_by(file)
+
+
+@functools.cache
+def _files(origin: str) -> Collection[str]:
+    """The files of a module, or of the package whose ``__init__`` it is."""
+    if os.path.basename(origin) != "__init__.py":
+        return (origin,)
+    found: list[str] = []
+    for folder, folders, files in os.walk(os.path.dirname(origin)):
+        folders[:] = sorted(set(folders) - _NOT_REACHED)
+        found += (os.path.join(folder, file) for file in files if file.endswith((".py", *_EXTENSIONS)))
+    return found
+
+
+@functools.cache
+def _imported_by(file: str) -> frozenset[str]:
+    """What the imports of a file name, wherever they stand; a text that only looks like one does no harm."""
+    found: set[str] = set()
+    for plain, source in _IMPORT.findall(Path(file).read_bytes()):
+        names = [source] if source else [part.split()[0] for part in plain.split(b",") if part.split()]
+        found.update(name.decode("utf-8", "replace") for name in names if not name.startswith(b"."))
+    tops = {name: name.partition(".")[0] for name in found}
+    return frozenset(top if top in _SEEDS else name for name, top in tops.items())

@@ -1,0 +1,98 @@
+"""Modules of the standard library that a sandbox has for itself, and what is special when they are loaded again."""
+
+from __future__ import annotations
+
+import _queue
+import atexit
+import builtins
+import contextlib
+import functools
+import importlib
+import importlib.util
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import Any
+
+
+def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, object]) -> ModuleType:
+    """A ``builtins`` whose imports are ``importer``; what code writes to it, all code of the sandbox reads.
+
+    Instrumented code finds its hooks there: whoever looks at the globals of a module sees what it defines.
+    """
+    module = ModuleType("builtins")
+    module.__dict__.update({**vars(builtins), **hooks})
+    module.__dict__["__import__"] = importer
+    return module
+
+
+def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractContextManager[None]]) -> ModuleType:
+    """An ``importlib`` whose ``import_module`` finds what import statements find."""
+
+    def import_module(name: str, package: str | None = None) -> ModuleType:
+        meet(importlib.util.resolve_name(name, package) if name.startswith(".") else name)
+        with active():
+            return importlib.import_module(name, package)
+
+    module = ModuleType("importlib")
+    module.__dict__.update(vars(importlib))
+    module.__dict__["import_module"] = import_module
+    return module
+
+
+def make_plain_functools(private: ModuleType) -> ModuleType:
+    """The ``functools`` of code that is not instrumented: caches in C, but locks, if it has any, that are virtual."""
+    module = ModuleType("functools")
+    module.__dict__.update(vars(functools))
+    module.__dict__["cached_property"] = private.__dict__["cached_property"]
+    return module
+
+
+def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
+    """The ``_queue`` that goes with a private ``queue``, which asks for it, in vain, while it is being made."""
+
+    def simple_queue(name: str) -> Any:
+        if name == "SimpleQueue" and name in vars(queue()):
+            return vars(queue())[name]
+        raise AttributeError(name)
+
+    module = ModuleType("_queue")
+    module.__dict__.update(Empty=_queue.Empty, __getattr__=simple_queue)
+    return module
+
+
+@contextlib.contextmanager
+def no_process_hooks() -> Iterator[None]:
+    """What copies ask for when the process forks or ends is no business of the real process."""
+    before = {os: ("register_at_fork", getattr(os, "register_at_fork", None)), atexit: ("register", atexit.register)}
+    for module, (name, real) in before.items():
+        if real is not None:
+            setattr(module, name, _ignored)
+    try:
+        yield
+    finally:
+        for module, (name, real) in before.items():
+            if real is not None:
+                setattr(module, name, real)
+
+
+def settle_module(module: ModuleType) -> None:
+    """Make a copy that was just loaded do the same in each execution."""
+    if module.__name__ == "logging":
+        _settle_logging(module)
+
+
+def _settle_logging(copy: Any) -> None:
+    """What is logged at all is the process's business; it is not cached, for the cache is filled under a lock."""
+
+    def is_enabled_for(self: Any, level: int) -> bool:
+        return not self.disabled and logging.root.manager.disable < level >= self.getEffectiveLevel()
+
+    copy.Logger.isEnabledFor = is_enabled_for
+    copy.Manager.disable = property(lambda _: logging.root.manager.disable, lambda _, level: logging.disable(level))
+
+
+def _ignored(function: Any = None, *_: Any, **__: Any) -> Any:
+    return function

@@ -1,0 +1,133 @@
+"""Lets threads be switched at opcodes of any Python frame, of code that was not rewritten.
+
+The interpreter calls a trace function before each opcode; a thread that is left sits in that call. It works with
+greenlets because of :func:`sys.call_tracing`: whoever goes on is traced, too, and when the thread comes back to its own
+call, that ends for the interpreter as well.
+"""
+
+from __future__ import annotations
+
+import _weakrefset
+import contextlib
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import greenlet
+
+import kcache_model
+
+from ... import __file__ as kcache_stress
+from ..events import PAUSE
+from .switch_points import switch_points
+
+if TYPE_CHECKING:
+    from .scheduler import Scheduler
+
+_Trace: TypeAlias = "Callable[[FrameType, str, Any], Any]"
+
+THREADING_CLASSES: Final = ("Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier")
+"""The classes of ``threading`` that are visible. What Thread does behind its locks is bookkeeping."""
+
+
+_HARNESS: Final = (
+    *(os.path.dirname(str(file)) + os.sep for file in (kcache_stress, kcache_model.__file__, greenlet.__file__)),
+    "<frozen importlib",
+)
+
+
+class OpcodeTracer:
+    """The trace function of the threads of one scheduler.
+
+    Args:
+        scheduler: runs them; each opcode that counts is a PAUSE, of the code and the offset.
+        with_gil: whether only those opcodes count at which an interpreter with a global lock can switch.
+
+    Attributes:
+        pauses: while this is not 0, what begins is not traced.
+    """
+
+    def __init__(self, scheduler: Scheduler, *, with_gil: bool) -> None:
+        self.pauses = 0
+        self._scheduler = scheduler
+        self._with_gil = with_gil
+        self._made: dict[int, tuple[CodeType, _Trace | None]] = {}
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[None]:
+        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before does again.
+
+        No collection of garbage comes in between: it would run finalizers, that is opcodes that no schedule knows of.
+        """
+        before, collects = sys.gettrace(), gc.isenabled()
+        gc.disable()
+        sys._getframe().f_trace_opcodes = True  # some versions look for opcodes only if this was asked for before
+        sys.settrace(self._begin)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+            if collects:
+                gc.enable()
+
+    def enter(self) -> None:
+        """Trace the running greenlet from now on: each has a switch of its own in some versions."""
+        sys.settrace(self._begin)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """While this is entered, what begins is not traced: an import, which runs once, is no part of an execution."""
+        self.pauses += 1
+        try:
+            yield
+        finally:
+            self.pauses -= 1
+
+    def _begin(self, frame: FrameType, event: str, arg: object) -> _Trace | None:  # noqa: ARG002
+        if self.pauses or self._scheduler.current < 0:
+            return None
+        code = frame.f_code
+        known = self._made.get(id(code))
+        if known is None:
+            known = self._made[id(code)] = code, self._tracer(code)
+        if known[1] is not None:
+            frame.f_trace_lines = False
+            frame.f_trace = known[1]  # from Python 3.13 on, opcodes are looked for only where there is one already
+            frame.f_trace_opcodes = True
+        return known[1]
+
+    def _tracer(self, code: CodeType) -> _Trace | None:
+        """What is called before each opcode of ``code``; ``None`` if nothing in it counts."""
+        if _is_harness(code):
+            return None
+        points = switch_points(code, with_gil=self._with_gil)
+        if not points:
+            return None
+        scheduler = self._scheduler
+        has_cells = bool(code.co_freevars or code.co_cellvars)
+
+        def opcode(frame: FrameType, event: str, arg: object) -> _Trace:  # noqa: ARG001
+            if event == "opcode" and (offset := frame.f_lasti) in points and scheduler.live:
+                left = scheduler.left = scheduler.left - 1
+                if left <= 0:
+                    scheduler.pause_in_tracer(code, offset)
+                    if has_cells:
+                        # Until Python 3.12 what variables were before the call is put back after it.
+                        _ = frame.f_locals
+                scheduler.trace.append((scheduler.current, PAUSE, code, offset))
+            return opcode
+
+        return opcode
+
+
+def _is_harness(code: CodeType) -> bool:
+    file = code.co_filename
+    if file == _weakrefset.__file__ and code.co_name == "_remove":
+        return True  # `threading` keeps its threads in such a set, and whoever looks on keeps them alive longer
+    if file == threading.__file__:
+        return code.co_qualname.partition(".")[0] not in THREADING_CLASSES
+    return file.startswith(_HARNESS)

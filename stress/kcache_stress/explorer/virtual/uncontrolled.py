@@ -1,0 +1,168 @@
+"""Stand-ins for modules that do what cannot be scheduled: made they may be, but no controlled thread may use them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+from .refusal import refuse
+from .scheduler import HUB, Scheduler
+
+WHY: Final = {
+    "asyncio": "its event loop cannot be scheduled",
+    "multiprocessing": "other processes cannot be scheduled",
+    "ctypes": "it reaches memory that cannot be watched",
+}
+"""Modules of which there are stand-ins, and why."""
+
+ABSENT: Final = frozenset({"gevent", "eventlet", "greenlet"})
+"""Packages that have threads of their own: to the code under test they are not installed."""
+
+_PROCESSES: Final = ("Pool", "Manager")
+_SYNCHRONISED: Final = (
+    *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"),
+    *("Queue", "SimpleQueue", "JoinableQueue", "Value", "Array", "Pipe"),
+)
+_MEMORY: Final = ("memmove", "memset", "string_at", "wstring_at")
+
+
+def stand_in(real: ModuleType, scheduler: Scheduler) -> ModuleType:
+    """The module that code under test finds in place of one of :data:`STAND_INS`."""
+    name = real.__name__
+    module = ModuleType(name)
+    module.__dict__.update(vars(real))
+    _MAKERS[name](module, _Guard(name.partition(".")[0], scheduler))
+    return module
+
+
+class _Guard:
+    """Lets the harness alone use something: it makes the objects under test, and reads modules."""
+
+    def __init__(self, name: str, scheduler: Scheduler) -> None:
+        self._name = name
+        self._scheduler = scheduler
+
+    def refuse(self, used: str) -> None:
+        """Refuse it to whoever asks."""
+        refuse(self._scheduler, f"uses {self._name}.{used}: {WHY[self._name]}", sys._getframe(1))
+
+    def check(self, used: str) -> None:
+        """Refuse it to controlled threads."""
+        if self._scheduler.current != HUB:
+            self.refuse(used)
+
+    def function(self, used: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, for the harness alone."""
+
+        @functools.wraps(real)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            self.check(used)
+            return real(*args, **kwargs)
+
+        return guarded
+
+    def never(self, used: str) -> Callable[..., Any]:
+        """A function for nobody."""
+
+        def refused(*_: Any, **__: Any) -> Any:
+            self.refuse(used)
+
+        return refused
+
+
+class _Guarded:
+    """An object that anybody may hold, but no controlled thread may use."""
+
+    def __init__(self, guard: _Guard, used: str, real: Any) -> None:
+        self.__dict__.update(_kcache_guard=guard, _kcache_used=used, _kcache_real=real)
+
+    def __getattr__(self, name: str) -> Any:
+        self._kcache_guard.check(f"{self._kcache_used}.{name}")
+        return getattr(self._kcache_real, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._kcache_guard.check(f"{self._kcache_used}.{name}")
+        setattr(self._kcache_real, name, value)
+
+    def __enter__(self) -> Any:
+        self._kcache_guard.check(self._kcache_used)
+        return self._kcache_real.__enter__()
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._kcache_real.__exit__(*error)
+
+
+def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
+    def with_loop(used: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*args: Any, **kwargs: Any) -> Any:
+            loop = real(*args, **kwargs)
+            for name in ("run_forever", "run_until_complete"):
+                setattr(loop, name, guard.function(f"loop.{name}", getattr(loop, name)))
+            return loop
+
+        return guard.function(used, made)
+
+    for name in ("run", "run_coroutine_threadsafe"):
+        module.__dict__[name] = guard.function(name, module.__dict__[name])
+    for name in ("new_event_loop", "get_event_loop"):
+        module.__dict__[name] = with_loop(name, module.__dict__[name])
+    runner: Any = module.__dict__["Runner"]
+    run = guard.function("Runner.run", runner.run)
+    module.__dict__["Runner"] = type("Runner", (runner,), {"run": run, "__module__": "asyncio"})
+
+
+def _make_multiprocessing(module: ModuleType, guard: _Guard) -> None:
+    def made(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args, **kwargs: _Guarded(guard, name, real(*args, **kwargs))
+
+    process: Any = module.__dict__["Process"]
+    own = {"start": guard.never("Process.start"), "__module__": "multiprocessing"}
+    module.__dict__["Process"] = type("Process", (process,), own)
+    module.__dict__.update({name: guard.never(name) for name in _PROCESSES})
+    module.__dict__.update({name: made(name, module.__dict__[name]) for name in _SYNCHRONISED})
+    module.__dict__["get_context"] = made("get_context()", module.__dict__["get_context"])
+
+
+def _make_pools(module: ModuleType, guard: _Guard) -> None:
+    module.__dict__.update({name: guard.never(f"pool.{name}") for name in ("Pool", "ThreadPool")})
+
+
+def _make_ctypes(module: ModuleType, guard: _Guard) -> None:
+    for name in _MEMORY:
+        module.__dict__[name] = guard.function(name, module.__dict__[name])
+    for name in ("CDLL", "PyDLL", "WinDLL", "OleDLL"):
+        if name in module.__dict__:
+            module.__dict__[name] = _library_class(module.__dict__[name], guard)
+    module.__dict__["cdll"] = type(module.__dict__["cdll"])(module.__dict__["CDLL"])
+    module.__dict__["pydll"] = type(module.__dict__["pydll"])(module.__dict__["PyDLL"])
+    module.__dict__["pythonapi"] = _Guarded(guard, "pythonapi", module.__dict__["pythonapi"])
+
+
+def _library_class(real: Any, guard: _Guard) -> type:
+    def load(self: Any, *args: Any, **kwargs: Any) -> None:
+        real.__init__(self, *args, **kwargs)
+        kind = self._FuncPtr
+
+        def call(function: Any, *args: Any) -> Any:
+            guard.check(getattr(function, "__name__", "a function"))
+            return kind.__call__(function, *args)
+
+        self._FuncPtr = type(
+            "_FuncPtr", (kind,), {"__call__": call, "_flags_": kind._flags_, "_restype_": kind._restype_}
+        )
+
+    return type(real.__name__, (real,), {"__init__": load})
+
+
+_MAKERS: Final[dict[str, Callable[[ModuleType, _Guard], None]]] = {
+    "asyncio": _make_asyncio,
+    "multiprocessing": _make_multiprocessing,
+    "multiprocessing.pool": _make_pools,
+    "multiprocessing.dummy": _make_pools,
+    "ctypes": _make_ctypes,
+}
+STAND_INS: Final = frozenset(_MAKERS)
+"""The modules that :func:`stand_in` makes."""

@@ -1,0 +1,54 @@
+"""No race is called exhausted, and no correct twin is accused, whatever Python it is written in."""
+
+import warnings
+
+import pytest
+
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.strategies.interface import Coverage
+from stress.race_support import explored_race, missing_packages, race_names
+
+GRANULARITIES = [Granularity.FREE, Granularity.GIL]
+_NO_RACE_WITH_GIL = {"attr_plain", "sync_identity_small_int"}
+"""Races that only free-threaded Python has: ``o.n += 1`` of plain numbers is not interrupted under the GIL."""
+_HONEST = (Coverage.NO_PROOF, Coverage.BUDGET_SPENT, Coverage.BOUND_REACHED)
+
+
+def explored(name, tmp_path, monkeypatch, granularity, twin):
+    missing = missing_packages(name)
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    monkeypatch.syspath_prepend(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # coroutines that nobody awaits
+        return explored_race(name, tmp_path, granularity, twin=twin)
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
+@pytest.mark.parametrize("name", race_names())
+def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypatch):
+    if granularity is Granularity.GIL and name in _NO_RACE_WITH_GIL:
+        pytest.skip("no race under the GIL")
+    result = explored(name, tmp_path, monkeypatch, granularity, twin=False)
+    assert result.problem is not None or result.coverage in _HONEST
+    if result.coverage is Coverage.NO_PROOF:
+        assert ": " in result.note
+
+
+@pytest.mark.one_in(5, start=2)
+@pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
+@pytest.mark.parametrize("name", race_names())
+def test_a_correct_twin_is_not_accused(name, granularity, tmp_path, monkeypatch):
+    result = explored(name, tmp_path, monkeypatch, granularity, twin=True)
+    assert result.problem is None, result.problem
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
+def test_nine_in_ten_races_are_found_and_nine_in_ten_twins_exhausted(granularity, tmp_path, monkeypatch):
+    names = [name for name in race_names() if not missing_packages(name)]
+    found = [explored(name, tmp_path, monkeypatch, granularity, twin=False).problem is not None for name in names]
+    twins = [explored(name, tmp_path, monkeypatch, granularity, twin=True).coverage for name in names]
+    assert sum(found) >= 0.9 * len(names)
+    assert twins.count(Coverage.EXHAUSTED) >= 0.9 * len(names)
