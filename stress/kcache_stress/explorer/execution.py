@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -117,8 +115,7 @@ class Runner:
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             works = [self._work(part, trace) for part in log]
             sandbox.watch_now_and_then()
-            with _no_collections():
-                scheduler.explore(works, strategy.choose, _TIMEOUTS)
+            scheduler.explore(works, strategy.choose, _TIMEOUTS)
             execution = Execution(
                 strategy.ending,
                 trace,
@@ -200,15 +197,3 @@ class _Log:
         self.calls = calls
         self.records: list[tuple[Call, object, BaseException | None]] = []
         self.spans: list[tuple[int, int]] = []
-
-
-@contextlib.contextmanager
-def _no_collections() -> Iterator[None]:
-    """A collection in the midst of an execution may run finalizers of the target: events that no schedule knows of."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()

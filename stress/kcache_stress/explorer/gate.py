@@ -191,6 +191,8 @@ class Gate:
         file = code.co_filename
         if file in self._roots or file.startswith(("<frozen importlib", *_HARNESS)):
             return _KNOWN
+        if any(getattr(callback, "__code__", None) is code for callback in gc.callbacks):
+            return _KNOWN  # of the harness: the target has asked for a collection
         if HOOK_MARK in namespace and namespace.get("__name__") in _RUNTIME:
             return _KNOWN
         return _KNOWN if is_transparent(code) else _OPAQUE

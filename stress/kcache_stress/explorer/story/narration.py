@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from ..execution import Execution, Runner
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
+from ..virtual.unwinding import no_collections
 from .happenings import Happening, Narration, Switch, ToldCall, Waiting
 from .moments import Left, Moment, Place
 from .naming import Names
@@ -57,19 +57,16 @@ def narrate(runner: Runner, schedule: Schedule) -> Narration:
 
     seen = Runner(replace(subject, target=replace(subject.target, factory=factory)), runner.program)
     strategy = _LookingOn(schedule, subject.sandbox.sources, names)
-    collects = gc.isenabled()
-    gc.disable()  # a finalizer of the target in the midst of it would be an event that the schedule does not know
-    try:
-        execution = seen.run(strategy)
-        recording = strategy.recording
-        if recording is None:  # it did not get as far as that
-            return Narration(0, {}, (), (), (), (), (), (), False)
-        recording.settle()
-        return _told(seen, execution, recording, strategy)
-    finally:
-        seen.clean_up()
-        if collects:
-            gc.enable()
+    with no_collections():
+        try:
+            execution = seen.run(strategy)
+            recording = strategy.recording
+            if recording is None:  # it did not get as far as that
+                return Narration(0, {}, (), (), (), (), (), (), False)
+            recording.settle()
+            return _told(seen, execution, recording, strategy)
+        finally:
+            seen.clean_up()
 
 
 class _Sources:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _weakrefset
 import contextlib
-import gc
 import os
 import sys
 import threading
@@ -59,20 +58,14 @@ class OpcodeTracer:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
-        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before does again.
-
-        No collection of garbage comes in between: it would run finalizers, that is opcodes that no schedule knows of.
-        """
-        before, collects = sys.gettrace(), gc.isenabled()
-        gc.disable()
+        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before does again."""
+        before = sys.gettrace()
         sys._getframe().f_trace_opcodes = True  # some versions look for opcodes only if this was asked for before
         sys.settrace(self._begin)
         try:
             yield
         finally:
             sys.settrace(before)
-            if collects:
-                gc.enable()
 
     def enter(self) -> None:
         """Trace the running greenlet from now on: each has a switch of its own in some versions."""

@@ -21,7 +21,7 @@ import greenlet
 from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
-from .unwinding import restore_locks, unnoticed
+from .unwinding import no_collections, restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
@@ -267,7 +267,7 @@ class Scheduler:
         self.left = 0
         self.watched = ()
         self._is_watched = self.watcher is not None and sys.getprofile() is None
-        with self._traced():
+        with no_collections(), self._traced():
             self.live = True
             try:
                 for number, work in enumerate(works):
@@ -439,7 +439,7 @@ class Scheduler:
     def _run_idle(self, thread: VirtualThread) -> None:
         self._hub = greenlet.getcurrent()
         self.current = thread.number
-        with self._traced():
+        with no_collections(), self._traced():
             if thread.greenlet is None:
                 self._enter(thread)
             else:

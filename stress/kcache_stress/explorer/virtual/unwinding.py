@@ -1,14 +1,27 @@
-"""What an execution that is given up leaves behind, and how it is cleaned up."""
+"""What must not come into an execution from outside, and how one that is given up is cleaned up."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import sys
 from collections.abc import Callable, Iterator
 
 from ..events import ACQUIRE, QUERY, TRY, Trace
 from .virtual_thread import Aborted
+
+
+@contextlib.contextmanager
+def no_collections() -> Iterator[None]:
+    """While this is entered, no garbage is collected: finalizers and callbacks are events that no schedule knows of."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 @contextlib.contextmanager
