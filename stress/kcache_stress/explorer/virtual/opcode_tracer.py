@@ -58,7 +58,7 @@ class OpcodeTracer:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
-        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before does again."""
+        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before."""
         before = sys.gettrace()
         sys._getframe().f_trace_opcodes = True  # some versions look for opcodes only if this was asked for before
         sys.settrace(self._begin)
