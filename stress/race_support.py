@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario
+from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, ScenarioStrategy, explore_scenario
 
 RACES = Path(__file__).parent / "races"
 
@@ -69,7 +69,7 @@ def correct(text: str) -> str:
 
 
 def explored_race(
-    name: str, folder: Path, granularity: Granularity, *, twin: bool, strategy: str = "dpor"
+    name: str, folder: Path, granularity: Granularity, *, twin: bool, strategy: ScenarioStrategy = "dpor"
 ) -> ScenarioResult:
     """Explore a race, or its twin; ``folder`` must be on ``sys.path``."""
     text = (RACES / f"{name}.py").read_text(encoding="utf-8")
@@ -81,7 +81,9 @@ def explored_race(
     return explored_module(main, also, granularity, strategy)
 
 
-def explored_module(main: str, also: Sequence[str], granularity: Granularity, strategy: str = "dpor") -> ScenarioResult:
+def explored_module(
+    main: str, also: Sequence[str], granularity: Granularity, strategy: ScenarioStrategy = "dpor"
+) -> ScenarioResult:
     """Explore the threads of an importable module that has ``make``, ``THREADS`` and ``check``."""
     shared: list[object] = []
     judge: list[Callable[[object, list[object]], str | None]] = []

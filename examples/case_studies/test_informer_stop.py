@@ -54,24 +54,17 @@ def test_other_strategies_find_it_too(strategy: Any) -> None:
 def test_a_global_lock_hides_it(loop_first: bool) -> None:
     result = explore_scenario(stop_meets_loop(loop_first=loop_first), granularity=Granularity.GIL)
     assert result.problem is None
-    # No proof: the official client calls much that is not instrumented.
-    assert result.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF, Coverage.BUDGET_SPENT)
+    assert result.coverage is Coverage.EXHAUSTED
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("granularity", REWRITTEN)
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_one_look_repairs_it(loop_first: bool, granularity: Granularity) -> None:
     result = explore_scenario(stop_meets_loop(loop_first=loop_first, repaired=True), granularity=granularity)
     assert result.problem is None
-    # No proof: the official client calls much that is not instrumented.
-    assert result.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF, Coverage.BUDGET_SPENT)
+    assert result.coverage is Coverage.EXHAUSTED
 
 
-@pytest.mark.xfail(
-    strict=False, reason="which of its waits is told first depends on what of the client is instrumented"
-)
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("granularity", [Granularity.FREE, Granularity.GIL])
 @pytest.mark.parametrize("repaired", [True, False])
 def test_a_stop_before_the_watch_is_lost(repaired: bool, granularity: Granularity) -> None:

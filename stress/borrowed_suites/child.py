@@ -46,7 +46,7 @@ class Instrumented(importlib.abc.MetaPathFinder):
     def __init__(self, granularity: Granularity, names: Sequence[str]) -> None:
         self._granularity = granularity
         self._names = names
-        vars(builtins).update(make_hooks(lambda *_: None, Gate(Scheduler(), {}), lambda: None))
+        builtins.__dict__.update(make_hooks(lambda *_: None, Gate(Scheduler(), {}), lambda: None))
         # What the rewriter itself is made of may be among them: all is compiled before any of it is missing.
         self._loaders = dict(filter(None, map(self._loader, [*names, *filter(self._is_below, sys.modules)])))
         for name in self._loaders:
@@ -93,7 +93,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().__init__(name, path)
         self._code = code
 
-    def get_code(self, _fullname: str) -> Any:
+    def get_code(self, fullname: str) -> Any:  # noqa: ARG002
         return self._code
 
     def exec_module(self, module: ModuleType) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _CHILD = Path(__file__).with_name("child.py")
 _MOST_SECONDS = 1_200
@@ -171,7 +172,7 @@ class Comparison:
             if before != now and not any(fnmatch.fnmatchcase(test, pattern) for pattern in UNAVOIDABLE):
                 yield Difference(test, tuple(before), tuple(now), run["errors"].get(test, ""))
 
-    def _run(self, granularity: str) -> dict[str, dict[str, list[str]]]:
+    def _run(self, granularity: str) -> dict[str, dict[str, Any]]:
         command: Sequence[str] = (sys.executable, str(_CHILD), self._tests(), granularity, *self._suite.instrumented)
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         done = subprocess.run(
@@ -186,7 +187,7 @@ class Comparison:
         )
         found = done.stdout.rfind('{"given": ')
         assert found >= 0, f"{self._suite} ended with status {done.returncode}:\n{done.stderr[-3_000:]}"
-        result: dict[str, dict[str, list[str]]] = json.loads(done.stdout[found:])
+        result: dict[str, dict[str, Any]] = json.loads(done.stdout[found:])
         assert result["given"], f"{self._suite} has no tests"
         return result
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 
 from kcache_stress.explorer.execution import Execution
@@ -16,7 +16,6 @@ from kcache_stress.explorer.strategies.interface import Ending, Strategy
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
 _MOST_EVENTS: Final = 3_000
-_libraries: dict[Granularity, dict[str, CodeType]] = {}
 
 Outcome = tuple[str, ...]
 """How it ended, what each thread returned or raised, what is left."""
@@ -43,7 +42,6 @@ class Bench:
         self.granularity = granularity
         self._name = file.stem
         self._copies = Copies((file.stem,), granularity)
-        self._copies.sandbox._libraries = _libraries.setdefault(granularity, {})  # to rewrite `threading` takes long
         self._ended = ["", ""]
         self._final = ""
         self._runner: Any = None

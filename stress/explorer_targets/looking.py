@@ -7,7 +7,7 @@ import weakref
 
 
 def annotations():
-    def function(number: int, *rest: "text") -> dict[str, int]: ...  # noqa: F821
+    def function(number: int, *rest: "text") -> dict[str, int]: ...  # noqa: F821  # pyright: ignore
 
     class Record:
         field: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import traceback
@@ -12,7 +13,7 @@ from types import FrameType
 import kcache_model
 
 _HARNESS = tuple(
-    str(folder)
+    str(folder) + os.sep
     for folder in (
         Path(__file__).resolve().parent,
         Path(kcache_model.__file__).resolve().parent,

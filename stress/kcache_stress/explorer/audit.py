@@ -34,16 +34,18 @@ class AuditShare:
     thorough: int = 5
     _saved: int = 0
 
-    def due(self, executions: int) -> int:
-        """How many samples an exhaustive search that took so many executions is to have."""
+    def due(self) -> int:
+        """How many samples the next exhaustive search is to have."""
+        if self.thorough > 0:
+            return _THOROUGH
+        return _AT_ONCE if self._saved >= _EVERY * _AT_ONCE else 0
+
+    def spend(self, executions: int, samples: int) -> None:
+        """An exhaustive search that took so many executions has had so many samples."""
         if self.thorough > 0:
             self.thorough -= 1
-            return _THOROUGH
-        self._saved += executions
-        if self._saved < _EVERY * _AT_ONCE:
-            return 0
-        self._saved = 0
-        return _AT_ONCE
+        else:
+            self._saved = 0 if samples else self._saved + executions
 
 
 _THOROUGH: Final = 60

@@ -91,14 +91,6 @@ def identity(obj: object) -> int:
     return namespaces.get(id(obj), id(obj)) if namespaces else id(obj)
 
 
-def is_container(obj: object) -> bool:
-    """Whether all of an object is one place."""
-    whole = _IS_CONTAINER.get(type(obj))
-    if whole is None:
-        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)  # `isinstance` may run code of the object
-    return whole
-
-
 def take_as_a_whole(kind: type) -> None:
     """Let each object of a type be one place: its fields are not known."""
     _IS_CONTAINER[kind] = True
@@ -115,7 +107,7 @@ def location(obj: object, slot: object) -> object:
         return namespaces[id(obj)]
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
-        whole = is_container(obj)
+        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)  # `isinstance` may run code of the object
     return id(obj) if whole else (id(obj), slot)
 
 

@@ -134,7 +134,7 @@ class Runner:
             if execution.ending is Ending.COMPLETE:
                 execution.final = self._one_by_one(driver, self._final)
                 execution.broken = lambda: broken_afterwards(driver, self.subject.target)
-            execution.doubts = tuple(scheduler.doubts)
+            execution.doubts = sandbox.doubts
             execution.failures = tuple(error_text(error) for error in scheduler.failures)
             return execution
         except SetupDeadlockError as error:

@@ -164,21 +164,24 @@ class _Exploration:
         self._options = options
         self._watch = watch
         self._on_finding = on_finding
-        self._outcomes: set[object] = set()
 
     def run(self, program: Program) -> Explored:
         self._watch.begin(program)
         try:
             try:
-                result = self._search(program, self._options)
+                samples = self._subject.share.due()
+                seen: set[object] | None = set() if samples else None
+                result = self._search(program, self._options, seen)
             except DivergedError as error:
                 return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
             except UncontrolledError as error:
                 return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
             if result.problem is None:
                 explored = Explored(result.coverage, result.executions, note=result.note)
-                is_claimed = result.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF)
-                return self._audited(program, explored) if is_claimed else explored
+                if result.coverage.is_complete:
+                    self._subject.share.spend(result.executions, samples)
+                    return explored if seen is None else self._audited(program, explored, samples, seen)
+                return explored
             finding = self._finding(program, result)
             if finding is None:
                 return self._without_reduction(program, result)
@@ -186,18 +189,13 @@ class _Exploration:
         finally:
             self._watch.rest()
 
-    def _audited(self, program: Program, explored: Explored) -> Explored:
+    def _audited(self, program: Program, explored: Explored, samples: int, seen: set[object]) -> Explored:
         """Compare what an exhaustive search has seen with samples that do not rely on the instrumentation."""
-        samples = self._subject.share.due(explored.executions)
-        if samples == 0:
-            return explored
         granularity = sampling_granularity(self._subject.granularity)
         options = replace(self._options, granularity=granularity)
         other = _Exploration(self._subject.at(granularity), options, self._watch, self._on_finding)
         with other._at_work(program) as (runner, judge):
-            result, lacking = audit(
-                runner, judge, samples, self._options.seed, outcome=_outcome_of, seen=self._outcomes
-            )
+            result, lacking = audit(runner, judge, samples, self._options.seed, outcome=_outcome_of, seen=seen)
         executions = explored.executions + result.executions
         finding = None if result.problem is None else other._finding(program, result)
         if finding is not None:
@@ -222,23 +220,19 @@ class _Exploration:
                 return Explored(Coverage.BUDGET_SPENT, executions, finding, "" if finding else unseen)
         return Explored(Coverage.BUDGET_SPENT, executions, note=unseen)
 
-    def _search(self, program: Program, options: ExploreOptions) -> SearchResult:
-        """Search with each strategy in turn until one finds something."""
+    def _search(self, program: Program, options: ExploreOptions, seen: set[object] | None = None) -> SearchResult:
+        """Search with each strategy in turn until one finds something; add to ``seen`` how executions end."""
         executions = 0
         note = ""
         result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
-        self._outcomes.clear()
         with self._at_work(program) as (runner, judge):
             for strategy, limit in _plan(options, self._subject, judge):
+                on_execution = None if seen is None else lambda run: seen.add(_outcome_of(run))
                 result = search(
-                    runner,
-                    strategy,
-                    judge,
-                    SearchLimits(limit, options.seconds),
-                    on_execution=lambda execution: self._outcomes.add(_outcome_of(execution)),
+                    runner, strategy, judge, SearchLimits(limit, options.seconds), on_execution=on_execution
                 )
                 executions += result.executions
-                if result.problem is not None or result.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
+                if result.problem is not None or result.coverage.is_complete:
                     note = note or result.note
                     break
                 if isinstance(strategy, StateHashing):

@@ -20,16 +20,14 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-import greenlet
-
 import kcache
-import kcache_model
 
 from .events import READ, UNKNOWN, WRITE, Imprecise
 from .instrument.facts import Facts
 from .instrument.knowledge import is_transparent, only_reads, touches_arguments_only
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
+from .virtual.opcode_tracer import is_machinery
 
 if TYPE_CHECKING:
     from .virtual.scheduler import Scheduler
@@ -44,17 +42,7 @@ _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.
 _FIXED: Final = PLAIN | {type(None)}
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
 """Whose objects synchronise themselves, by events of their own."""
-_HARNESS: Final = tuple(
-    str(folder) + os.sep
-    for folder in (
-        Path(__file__).resolve().parent.parent,
-        Path(kcache.__file__).resolve().parent,
-        Path(kcache_model.__file__).resolve().parent,
-        Path(kcache_model.__file__).resolve().parent.parent / "kcache_conformance",
-        Path(kcache_model.__file__).resolve().parent.parent.parent / "stateful_tests" / "kcache_conformance",
-        Path(greenlet.__file__).resolve().parent,
-    )
-)
+_REFERENCE: Final = str(Path(kcache.__file__).resolve().parent) + os.sep
 
 
 class Gate:
@@ -79,11 +67,6 @@ class Gate:
         self._kinds: dict[int, tuple[int, CodeType]] = {}
         self._roots: set[str] = set()
         self._resumers: dict[int, int] = {}
-
-    @property
-    def codes(self) -> dict[int, CodeType]:
-        """Id of a code object -> the code, of all that is instrumented."""
-        return self._instrumented
 
     def is_own(self, function: types.FunctionType) -> bool:
         """Whether a function is instrumented."""
@@ -123,21 +106,23 @@ class Gate:
 
     def doubt(self, what: str) -> None:
         """What comes of this line is no proof, whatever the order."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and id(frame.f_code) not in self._instrumented:
-            frame = frame.f_back
+        frame = self._innermost(sys._getframe(1))
         if self._scheduler.live and not (frame is not None and _is_of_runtime(frame)):
             self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
+
+    def _innermost(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost instrumented frame, from ``frame`` on."""
+        while frame is not None and id(frame.f_code) not in self._instrumented:
+            frame = frame.f_back
+        return frame
 
     def is_patient(self) -> bool:
         """Whether a wait with a timeout begins here in unknown code: nobody can tell what an early end would mean."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and ((kind := self.kind_of(frame)) != _OWN or _is_of_runtime(frame)):
             if kind == _OPAQUE:
-                name = _name(frame)
-                self._scheduler.doubts[f"{self.where(frame)}: {name} waits with a timeout, which is not cut short"] = (
-                    None
-                )
+                doubt = f"{self.where(frame)}: {_name(frame)} waits with a timeout, which is not cut short"
+                self._scheduler.doubts[doubt] = None
                 return True
             frame = frame.f_back
         return False
@@ -167,7 +152,7 @@ class Gate:
 
     def where(self, frame: FrameType | None) -> str:
         """``FILE:LINE`` of the innermost instrumented frame."""
-        while frame is not None and (id(frame.f_code) not in self._instrumented or _is_of_runtime(frame)):
+        while (frame := self._innermost(frame)) is not None and _is_of_runtime(frame):
             frame = frame.f_back
         return "?" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
@@ -189,7 +174,7 @@ class Gate:
         if id(code) in self._instrumented:
             return _OWN
         file = code.co_filename
-        if file in self._roots or file.startswith(("<frozen importlib", *_HARNESS)):
+        if file in self._roots or file.startswith(_REFERENCE) or is_machinery(file):
             return _KNOWN
         if any(getattr(callback, "__code__", None) is code for callback in gc.callbacks):
             return _KNOWN  # of the harness: the target has asked for a collection

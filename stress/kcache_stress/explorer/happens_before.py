@@ -9,6 +9,7 @@ Partial Order Reduction, 2014).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -91,8 +92,8 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     result = HappensBefore(clocks, visible)
     knowledge = [[0] * threads for _ in range(threads)]
     last: list[Clock] = [(0,) * threads] * threads
-    locations: dict[object, _Location] = {}
-    locks: dict[int, _Lock] = {}
+    locations: defaultdict[object, _Location] = defaultdict(_Location)
+    locks: defaultdict[int, _Lock] = defaultdict(_Lock)
     for position, (thread, kind, obj, slot) in enumerate(trace):
         if kind <= WRITE and places_of is not None:
             known = knowledge[thread]
@@ -102,30 +103,20 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
                 clocks[position] = last[thread]
                 continue
             for where in touched:
-                place = locations.get(where)
-                if place is None:
-                    place = locations[where] = _Location()
-                found.update(_on_location(place, position, trace, clocks, known, kind) or ())
+                found.update(_on_location(locations[where], position, trace, clocks, known, kind) or ())
             racing: list[int] | None = sorted(found)
         elif kind <= WRITE:
             if id(obj) not in shared:
                 clocks[position] = last[thread]  # nobody can learn of it, and it teaches nothing
                 continue
-            where = location(obj, slot)
-            place = locations.get(where)
-            if place is None:
-                place = locations[where] = _Location()
             known = knowledge[thread]
-            racing = _on_location(place, position, trace, clocks, known, kind)
+            racing = _on_location(locations[location(obj, slot)], position, trace, clocks, known, kind)
         elif obj is None:
             clocks[position] = last[thread]
             continue
         else:
-            lock = locks.get(id(obj))
-            if lock is None:
-                lock = locks[id(obj)] = _Lock()
             known = knowledge[thread]
-            racing = _on_lock(lock, position, trace, clocks, known, kind)
+            racing = _on_lock(locks[id(obj)], position, trace, clocks, known, kind)
         visible[position] = 1
         known[thread] = position + 1
         clocks[position] = last[thread] = tuple(known)

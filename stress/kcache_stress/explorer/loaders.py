@@ -17,26 +17,33 @@ from .virtual.library import no_process_hooks, settle_module
 class Home(Protocol):
     """What a sandbox is to its loaders."""
 
-    def is_instrumented(self, name: str) -> bool:  # pyright: ignore[reportReturnType]
+    def is_instrumented(self, name: str) -> bool:
         """Whether a module is rewritten."""
+        ...
 
-    def is_virtual(self, name: str) -> bool:  # pyright: ignore[reportReturnType]
+    def is_virtual(self, name: str) -> bool:
         """Whether a module is copied as it is."""
+        ...
 
-    def outside(self) -> contextlib.AbstractContextManager[None]:  # pyright: ignore[reportReturnType]
+    def outside(self) -> contextlib.AbstractContextManager[None]:
         """While this is entered, imports find the real modules."""
+        ...
 
-    def compile(self, source: bytes, path: str) -> CodeType:  # pyright: ignore[reportReturnType]
+    def compile(self, source: bytes, path: str) -> CodeType:
         """The code of a module, instrumented."""
+        ...
 
     def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
         """Give a private module what its code needs."""
+        ...
 
     def ready(self, name: str) -> ModuleType | None:
         """A module of the virtual world."""
+        ...
 
     def note_opaque(self, name: str) -> None:
         """A module has no source."""
+        ...
 
 
 class Finder(importlib.abc.MetaPathFinder):

@@ -78,5 +78,5 @@ def _children(obj: object) -> Iterator[object]:
 
 def _iterated(obj: Any) -> Iterable[object]:
     """What is in a container, by the iterator of its base in C."""
-    base = next(kind for kind in _CONTAINERS if isinstance(obj, kind))
-    return itertools.islice(base.__iter__(obj), _MOST_CHILDREN)  # pyright: ignore
+    base: Any = next(kind for kind in _CONTAINERS if isinstance(obj, kind))
+    return itertools.islice(base.__iter__(obj), _MOST_CHILDREN)

@@ -212,8 +212,12 @@ class Sandbox:
             return  # nothing is claimed, or by a search that looks into frames itself
         watches = self.is_strict or self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
         self.scheduler.watcher = self.gate.watch if watches else None
-        if not self.is_strict:
-            self.scheduler.doubts.update(self.gate.met)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
+        unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
+        return tuple(dict.fromkeys((*self.scheduler.doubts, *unreported)))
 
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""

@@ -42,6 +42,9 @@ from .waiting import Wait, waits
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
 
+ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "bounded", "opcodes"]
+"""How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
+
 _TIMEOUTS: Final = 2
 
 
@@ -114,7 +117,7 @@ def explore_scenario(
     seconds: float = 10.0,
     executions: int = 100_000,
     granularity: Granularity = Granularity.FREE,
-    strategy: Literal["dpor", "pos", "bounded", "opcodes"] = "dpor",
+    strategy: ScenarioStrategy = "dpor",
     seed: int = 0,
     preemptions: int = 3,
     copies: Copies | None = None,
@@ -157,9 +160,7 @@ def explore_scenario(
         return search(runner, chosen[strategy](), judge, limits, on_execution=lambda run: seen.add(_outcome_of(run)))
 
     result = _explored(own, searched)
-    if result.problem is not None or result.coverage not in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
-        return result
-    if samples == 0:
+    if result.problem is not None or not result.coverage.is_complete or samples == 0:
         return result
     sampled = _ScenarioRunner(scenario, copies.at(sampling_granularity(granularity)), most_events)
     note = ""
@@ -188,7 +189,7 @@ def _explored(own: _ScenarioRunner, searched: Callable[[Runner, ProgramJudge], S
             result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
         )
         if found.problem is None:
-            if own.leftovers.note and found.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
+            if own.leftovers.note and found.coverage.is_complete:
                 note = "; ".join(filter(None, (own.leftovers.note, found.note)))
                 return replace(result, coverage=Coverage.NO_PROOF, note=note)
             return result
@@ -300,7 +301,7 @@ class _ScenarioRunner:
             return _Run(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
         ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
         run = _Run(ending, scheduler.trace, len(scheduler.threads), [], [], problem=problem)
-        run.doubts, run.results = tuple(scheduler.doubts), tuple(part.result for part in parts)
+        run.doubts, run.results = self.subject.doubts, tuple(part.result for part in parts)
         run.timeouts_withheld, run.preemptions = scheduler.timeouts_withheld, scheduler.preemptions
         return run
 

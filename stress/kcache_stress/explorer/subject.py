@@ -103,6 +103,7 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
     packages = named if file else named | {location.partition(".")[0]}
     roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
     sandbox, module = _loaded(roots, _made_of(real, roots), granularity, file or location)
+    share = AuditShare()
 
     def of(module: ModuleType) -> Subject:
         found: object = module
@@ -111,7 +112,7 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
         if not sandbox.sources:
             raise CannotExploreError(f"{location} has no Python source")
         target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
-        return Subject(target, sandbox, granularity, instrument)
+        return Subject(target, sandbox, granularity, instrument, share)
 
     def strictly() -> Subject:
         sandbox.be_strict()

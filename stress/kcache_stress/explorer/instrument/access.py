@@ -232,13 +232,6 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             report(container, None, writes)
         return steps(iter(item), containers, True)
 
-    def advance(iterator: object) -> None:
-        """Call `next`: the iterator itself moves, and it reads what is beneath it."""
-        if type(iterator) is types.GeneratorType:
-            accesses.resume(iterator)
-        else:
-            touch(iterator, 1)
-
     def namespace(item: Any) -> None:
         """Get hold of the dictionary of an object: from then on both are one place."""
         if issubclass(type(item), type):
@@ -306,7 +299,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         "_kc_contains": contains,
         "_kc_iter": iterate,
         "_kc_lazy": lazy,
-        "_kc_next": advance,
+        "_kc_next": accesses.advance,
         "_kc_resumed": resumed,
         "_kc_delegate": delegate,
         "_kc_attribute": attribute,

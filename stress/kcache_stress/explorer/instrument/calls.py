@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .beneath import beneath, instance_variables
-from .knowledge import BY_NAME, LOOKUPS, is_known_function, is_known_type, makes_objects
+from .knowledge import is_known_function, is_known_type, makes_objects, reaches_by_name
 from .reporting import Accesses
 from .tables import (
     COMPARES,
@@ -71,7 +71,7 @@ _NATIVE: Final = frozenset({types.BuiltinFunctionType, types.MethodWrapperType, 
 
 def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     """Make the hooks."""
-    report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
+    report, quiet, touch, advance = accesses.report, accesses.quiet, accesses.touch, accesses.advance
     known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
     gate = accesses.gate
     is_own = gate.is_own
@@ -210,7 +210,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 hand_over(arguments, _FOREIGN)
         elif arguments:
             # classes of C copy what they are given; `object` takes nothing
-            if any(any(argument is other for other in BY_NAME) or type(argument) in LOOKUPS for argument in arguments):
+            if any(map(reaches_by_name, arguments)):
                 gate.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
@@ -245,7 +245,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
         elif callee in (getattr, hasattr):
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
-        if any(any(argument is other for other in BY_NAME) or type(argument) in LOOKUPS for argument in arguments):
+        if any(map(reaches_by_name, arguments)):
             gate.enter(sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True)
         reads = callee in _READERS
         slot = accesses.imprecise_if_calling_back(arguments)
@@ -279,19 +279,14 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in _RUNNING:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif is_known_type(kind):
-            if kind in foreign or learn(kind) is None or kind in foreign:
+            learn(kind)
+            if kind in foreign:
                 report(owner, None, WRITE)
             hand_over(arguments, _FOREIGN, accesses.imprecise_if_calling_back(arguments))
         else:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)
             hand_over(arguments, _FOREIGN)
-
-    def advance(iterator: object) -> None:
-        if type(iterator) is types.GeneratorType:
-            accesses.resume(iterator)
-        else:
-            touch(iterator, 1)
 
     def look_up(item: Any, name: str) -> Any:
         """Find what `item.name` is without running code of the module under test; None if that cannot be told."""

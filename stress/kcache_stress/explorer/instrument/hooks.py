@@ -9,7 +9,6 @@ from .names import (
     AFTER,
     CELL,
     EMPTY_SET,
-    ENTER,
     HOOK_MARK,
     LOCALS,
     NEVER,
@@ -44,9 +43,6 @@ def make_hooks(report: Report, gate: Watcher, pause: Callable[[], None] | None =
     """
     accesses = Accesses(report, gate)
 
-    def enter(namespace: dict[str, Any]) -> dict[str, Any]:
-        return namespace
-
     def own_locals(namespace: Any) -> Any:
         if type(namespace) is list:
             return [name for name in namespace if not name.startswith(PREFIX)]
@@ -63,7 +59,6 @@ def make_hooks(report: Report, gate: Watcher, pause: Callable[[], None] | None =
         SLICE: slice,
         START: iter,
         EMPTY_SET: set,
-        ENTER: enter,
         CELL: Cell,
         LOCALS: own_locals,
     }

@@ -25,9 +25,14 @@ _PURE_SYS: Final = frozenset(
 )
 UNKNOWN_BUILTINS: Final = frozenset({"open", "input", "exec", "eval", "compile", "__import__", "breakpoint"})
 
-BY_NAME: Final = (getattr, setattr, delattr, hasattr, vars)
-LOOKUPS: Final = frozenset({operator.attrgetter, operator.methodcaller})
-"""What reaches attributes by names that no instrumented code spells out."""
+_BY_NAME: Final = (getattr, setattr, delattr, hasattr, vars)
+_LOOKUPS: Final = frozenset({operator.attrgetter, operator.methodcaller})
+
+
+def reaches_by_name(function: object) -> bool:
+    """Whether a function reaches attributes by names that no instrumented code spells out."""
+    return type(function) in _LOOKUPS or any(function is other for other in _BY_NAME)
+
 
 _OPAQUE_STATE: Final = frozenset(
     {"_io", "_socket", "_ssl", "_sqlite3", "mmap", "select", "_ctypes", "_queue", "_asyncio"}
@@ -92,7 +97,7 @@ def is_transparent(code: CodeType) -> bool:
     elif file.startswith(_LIBRARY) and "site-packages" not in file:
         name = file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
     else:
-        return code.co_qualname == _GENERATED + "__init__"  # stores on the new object alone
+        return makes_objects(code)  # stores on the new object alone
     top = name.partition(os.sep)[0]
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
@@ -149,7 +154,7 @@ def only_reads(code: CodeType) -> bool:
     return file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES
 
 
-INERT: Final = frozenset(
+_RUN_BY_C: Final = frozenset(
     {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__len__", "__bool__", "__iter__"}
     | {"__next__", "__getitem__", "__contains__", "__index__", "__repr__", "__str__", "__format__", "__reduce_ex__"}
     | {"__reduce__", "__copy__", "__deepcopy__", "__add__", "__radd__", "__iadd__", "__mul__", "__or__", "__ior__"}
@@ -173,5 +178,5 @@ def _is_inert(kind: type) -> bool:
     return not any(
         isinstance(vars(base).get(name), types.FunctionType)
         for base in kind.__mro__
-        for name in INERT & vars(base).keys()
+        for name in _RUN_BY_C & vars(base).keys()
     )

@@ -7,13 +7,13 @@ import itertools
 import sys
 import types
 import weakref
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
 from ..events import Imprecise, take_as_a_whole
 from .beneath import METHOD_TYPES, beneath, nested
 from .foreign import foreign_methods, is_foreign
-from .knowledge import BY_NAME, LOOKUPS, is_inert, is_known_function
+from .knowledge import is_inert, is_known_function, reaches_by_name
 from .names import RESUMED
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
@@ -29,11 +29,6 @@ _MOST_ELEMENTS: Final = 200
 
 class Watcher(Protocol):
     """What accesses ask of the gate."""
-
-    @property
-    def codes(self) -> Container[int]:
-        """The ids of the code objects that are instrumented."""
-        ...
 
     def is_own(self, function: types.FunctionType) -> bool:
         """Whether a function is instrumented."""
@@ -139,6 +134,13 @@ class Accesses:
         for container, writes in beneath(item):
             self.report(container, slot, writes or write)
 
+    def advance(self, iterator: object) -> None:
+        """Report a step of an iterator: it moves itself, and it reads what is beneath it."""
+        if type(iterator) is types.GeneratorType:
+            self.resume(iterator)
+        else:
+            self.touch(iterator, 1)
+
     def _enter_unseen(self, iterator: object) -> None:
         """Tell the gate of an iterator that calls something in C by which attributes are reached."""
         for inner in gc.get_referents(iterator):
@@ -147,9 +149,9 @@ class Accesses:
                 owner = inner.__self__
                 known = type(owner) in CONTAINERS or type(owner) in PLAIN
                 if type(owner) is types.ModuleType:
-                    known = is_known_function(inner) and not any(inner is other for other in BY_NAME)
+                    known = is_known_function(inner) and not reaches_by_name(inner)
             else:
-                owner, known = inner, kind not in LOOKUPS
+                owner, known = inner, not reaches_by_name(inner)
             if not known:
                 what = f"a {type(iterator).__name__} reaches attributes by name"
                 self.gate.enter(sys._getframe(1), what, (iterator, owner), is_contained=True)

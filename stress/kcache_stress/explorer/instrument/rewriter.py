@@ -5,7 +5,7 @@ from typing import cast
 
 from . import build
 from .facts import Facts
-from .names import ENTER, GLOBALS
+from .names import GLOBALS
 from .scopes import find_scopes
 from .statements import Statements
 
@@ -29,7 +29,7 @@ def rewrite(
         else:
             body.append(statement)
     start = _first_statement(tree)
-    enter = ast.Assign([build.store(GLOBALS)], build.call(ENTER, ast.Call(build.load("globals"), [], [])))
+    enter = ast.Assign([build.store(GLOBALS)], ast.Call(build.load("globals"), [], []))
     body.insert(
         start, build.place(enter, tree.body[start] if start < len(tree.body) else ast.Pass(lineno=1, col_offset=0))
     )

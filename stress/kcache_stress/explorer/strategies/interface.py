@@ -45,6 +45,11 @@ class Coverage(enum.StrEnum):
     NO_PROOF = "no proof"
     """Nothing is left to try, but some of what the threads did could not be seen."""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to try."""
+        return self in (Coverage.EXHAUSTED, Coverage.NO_PROOF)
+
 
 @dataclass
 class Step:

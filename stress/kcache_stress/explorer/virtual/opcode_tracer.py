@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import greenlet
 
-import kcache_model
-
-from ... import __file__ as kcache_stress
+from ...stacks import is_harness
 from ..events import PAUSE
 from .switch_points import switch_points
 
@@ -29,14 +27,15 @@ if TYPE_CHECKING:
 
 _Trace: TypeAlias = "Callable[[FrameType, str, Any], Any]"
 
-THREADING_CLASSES: Final = ("Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier")
-"""The classes of ``threading`` that are visible. What Thread does behind its locks is bookkeeping."""
+THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
+"""The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
+
+_MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
 
 
-_HARNESS: Final = (
-    *(os.path.dirname(str(file)) + os.sep for file in (kcache_stress, kcache_model.__file__, greenlet.__file__)),
-    "<frozen importlib",
-)
+def is_machinery(file: str) -> bool:
+    """Whether code of a file runs the threads, or imports: it is no part of what they do."""
+    return file.startswith(_MACHINERY) or is_harness(file)
 
 
 class OpcodeTracer:
@@ -95,7 +94,7 @@ class OpcodeTracer:
 
     def _tracer(self, code: CodeType) -> _Trace | None:
         """What is called before each opcode of ``code``; ``None`` if nothing in it counts."""
-        if _is_harness(code):
+        if _is_bookkeeping(code):
             return None
         points = switch_points(code, with_gil=self._with_gil)
         if not points:
@@ -117,10 +116,10 @@ class OpcodeTracer:
         return opcode
 
 
-def _is_harness(code: CodeType) -> bool:
+def _is_bookkeeping(code: CodeType) -> bool:
     file = code.co_filename
     if file == _weakrefset.__file__ and code.co_name == "_remove":
         return True  # `threading` keeps its threads in such a set, and whoever looks on keeps them alive longer
     if file == threading.__file__:
         return code.co_qualname.partition(".")[0] not in THREADING_CLASSES
-    return file.startswith(_HARNESS)
+    return is_machinery(file)

@@ -21,13 +21,11 @@ from typing import Any
 
 from ..events import TRY, WRITE
 from .library import make_queue_accelerator, no_process_hooks
+from .opcode_tracer import THREADING_CLASSES
 from .scheduler import HUB, MOST_PROGRAM_THREADS, TICK, Scheduler
 from .threads import make_thread_module
 from .uncontrolled import STAND_INS
 from .virtual_thread import NEVER, Aborted, Timed
-
-THREADING_CLASSES = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
-"""The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
 
 PRIVATE_MODULES = (
     "_thread",
