@@ -123,10 +123,11 @@ def run_conformance(
         raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(PHASES)}")
     chosen, name = _resolve(target, unsupported)
     result = run_suite(chosen, options)
-    if result.findings:
+    if result.status is Status.VIOLATION:
         raise ConformanceError(_text(result.findings[0], name, strict_errors), result)
     if result.status is not Status.OK:
-        raise InconclusiveError("\n".join(result.reasons))
+        texts = [_text(finding, name, strict_errors) for finding in result.findings]
+        raise InconclusiveError("\n".join((*result.reasons, *texts)))
     return result
 
 

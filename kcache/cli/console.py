@@ -77,7 +77,7 @@ class ProgressListener:
 def phase_line(phase: PhaseFinished) -> Text:
     """``  state machine   ok   300 programs, 12000 operations``."""
     verdict, style = "ok", "green"
-    if phase.finding is not None:
+    if phase.finding is not None and phase.finding.status is Status.VIOLATION:
         verdict, style = "FAILED", "red"
     elif phase.refused:
         verdict, style = "unknown" if phase.counts else "skipped", "yellow"

@@ -178,7 +178,7 @@ def explore(
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
     if tally.finding is not None:
-        status, verdict = Status.VIOLATION, ""
+        status, verdict = tally.finding.status, "what was found is not confirmed"
         print_explorer_finding(console, tally.finding, target)
     elif not tally.programs:
         status, verdict = Status.UNKNOWN, "no time was left for a single program; give it a larger budget"

@@ -15,6 +15,7 @@ from kcache_conformance.suite import SuiteOptions
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.render import printable
+from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import print_finding, replay_command
 
 RESULT_SCHEMA = "kcache/result/1"
@@ -80,7 +81,7 @@ def write_fuzz_json(file: Path, report: FuzzReport) -> None:
 def write_junit(file: Path, target: str, result: SuiteResult) -> None:
     """One test case for each phase."""
     suite = ElementTree.Element("testsuite", name=f"kcache check {target}", tests="0", failures="0", skipped="0")
-    failed = {finding.phase: finding for finding in result.findings}
+    failed = {finding.phase: finding for finding in result.findings if finding.status is Status.VIOLATION}
     names = [phase.phase for phase in result.phases]
     names += [name for name in failed if name not in names]
     for name in names:

@@ -262,7 +262,7 @@ def encode_finding(finding: Finding) -> Json:
         data["calls"] = [encode_call(call) for call in finding.calls]
     if finding.core:
         data["core"] = list(finding.core)
-    for name in ("detail", "schedule", "interleaving", "script"):
+    for name in ("detail", "schedule", "interleaving", "script", "unseen"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
@@ -297,6 +297,7 @@ def decode_finding(data: Json) -> Finding:
         anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
         script=data.get("script", ""),
         is_advice=data.get("is_advice", False),
+        unseen=data.get("unseen", ""),
     )
 
 

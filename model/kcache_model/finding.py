@@ -10,6 +10,7 @@ from .anomaly import Anomaly
 from .history import Call
 from .outcomes import Outcome
 from .program import Program
+from .verdict import Status
 
 _NAMES = re.compile(r"""'[^']*'|"[^"]*"|[0-9]+""")
 """What differs in the sentence of a rule from program to program."""
@@ -57,6 +58,8 @@ class Finding:
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
         script: for other kinds of targets than Indexers, the smallest example as Python code.
         is_advice: whether it goes wrong only because more was asked than client-go promises.
+        unseen: the code that ran in it without being seen, which may have locks of its own, if real threads did not
+            show anything wrong in the same program: ``FILE:LINE: what``. Then it is no violation yet.
     """
 
     kind: FindingKind
@@ -75,6 +78,12 @@ class Finding:
     anomaly: Anomaly | None = None
     script: str = ""
     is_advice: bool = False
+    unseen: str = ""
+
+    @property
+    def status(self) -> Status:
+        """What it makes of a run: a violation, unless it is not confirmed."""
+        return Status.UNKNOWN if self.unseen else Status.VIOLATION
 
 
 def what_is_wrong(finding: Finding) -> tuple[object, ...]:

@@ -22,6 +22,7 @@ from kcache_model.items import Semantics
 from kcache_model.operations import INDEX_OPERATIONS
 from kcache_model.program import Program, hash_seed
 from kcache_model.target import INDEXES, Target, TargetError
+from kcache_model.verdict import Status
 from kcache_model.watch import Watch
 from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_stress.isolation.journal import MemoryJournal
@@ -185,9 +186,10 @@ def run_turns(arguments: Arguments, run: Callable[[Turn], PhaseOutcome], listene
         if turn.phase in outcomes:
             outcome = outcomes[turn.phase].merged(outcome)
         outcomes[turn.phase] = outcome
-        if turn.is_last or outcome.finding is not None:
+        is_over = outcome.finding is not None and outcome.finding.status is Status.VIOLATION
+        if turn.is_last or is_over:
             listener(_finished(turn.phase, outcome))
-        if outcome.finding is not None:
+        if is_over:
             return
 
 

@@ -171,6 +171,7 @@ class _Log:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
         if finding is not None:
             finding = replace(finding, phase=finding.phase or self.phase)
-            return SuiteResult(Status.VIOLATION, (finding,), tuple(self._phases), self._not_tested, (), seconds)
+            told = tuple(reasons) if finding.unseen else ()
+            return SuiteResult(finding.status, (finding,), tuple(self._phases), self._not_tested, told, seconds)
         status = Status.UNKNOWN if reasons else Status.OK
         return SuiteResult(status, (), tuple(self._phases), self._not_tested, tuple(reasons), seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from kcache_model.finding import Finding, FindingKind
@@ -81,7 +82,6 @@ class VirtualHunter:
         phase: str,
         program: InformerProgram,
         first: ScenarioResult,
-        granularity: Granularity,
         search: Callable[[InformerProgram], ScenarioResult],
     ) -> Finding:
         """The finding of the smallest program in which ``search`` finds a problem of the same kind."""
@@ -98,15 +98,16 @@ class VirtualHunter:
             return True
 
         small = minimise(program, fails, seconds=_SMALLER_SECONDS)
-        return self.told(phase, small, best, granularity)
+        return self.told(phase, small, best)
 
-    def told(self, phase: str, program: InformerProgram, result: ScenarioResult, granularity: Granularity) -> Finding:
+    def told(self, phase: str, program: InformerProgram, result: ScenarioResult) -> Finding:
         """The finding of a search, with what its schedule does."""
         assert result.problem is not None
         if not result.schedule:
             return bare_finding(phase, result.problem, self._spec, program)
-        token = InformerToken(self._spec, program, result.problem.kind, result.schedule, granularity)
-        return self.follow(phase, token) or bare_finding(phase, result.problem, self._spec, program)
+        token = InformerToken(self._spec, program, result.problem.kind, result.schedule, result.granularity)
+        finding = self.follow(phase, token) or bare_finding(phase, result.problem, self._spec, program)
+        return replace(finding, unseen=result.unseen)
 
     def follow(self, phase: str, token: InformerToken) -> Finding | None:
         """The finding of one schedule, if it still shows anything."""

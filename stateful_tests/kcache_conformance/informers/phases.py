@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from kcache_model.finding import FindingKind
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem
@@ -22,6 +23,7 @@ from .hunting import RealHunter, VirtualHunter
 from .random_programs import random_program
 from .state_machine import run_examples
 from .telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
+from .word import decode_token
 
 PHASES: Final = ("smoke", "scenarios", "machine", "explorer", "stress")
 """The phases in the order in which they run."""
@@ -32,6 +34,7 @@ _FIRST_SECONDS: Final = 0.5
 _RANDOM_PROGRAMS: Final = 40
 _LONG_SECONDS: Final = 5.0
 _SAMPLES: Final = 60
+_CONFIRMING_RUNS: Final = 5
 _CANDIDATE_SECONDS: Final = 0.7
 
 
@@ -47,7 +50,7 @@ def _smoke(context: KindContext) -> PhaseOutcome:
     hunter.make()  # first of all: a factory that hangs is watched here, and is not while it is copied
     virtual = _virtual(context)
     if virtual is not None and (result := _once(virtual, program)).problem is not None:
-        return PhaseOutcome({"programs": 1}, _smallest_once(virtual, "smoke", program, result))
+        return PhaseOutcome({"programs": 1}, _smallest_once(context, virtual, "smoke", program, result))
     problem = hunter.run(program)
     finding = None if problem is None else hunter.finding("smoke", program, problem)
     return PhaseOutcome({"programs": 1}, finding)
@@ -63,7 +66,7 @@ def _scenarios(context: KindContext) -> PhaseOutcome:
         if isinstance(hunter, VirtualHunter):
             result = _once(hunter, program)
             if result.problem is not None:
-                return PhaseOutcome(counts, _smallest_once(hunter, "scenarios", program, result))
+                return PhaseOutcome(counts, _smallest_once(context, hunter, "scenarios", program, result))
         elif (problem := hunter.run(program)) is not None:
             return PhaseOutcome(counts, hunter.finding("scenarios", program, problem))
     return PhaseOutcome(counts)
@@ -89,7 +92,7 @@ def _machine(context: KindContext) -> PhaseOutcome:
                 summary = f"not every time: {problem.summary}; the same program passed when it was run again"
                 unsteady = Problem(FindingKind.NONDETERMINISM, summary)
                 return PhaseOutcome(counts, bare_finding("machine", unsteady, context.target.name, program))
-            return PhaseOutcome(counts, _smallest_once(virtual, "machine", program, again))
+            return PhaseOutcome(counts, _smallest_once(context, virtual, "machine", program, again))
     return PhaseOutcome(counts)
 
 
@@ -112,7 +115,8 @@ def _explorer(context: KindContext) -> PhaseOutcome:
                 def search(candidate: InformerProgram, granularity=granularity, again=again) -> ScenarioResult:  # type: ignore[no-untyped-def]
                     return hunter.search(candidate, granularity, **again)
 
-                return PhaseOutcome(counts, hunter.smallest("explorer", program, result, granularity, search))
+                finding = hunter.smallest("explorer", program, result, search)
+                return PhaseOutcome(counts, _confirmed(context, finding))
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
     return PhaseOutcome(counts)
@@ -158,8 +162,20 @@ def _once(hunter: VirtualHunter, program: InformerProgram) -> ScenarioResult:
     return hunter.search(program, Granularity.SYNC, "bounded", preemptions=0, executions=1)
 
 
-def _smallest_once(hunter: VirtualHunter, phase: str, program: InformerProgram, result: ScenarioResult) -> Any:
-    return hunter.smallest(phase, program, result, Granularity.SYNC, lambda candidate: _once(hunter, candidate))
+def _smallest_once(
+    context: KindContext, hunter: VirtualHunter, phase: str, program: InformerProgram, result: ScenarioResult
+) -> Finding:
+    finding = hunter.smallest(phase, program, result, lambda candidate: _once(hunter, candidate))
+    return _confirmed(context, finding)
+
+
+def _confirmed(context: KindContext, finding: Finding) -> Finding:
+    """A finding as real threads see it: no violation yet if it ran unseen code and they show nothing wrong."""
+    if not (finding.unseen and finding.schedule):
+        return finding
+    hunter, program = _real(context), decode_token(finding.schedule).program
+    is_wrong = any(hunter.run(program) is not None for _ in range(_CONFIRMING_RUNS))
+    return replace(finding, unseen="") if is_wrong else finding
 
 
 def _virtual(context: KindContext) -> VirtualHunter | None:

@@ -46,7 +46,7 @@ def _followed(hunter: VirtualHunter, token: InformerToken) -> Replayed:
         )
         if result.problem is not None:
             note = "the schedule does not fail any more, but another one of the same program does"
-            told = hunter.told("replay", token.program, result, token.granularity)
+            told = hunter.told("replay", token.program, result)
             return Replayed(ReplayAnswer.REPRODUCED, note, told)
         if result.coverage is Coverage.BUDGET_SPENT:
             break
@@ -76,6 +76,6 @@ def _searched(token: InformerToken, watch: Watch) -> Replayed:
     except CannotExploreError:
         return Replayed(ReplayAnswer.CHANGED, "it did not fail again on real threads, which is no proof")
     if result.problem is not None:
-        told = hunter.told("replay", token.program, result, Granularity.SYNC)
+        told = hunter.told("replay", token.program, result)
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", told)
     return Replayed(ReplayAnswer.CHANGED, "it did not fail again, which is no proof")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from kcache_model.informers.program import InformerProgram
+from kcache_stress.explorer.audit import AuditShare
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import (
@@ -60,6 +61,7 @@ class VirtualInformer:
         self._unsupported: frozenset[str] = frozenset()
         folder = file.parent if file else None
         self._copies = Copies(self._instrument, granularity, folder, (_PIPELINE, self._module))
+        self._share = AuditShare(thorough=0)
 
     def explore(
         self,
@@ -80,6 +82,7 @@ class VirtualInformer:
         Raises:
             CannotExploreError: it does what cannot be controlled.
         """
+        samples = self._share.due()
         with quiet():
             result = explore_scenario(
                 self._scenario(program, on_loading, on_execution),
@@ -90,8 +93,10 @@ class VirtualInformer:
                 seed=seed,
                 copies=self._copies,
                 most_events=_MOST_EVENTS,
-                samples=0,  # its words do not say where threads were switched
+                samples=samples,
             )
+        if result.coverage.is_complete:
+            self._share.spend(result.executions - result.audited, samples)
         if result.refused:
             raise CannotExploreError(result.refused)
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +20,19 @@ from kcache_model.queues.outcomes import Outcome
 from kcache_model.queues.program import QueueProgram
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched, Watch
+from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario, replay_scenario
+from kcache_stress.explorer.scenarios import (
+    Copies,
+    Load,
+    Scenario,
+    ScenarioReplay,
+    ScenarioResult,
+    explore_scenario,
+    replay_scenario,
+)
 from kcache_stress.explorer.schedule import Schedule
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.virtual.virtual_thread import SetupDeadlockError
@@ -123,8 +133,8 @@ class _Execution:
         for position, operation in enumerate(program.prefix):
             self._call(PREFIX_THREAD, position, operation)
 
-    def threads(self) -> list[Callable[[], None]]:
-        """What each thread does."""
+    def threads(self) -> list[Callable[[], list[str]]]:
+        """What each thread does; it returns what its calls gave, as text."""
         return [self._thread(number) for number in range(len(self._program.threads))]
 
     def read_back(self) -> None:
@@ -141,15 +151,17 @@ class _Execution:
                 break
         call(op.known())
 
-    def _thread(self, number: int) -> Callable[[], None]:
+    def _thread(self, number: int) -> Callable[[], list[str]]:
         own, others = self._marks[number], self._marks[:number] + self._marks[number + 1 :]
 
-        def work() -> None:
+        def work() -> list[str]:
+            given = []
             for position, operation in enumerate(self._program.threads[number]):
                 # Whether a call of another thread has ended by now is part of what is explored.
                 for other in others:
                     other.look()
-                self._call(number, position, operation, own.end)
+                given.append(repr(self._call(number, position, operation, own.end)))
+            return given
 
         return work
 
@@ -204,6 +216,7 @@ class QueueExplorer:
         self._on_finding = on_finding
         place = place_of(target)
         self._copies = Copies(place.instrument, folder=place.folder)
+        self._share = AuditShare()
         self._is_loaded = False
 
     def explore(self, program: QueueProgram, *, executions: int = 300, seconds: float = 2.0) -> ExploredProgram:
@@ -233,26 +246,34 @@ class QueueExplorer:
         self._watch.rest()
         return ExploredProgram(result, self.told(program, best))
 
-    def follow(self, program: QueueProgram, schedule: Schedule) -> Finding | None:
+    def follow(
+        self, program: QueueProgram, schedule: Schedule, granularity: Granularity = Granularity.FREE
+    ) -> Finding | None:
         """The finding of one schedule, if it still shows anything."""
         recording = Recording()
-        replay = replay_scenario(self._scenario(program, recording), schedule, copies=self._copies)
+        replay = replay_scenario(self._scenario(program, recording), schedule, copies=self._copies.at(granularity))
         self._watch.rest()
         if replay.problem is None:
             return None
-        return self._finding(program, schedule, replay.problem, recording, replay.story, replay.fingerprint)
+        return self._finding(program, schedule, granularity, replay, recording)
 
     def told(self, program: QueueProgram, result: ScenarioResult) -> Finding:
         """The finding of a search, with what its schedule does."""
         assert result.problem is not None
         if not result.schedule:
             return self._bare(program, result.problem)
-        return self.follow(program, result.schedule) or self._bare(program, result.problem)
+        finding = self.follow(program, result.schedule, result.granularity) or self._bare(program, result.problem)
+        return replace(finding, unseen=result.unseen)
 
     def _search(self, program: QueueProgram, executions: int, seconds: float) -> tuple[ScenarioResult, Recording]:
         recording = Recording()
         scenario = self._scenario(program, recording)
-        result = explore_scenario(scenario, seconds=seconds, executions=executions, copies=self._copies, samples=0)
+        samples = self._share.due()
+        result = explore_scenario(
+            scenario, seconds=seconds, executions=executions, copies=self._copies, samples=samples
+        )
+        if result.coverage.is_complete:
+            self._share.spend(result.executions - result.audited, samples)
         self._watch.rest()
         if result.refused:
             raise CannotExploreError(result.refused)
@@ -277,27 +298,35 @@ class QueueExplorer:
         self,
         program: QueueProgram,
         schedule: Schedule,
-        problem: Problem,
+        granularity: Granularity,
+        replay: ScenarioReplay,
         recording: Recording,
-        story: Sequence[str],
-        fingerprint: str,
     ) -> Finding:
-        kind, verdict = problem.kind, recording.verdict
+        assert replay.problem is not None
+        kind, verdict = replay.problem.kind, recording.verdict
         expected = observed = None
         if kind is FindingKind.INVARIANT and verdict is not None and verdict.wrong is not None:
             expected, observed = verdict.expected, verdict.wrong.outcome
             raises = observed.error is not None and expected is not None and expected.error is None
             kind = FindingKind.EXCEPTION if raises else FindingKind.NONLINEARIZABLE
-        token = QueueToken(self._setting.target, program, kind, schedule, fingerprint, self._setting.strict_errors)
+        token = QueueToken(
+            self._setting.target,
+            program,
+            kind,
+            schedule,
+            granularity,
+            replay.fingerprint,
+            self._setting.strict_errors,
+        )
         return concurrent_finding(
             self._setting,
             "explorer",
             kind,
-            problem.summary,
+            replay.problem.summary,
             program,
             recording.calls,
             token=token,
-            interleaving="\n".join(line for line in story if not _MARKS.search(line)),
+            interleaving="\n".join(line for line in replay.story if not _MARKS.search(line)),
             expected=expected,
             observed=observed,
         )

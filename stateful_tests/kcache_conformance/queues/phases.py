@@ -27,6 +27,7 @@ from .sequential import Hands, Mismatch, hands, run_program
 from .state_machine import make_state_machine, run_examples
 from .stressed import QueueStress
 from .target import QueueTarget
+from .word import decode_token
 
 PHASES: Final = ("smoke", "vectors", "machine", "explorer", "stress")
 """The phases in the order in which they run."""
@@ -34,6 +35,7 @@ PHASES: Final = ("smoke", "vectors", "machine", "explorer", "stress")
 _SHARE_OF_PATIENCE: Final = 0.4
 """Of the time after which the process counts as hung: who watches a call closely speaks first."""
 _QUICK_SECONDS: Final = 0.3
+_CONFIRMING_SECONDS: Final = 3.0
 _BATCH_EXAMPLES: Final = 20
 _EXECUTIONS: Final = 400
 _PROGRESS_SECONDS: Final = 0.2
@@ -165,10 +167,20 @@ def _explorer(context: KindContext) -> PhaseOutcome:
             explored = explorer.explore(program, executions=_EXECUTIONS)
             counts.update(programs=1, executions=explored.result.executions, exhausted=explored.is_exhausted)
             if explored.finding is not None:
-                return PhaseOutcome(counts, explored.finding)
+                return PhaseOutcome(counts, _confirmed(context, explored.finding))
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
     return PhaseOutcome(counts)
+
+
+def _confirmed(context: KindContext, finding: Finding) -> Finding:
+    """A finding as real threads see it: no violation yet if it ran unseen code and they show nothing wrong."""
+    if not (finding.unseen and finding.schedule):
+        return finding
+    stress = QueueStress(context.target, _setting(context), context.watch, context.seed, _patience(context))
+    with stress.underway():
+        found = stress.repeat(decode_token(finding.schedule).program, _CONFIRMING_SECONDS)
+    return finding if found is None else replace(finding, unseen="")
 
 
 def _stress(context: KindContext) -> PhaseOutcome:

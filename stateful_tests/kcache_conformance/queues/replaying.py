@@ -60,7 +60,7 @@ def _again(target: QueueTarget, token: QueueToken, watch: Watch) -> Replayed:
 
 
 def _followed(explorer: QueueExplorer, token: QueueToken) -> Replayed:
-    finding = explorer.follow(token.program, token.schedule)
+    finding = explorer.follow(token.program, token.schedule, token.granularity)
     if finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "the same schedule still fails", finding)
     explored = explorer.explore(token.program, executions=_EXECUTIONS, seconds=_SEARCH_SECONDS)

@@ -25,6 +25,7 @@ class QueueToken:
         program: what was done; it says the kind of queue, too.
         kind: what went wrong.
         schedule: who ran for how many steps; empty if the program has one thread, or ran on real ones.
+        granularity: where threads were switched.
         fingerprint: of the instrumented sources, where there is a schedule.
         strict_errors: whether kcache's error types were asked for.
     """
@@ -33,6 +34,7 @@ class QueueToken:
     program: QueueProgram
     kind: FindingKind
     schedule: Schedule = ()
+    granularity: Granularity = Granularity.FREE
     fingerprint: str = ""
     strict_errors: bool = False
 
@@ -42,7 +44,7 @@ def encode_token(token: QueueToken) -> str:
     data: dict[str, Any] = {"t": token.target, "p": encode_program(token.program), "k": token.kind.value}
     if token.schedule:
         data["s"] = to_numbers(token.schedule)
-        data["g"] = Granularity.FREE.value
+        data["g"] = token.granularity.value
         data["f"] = token.fingerprint
     if token.strict_errors:
         data["e"] = 1
@@ -57,13 +59,14 @@ def decode_token(word: str) -> QueueToken:
     """
     data = unpack(PREFIX, word, "word of a queue")
     try:
-        if not isinstance(data["t"], str) or data.get("g", Granularity.FREE.value) != Granularity.FREE.value:
-            raise ValueError("bad target or granularity")
+        if not isinstance(data["t"], str):
+            raise ValueError("bad target")
         return QueueToken(
             data["t"],
             decode_program(data["p"]),
             FindingKind(data["k"]),
             from_numbers(data.get("s", [])),
+            Granularity(data.get("g", Granularity.FREE.value)),
             str(data.get("f", "")),
             bool(data.get("e")),
         )

@@ -12,6 +12,8 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
 
+from ..loading import load_target
+from ..stress import StressOptions, repeat
 from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, Possible, counterexample, smallest
 from .execution import Execution, Runner
@@ -47,6 +49,8 @@ _BOUND = (
     "some executions were cut: waits with a timeout end early at most twice in an execution, and one that goes on for "
     "ever is followed for so many steps only"
 )
+
+_CONFIRMING_SECONDS = 3.0
 
 _SHALLOW_SAMPLES = 6
 _SHALLOW_EXECUTIONS = 30
@@ -257,7 +261,20 @@ class _Exploration:
             better = self._confirmed(smaller, again) if again.problem is not None else None
             if isinstance(better, Counterexample):
                 program, found = smaller, better
-        return self._explained(program, self._with_fewest_preemptions(program, found))
+        found = self._with_fewest_preemptions(program, found)
+        finding = self._explained(program, found)
+        unseen = self._subject.sandbox.unseen(found.execution.trace)
+        return self._confirmed_by_threads(replace(finding, unseen=unseen)) if unseen else finding
+
+    def _confirmed_by_threads(self, finding: Finding) -> Finding:
+        """A finding as real threads see it: no violation yet if they show nothing wrong in the same program."""
+        self._on_finding(replace(finding, unseen=""))  # a thread that never comes back confirms it, too
+        assert finding.program is not None
+        target = replace(load_target(self._subject.target.name), unsupported=self._subject.target.unsupported)
+        options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=self._options.strict_errors)
+        if repeat(target, finding.program, options, self._watch).finding is None:
+            return finding
+        return replace(finding, unseen="", detail=f"{finding.detail}\nReal threads go wrong in it, too.")
 
     def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem | None:
         with self._at_work(program) as (runner, judge):

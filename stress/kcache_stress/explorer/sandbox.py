@@ -22,6 +22,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ..loading import TARGET_PREFIX
+from .events import UNKNOWN, Imprecise, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.call_sites import note_call_sites
@@ -218,6 +219,13 @@ class Sandbox:
         """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
         unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
         return tuple(dict.fromkeys((*self.scheduler.doubts, *unreported)))
+
+    def unseen(self, trace: Trace) -> str:
+        """The first code that ran in an execution without being seen, and may have locks of its own; empty if none."""
+        if not self.is_strict:
+            return next(iter(self.gate.met), "")
+        slots = (slot for _, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise))
+        return next((str(slot) for slot in slots if not slot.is_contained), "")
 
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""

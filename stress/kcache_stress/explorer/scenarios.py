@@ -80,6 +80,7 @@ class ScenarioResult:
         granularity: where threads are switched by that schedule: an audit switches them at opcodes.
         audited: how many executions at opcodes an exhaustive search was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
+        unseen: the code that ran unseen in what showed the problem: it may have locks of its own that exclude this.
     """
 
     coverage: Coverage
@@ -92,6 +93,7 @@ class ScenarioResult:
     granularity: Granularity = Granularity.FREE
     audited: int = 0
     refused: str = ""
+    unseen: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,9 @@ def _explored(own: _ScenarioRunner, searched: Callable[[Runner, ProgramJudge], S
         return replace(result, coverage=Coverage.BUDGET_SPENT)
     if isinstance(shown, Problem):
         return replace(result, problem=shown)
-    return replace(result, problem=shown.problem, schedule=shown.schedule, preemptions=shown.preemptions)
+    unseen = own.subject.unseen(shown.execution.trace)
+    schedule, preemptions = shown.schedule, shown.preemptions
+    return replace(result, problem=shown.problem, schedule=schedule, preemptions=preemptions, unseen=unseen)
 
 
 def replay_scenario(
@@ -254,6 +258,8 @@ class Copies:
 
     def at(self, granularity: Granularity) -> Copies:
         """Copies of the same modules for another granularity; made once."""
+        if granularity is self.sandbox.granularity:
+            return self
         instrument, folder, expected = self._given
         if granularity not in self._others:
             self._others[granularity] = Copies(instrument, granularity, folder, expected)

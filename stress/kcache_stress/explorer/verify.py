@@ -53,7 +53,7 @@ class Certificate:
     def status(self) -> Status:
         """OK only if every interleaving of every program was covered."""
         if self.tally.finding is not None:
-            return Status.VIOLATION
+            return self.tally.finding.status
         return Status.OK if self.tally.exhausted == self.programs else Status.UNKNOWN
 
 

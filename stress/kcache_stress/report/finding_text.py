@@ -39,6 +39,11 @@ _ADVICE = (
     "of index functions, in place; nor of what a write leaves behind whose index function fails."
 )
 
+UNCONFIRMED = (
+    "Not confirmed: it ran code that cannot be seen, which may exclude this by locks of its own, and real threads did\n"
+    "not show anything wrong in the same program. Instrument that code to be sure, or look for yourself. "
+)
+
 PHASE_TITLES = {
     "smoke": "smoke test",
     "vectors": "recorded client-go behaviour",
@@ -83,6 +88,8 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
         yield Text(_ADVICE)
+    if finding.unseen:
+        yield Text(UNCONFIRMED + printable(finding.unseen))
     yield Text()
     yield _indented(Text(printable(finding.summary)))
     program = finding.program

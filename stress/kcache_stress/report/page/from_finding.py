@@ -14,7 +14,7 @@ from kcache_model.program import Program
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
-from ..finding_text import EXPLANATIONS, PHASE_TITLES, replay_command
+from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED, replay_command
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table
 from .texts import shown
@@ -52,10 +52,12 @@ def page_of_finding(
             f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
         )
     paragraphs.append(f"Kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
+    if finding.unseen:
+        paragraphs.append(UNCONFIRMED + finding.unseen)
     texts = (("The interleaving", finding.interleaving), ("Details", finding.detail))
     return Page(
         title,
-        Status.VIOLATION,
+        finding.status,
         EXPLANATIONS.get(finding.kind, "Something is wrong."),
         tuple(paragraphs),
         picture,

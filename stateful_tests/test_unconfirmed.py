@@ -1,0 +1,86 @@
+"""What is found where code runs that cannot be seen is a violation only if real threads go wrong, too."""
+
+import textwrap
+
+import pytest
+
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_model.verdict import Status
+
+KEEPER = """
+    LOCK = __import__("_thread").RLock()  # of the process: no import tells of it
+
+    def held(function, *arguments):
+        with LOCK:
+            return function(*arguments)
+
+    def free(function, *arguments):
+        return function(*arguments)
+    """
+
+STORE = """
+    import unseen_keeper
+    from kcache import new_indexer
+
+    class Kept:
+        keep = "held"
+
+        def __init__(self, inner):
+            self._inner = inner
+
+        def _kept(self, method, *arguments):
+            return getattr(unseen_keeper, self.keep)(method, *arguments)
+
+        def __getattr__(self, name):
+            method = getattr(self._inner, name)
+            return lambda *arguments: self._kept(method, *arguments)
+
+        def _replaced(self, obj):
+            self._inner.delete(obj)
+            self._inner.add(obj)
+
+        def update(self, obj):
+            return self._kept(self._replaced, obj)
+
+    class Free(Kept):
+        keep = "free"
+
+    def locked(key_func, indexers):
+        return Kept(new_indexer(key_func, indexers))
+
+    def unlocked(key_func, indexers):
+        return Free(new_indexer(key_func, indexers))
+    """
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "unseen_keeper.py").write_text(textwrap.dedent(KEEPER))
+    (tmp_path / "unseen_store.py").write_text(textwrap.dedent(STORE))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+
+    def check(name: str) -> SuiteResult:
+        options = SuiteOptions(phases=("explorer",), budget_seconds=20.0)
+        return run_suite(f"{tmp_path / 'unseen_store.py'}:{name}", options)
+
+    return check
+
+
+def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
+    result = checked("locked")
+    assert result.status is Status.UNKNOWN
+    (finding,) = result.findings
+    assert "unseen_keeper.held" in finding.unseen
+    assert result.reasons == ("explorer: what it found is not confirmed",)
+
+
+def test_the_same_without_the_lock_is_one(checked) -> None:
+    result = checked("unlocked")
+    assert result.status is Status.VIOLATION
+    (finding,) = result.findings
+    assert finding.unseen == ""
+    assert finding.schedule
+    assert "Real threads go wrong in it, too." in finding.detail
