@@ -59,14 +59,14 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
-@pytest.mark.one_in(21)
+@pytest.mark.one_in(21, start=3)
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_found_without_meddling_threads(example: Example) -> None:
     outcomes = (run(example, phase, 120) for phase in ONE_BY_ONE)
     require_found_again(next(outcome for outcome in outcomes if outcome.finding is not None))
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(13, start=2)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
     assert run(example, "scenarios", 120).finding is None

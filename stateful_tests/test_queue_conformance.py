@@ -84,7 +84,7 @@ def test_all_interleavings_of_the_telling_programs_are_right(
     explorer = QueueExplorer(target, Setting(target.name), Unwatched())
     programs = list(telling_programs(target))
     assert len(programs) >= 20
-    for program in programs[:: effort(3, 1)]:
+    for program in programs[:: effort(8, 1)]:
         explored = explorer.explore(program, executions=20_000, seconds=60.0)
         assert explored.finding is None
         assert explored.is_exhausted, program

@@ -47,7 +47,7 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("example", FAULTY, ids=name)
 def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExample) -> None:
     outcome = run(example, example.found_by, seconds=120)
@@ -60,6 +60,7 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
     assert again.finding.kind is outcome.finding.kind
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort: Effort) -> None:
     assert example.found_by == "explorer"
@@ -67,6 +68,7 @@ def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort
         assert run(example, phase, seconds=effort(0.0, 0.5)).finding is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: QueueExample, effort: Effort) -> None:
     for phase in KINDS[example.makes].phases:

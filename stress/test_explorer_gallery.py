@@ -59,7 +59,7 @@ def test_a_concurrent_fault_is_found_from_generated_programs_in_both_thread_orde
 def test_a_correct_design_is_not_accused(example: Example, effort: Callable[[int, int], int]) -> None:
     subject = load_subject(f"{example.path}:new_indexer")
     options = ExploreOptions(executions=60)
-    for seed in range(effort(3, 150)):
+    for seed in range(effort(1, 150)):
         program = explorer_program(seed, subject.target, Semantics.CLASSIC)
         for either in (program, reversed_threads(program)):
             finding = explore(subject, either, options).finding

@@ -176,7 +176,12 @@ def orbits(every: Iterable[Program]) -> dict[Program, int]:
     ("bound", "sizes", "target"),
     [
         ("2x1", [(1, 1)], REFERENCE),
-        ("3x1", [(1, 1), (1, 1, 1)], only(OperationName.ADD, OperationName.BY_INDEX)),
+        pytest.param(
+            "3x1",
+            [(1, 1), (1, 1, 1)],
+            only(OperationName.ADD, OperationName.BY_INDEX),
+            marks=pytest.mark.nightly,
+        ),
         ("2x2", [(1, 2), (2, 1)], only(OperationName.ADD, OperationName.BY_INDEX)),
         pytest.param(
             "2x2",

@@ -11,7 +11,7 @@ from stress.race_support import explored_race, missing_packages, race_names
 GRANULARITIES = [Granularity.FREE, Granularity.GIL]
 _NO_RACE_WITH_GIL = {"attr_plain", "sync_identity_small_int"}
 """Races that only free-threaded Python has: ``o.n += 1`` of plain numbers is not interrupted under the GIL."""
-_HONEST = (Coverage.NO_PROOF, Coverage.BUDGET_SPENT, Coverage.BOUND_REACHED)
+_HONEST = (Coverage.NO_PROOF, Coverage.BUDGET_SPENT)
 
 
 def explored(name, tmp_path, monkeypatch, granularity, twin):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import textwrap
@@ -171,6 +172,21 @@ def test_going_round_until_another_thread_runs_is_none(code: Path) -> None:
     result = explore_scenario(counting(code, "spin", "finish"), executions=5)
     assert result.problem is None
     assert result.coverage is not Coverage.EXHAUSTED
+
+
+def test_collections_of_garbage_are_no_part_of_an_execution(code: Path) -> None:
+    """A tool may have put code among the callbacks of the collector, which runs wherever somebody allocates."""
+    phases: list[str] = []
+    seldom, callback = gc.get_threshold(), lambda phase, _: phases.append(phase)
+    gc.callbacks.append(callback)
+    gc.set_threshold(1)
+    try:
+        result = explore_scenario(counting(code, "add_locked", "add_locked", most=2))
+    finally:
+        gc.set_threshold(*seldom)
+        gc.callbacks.remove(callback)
+    assert phases
+    assert (result.coverage, result.note) == (Coverage.EXHAUSTED, "")
 
 
 POLITE = """

@@ -1,3 +1,4 @@
+import functools
 import re
 import sys
 import threading
@@ -9,7 +10,7 @@ import pytest
 
 from kcache_model.finding import FindingKind
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.scenarios import explore_scenario, replay_scenario
+from kcache_stress.explorer.scenarios import Copies, explore_scenario, replay_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 
 pytest.importorskip("kubernetes.informer", reason="the client has an informer since 36.0.0")
@@ -17,7 +18,10 @@ pytest.importorskip("kubernetes.informer", reason="the client has an informer si
 import kubernetes.informer
 import kubernetes.watch
 
-from .informer_stop import start_and_stop, stop_meets_loop
+from .informer_stop import INSTRUMENT, start_and_stop, stop_meets_loop
+
+copies = functools.cache(lambda granularity: Copies(INSTRUMENT, granularity))
+"""Of the client's modules: making them takes longer than most searches."""
 
 FAULT = "AttributeError: 'NoneType' object has no attribute 'stop'"
 
@@ -25,14 +29,14 @@ FAULT = "AttributeError: 'NoneType' object has no attribute 'stop'"
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_stop_uses_what_it_no_longer_has(loop_first: bool) -> None:
     scenario = stop_meets_loop(loop_first=loop_first)
-    result = explore_scenario(scenario)
+    result = explore_scenario(scenario, copies=copies(Granularity.FREE))
     assert result.problem is not None
     assert result.problem.kind is FindingKind.EXCEPTION
     assert FAULT in result.problem.summary
     assert " in stop)" in result.problem.summary
     assert result.preemptions == 2
     for _ in range(2):
-        replay = replay_scenario(scenario, result.schedule)
+        replay = replay_scenario(scenario, result.schedule, copies=copies(Granularity.FREE))
         assert replay.followed
         assert replay.problem == result.problem
     stopping = f"thread {1 + loop_first}"
@@ -45,14 +49,14 @@ def test_stop_uses_what_it_no_longer_has(loop_first: bool) -> None:
 
 @pytest.mark.parametrize("strategy", ["pos", "bounded"])
 def test_other_strategies_find_it_too(strategy: Any) -> None:
-    result = explore_scenario(stop_meets_loop(), strategy=strategy)
+    result = explore_scenario(stop_meets_loop(), strategy=strategy, copies=copies(Granularity.FREE))
     assert result.problem is not None
     assert FAULT in result.problem.summary
 
 
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_a_global_lock_hides_it(loop_first: bool) -> None:
-    result = explore_scenario(stop_meets_loop(loop_first=loop_first), granularity=Granularity.GIL)
+    result = explore_scenario(stop_meets_loop(loop_first=loop_first), copies=copies(Granularity.GIL))
     assert result.problem is None
     assert result.coverage is Coverage.EXHAUSTED
 
@@ -60,7 +64,7 @@ def test_a_global_lock_hides_it(loop_first: bool) -> None:
 @pytest.mark.parametrize("granularity", REWRITTEN)
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_one_look_repairs_it(loop_first: bool, granularity: Granularity) -> None:
-    result = explore_scenario(stop_meets_loop(loop_first=loop_first, repaired=True), granularity=granularity)
+    result = explore_scenario(stop_meets_loop(loop_first=loop_first, repaired=True), copies=copies(granularity))
     assert result.problem is None
     assert result.coverage is Coverage.EXHAUSTED
 
@@ -69,11 +73,11 @@ def test_one_look_repairs_it(loop_first: bool, granularity: Granularity) -> None
 @pytest.mark.parametrize("repaired", [True, False])
 def test_a_stop_before_the_watch_is_lost(repaired: bool, granularity: Granularity) -> None:
     scenario = start_and_stop(repaired=repaired)
-    result = explore_scenario(scenario, granularity=granularity)
+    result = explore_scenario(scenario, copies=copies(granularity))
     assert result.problem is not None
     assert result.problem.kind is FindingKind.DEADLOCK
     assert re.search(r"thread 1 waits for .* in stop\).*; thread 2 waits for a notification", result.problem.summary)
-    replay = replay_scenario(scenario, result.schedule, granularity=granularity)
+    replay = replay_scenario(scenario, result.schedule, copies=copies(granularity))
     assert replay.followed
     assert replay.problem == result.problem
 

@@ -6,7 +6,6 @@ import enum
 import threading
 from bisect import bisect_right
 from dataclasses import dataclass
-from operator import attrgetter
 
 from kcache.informers.list_watch import DELETED, WatchEvent
 
@@ -109,7 +108,7 @@ class History:
 
     def position_after(self, resource_version: int) -> int:
         """The place in :attr:`entries` of the first one after a resource version."""
-        return bisect_right(self.entries, resource_version, key=attrgetter("resource_version"))
+        return bisect_right(self.entries, resource_version, key=lambda entry: entry.resource_version)
 
     def _append(self, entry: Entry) -> None:
         self.entries.append(entry)

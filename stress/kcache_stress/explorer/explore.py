@@ -45,10 +45,6 @@ _UNSETTLED = (
     "some orders of calls that the happens-before relation admits could not be settled: steps of this granularity are "
     "too long; --granularity free settles them"
 )
-_BOUND = (
-    "some executions were cut: waits with a timeout end early at most twice in an execution, and one that goes on for "
-    "ever is followed for so many steps only"
-)
 
 _CONFIRMING_SECONDS = 3.0
 
@@ -241,8 +237,6 @@ class _Exploration:
                     break
                 if isinstance(strategy, StateHashing):
                     note = strategy.why_no_proof or "the states were too many for the budget"
-                elif result.coverage is Coverage.BOUND_REACHED and not isinstance(strategy, PreemptionBounded):
-                    note = _BOUND
         if note and result.coverage is Coverage.EXHAUSTED:
             # What switches at synchronisation points alone finds is a proof only without data races.
             result = replace(result, coverage=Coverage.BUDGET_SPENT)

@@ -15,7 +15,7 @@ import gc
 import os
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
@@ -54,12 +54,14 @@ class Gate:
 
     Attributes:
         met: the unknown code that was entered: ``FILE:LINE: what``.
+        rebound: the names of classes and modules that were bound although no code says so.
         reports: whether it is reported as events, too.
         facts: what is known of the names of all instrumented modules.
     """
 
     def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
         self.met: dict[str, None] = {}
+        self.rebound: set[str] = set()
         self.reports = False
         self.facts = Facts()
         self._scheduler = scheduler
@@ -130,6 +132,7 @@ class Gate:
     def rebinds(self, name: str) -> None:
         """A name of a class or a module is about to be bound; a proof needs to have known that it can be."""
         if self._scheduler.live and not self.facts.is_class_level(name):
+            self.rebound.add(name)
             self.doubt(f"binds {name} of a class or module")
 
     def trust(self, function: object) -> None:
@@ -156,19 +159,29 @@ class Gate:
             frame = frame.f_back
         return "?" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
-    def watch(self, frame: FrameType, event: str, _argument: Any) -> None:
-        """The profile function."""
+    def watch(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
+        """The trace function: a frame begins, or goes on."""
         scheduler = self._scheduler
         back = frame.f_back
         if back is None or not scheduler.live or scheduler.aborting or scheduler.is_choosing:
-            return
-        if event == "call":
-            if self.kind_of(frame) == _OPAQUE and self.kind_of(back) != _OPAQUE and not _is_bookkeeping(frame, back):
-                sys.call_tracing(self.enter, (frame, f"runs {_name(frame)}, which is not instrumented", _given(frame)))
-        elif event == "return" and self.kind_of(back) == _OPAQUE and self.kind_of(frame) != _OPAQUE:
-            if back.f_back is None or _is_bookkeeping(back, back.f_back):
-                return
-            sys.call_tracing(self.enter, (back, f"runs {_name(back)}, which is not instrumented", _given(back)))
+            return None
+        inner, outer = self.kind_of(frame), self.kind_of(back)
+        if inner == _OPAQUE and outer != _OPAQUE:
+            self._begin_stretch(frame, back)
+        elif outer == _OPAQUE and inner != _OPAQUE:
+            frame.f_trace_lines = False
+            return self._watch_end
+        return None
+
+    def _watch_end(self, frame: FrameType, event: str, _argument: object) -> None:
+        """The trace function of a known frame that unknown code has called: when it ends, that goes on."""
+        back, scheduler = frame.f_back, self._scheduler
+        if event == "return" and back is not None and back.f_back is not None and not scheduler.aborting:
+            self._begin_stretch(back, back.f_back)
+
+    def _begin_stretch(self, frame: FrameType, back: FrameType) -> None:
+        if self._scheduler.live and not _is_bookkeeping(frame, back):
+            sys.call_tracing(self.enter, (frame, f"runs {_name(frame)}, which is not instrumented", _given(frame)))
 
     def _classified(self, code: CodeType, namespace: dict[str, Any]) -> int:
         if id(code) in self._instrumented:

@@ -192,11 +192,23 @@ class Sandbox:
             self._swap_out()
             self._is_active = False
 
-    def be_strict(self) -> None:
-        """Load everything anew, as code needs it that shares its objects with code that cannot be seen."""
-        self.is_strict = self.gate.reports = True
+    @property
+    def is_surprised(self) -> bool:
+        """Whether the code did what could not be known when it was loaded."""
+        return bool(self.gate.met or self.gate.rebound)
+
+    def start_again(self) -> None:
+        """Load everything anew, as code needs it that did what was met so far.
+
+        Where code that cannot be seen is at work, it may write whatever it gets hold of.
+        """
+        rebound = frozenset(self.gate.rebound)
+        self._facts = self._facts.merge(Facts(class_level=rebound, written_globals=rebound))
+        if self.gate.met:
+            self.is_strict = self.gate.reports = True
+            self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
         self.gate.met.clear()
-        self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
+        self.gate.rebound.clear()
         self._start_over()
 
     def watch_now_and_then(self, works: Iterable[object] = ()) -> None:

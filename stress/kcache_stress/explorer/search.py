@@ -14,7 +14,10 @@ from .happens_before import HappensBefore
 from .judgement.judge import Problem, ProgramJudge
 from .schedule import Replay, schedule_of
 from .strategies.interface import Coverage, Ending, Step, Strategy
+from .waiting import running
 
+_CUT = "goes on for ever if the others let it, which is followed for so many steps only"
+_WITHHELD = "waits with a timeout end early at most twice in an execution"
 _FAIR_STEPS = 50
 _DOUBTS_SHOWN = 3
 _FAIR_ATTEMPTS = 2
@@ -78,8 +81,8 @@ def search(
     limits = limits or SearchLimits()
     began = time.monotonic()
     executions = events = 0
-    is_cut = withheld = False
-    note = ""
+    withheld = False
+    cut = note = ""
     doubts: dict[str, None] = {}
     try:
         while True:
@@ -90,7 +93,7 @@ def search(
             doubts.update(dict.fromkeys(execution.doubts))
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
-                is_cut = True
+                cut = cut or running(runner.subject.scheduler)
                 problem = _livelock(runner, execution, strategy.most_events)
                 if problem is not None:
                     seconds = time.monotonic() - began
@@ -107,8 +110,8 @@ def search(
                 doubts |= strategy.doubts
                 if coverage is Coverage.EXHAUSTED and doubts:
                     coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(doubts, _DOUBTS_SHOWN))
-                elif coverage is Coverage.EXHAUSTED and (is_cut or withheld):
-                    coverage = Coverage.BOUND_REACHED
+                elif coverage is Coverage.EXHAUSTED and (cut or withheld):
+                    coverage, note = Coverage.NO_PROOF, f"{cut}: {_CUT}" if cut else _WITHHELD
                 break
             if executions >= limits.executions or time.monotonic() - began > limits.seconds:
                 coverage = Coverage.BUDGET_SPENT

@@ -115,7 +115,7 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
         return Subject(target, sandbox, granularity, instrument, share)
 
     def strictly() -> Subject:
-        sandbox.be_strict()
+        sandbox.start_again()
         return of(sandbox.load(file or location))
 
     return replace(of(module), _strictly=None if granularity.is_of_opcodes else strictly)
@@ -133,7 +133,7 @@ def _meets_unknown_code(subject: Subject) -> bool:
             break
         finally:
             runner.clean_up()
-    return bool(subject.sandbox.gate.met)
+    return subject.sandbox.is_surprised
 
 
 def _loaded(

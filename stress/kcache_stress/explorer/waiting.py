@@ -37,6 +37,12 @@ def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
     return tuple(_wait(thread, names) for thread in scheduler.threads.values() if not thread.finished)
 
 
+def running(scheduler: Scheduler) -> str:
+    """``file:line`` where the first thread is that could go on; empty if there is none."""
+    threads = (thread for thread in scheduler.threads.values() if not thread.finished and thread.enabled)
+    return next((_place(thread)[0] for thread in threads), "")
+
+
 def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
     """Threads of which each waits for what the next one holds; empty if there are none."""
     holder = {wait.thread: wait.holder for wait in found}

@@ -97,7 +97,7 @@ def is_transparent(code: CodeType) -> bool:
     elif file.startswith(_LIBRARY) and "site-packages" not in file:
         name = file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
     else:
-        return makes_objects(code)  # stores on the new object alone
+        return makes_objects(code) or makes_tuples(code)  # both touch the new object alone
     top = name.partition(os.sep)[0]
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
@@ -136,6 +136,13 @@ _CONTAINED: Final = frozenset(
 def makes_objects(code: CodeType) -> bool:
     """Whether a function is the ``__init__`` that ``dataclasses`` makes."""
     return code.co_qualname == _GENERATED + "__init__"
+
+
+def makes_tuples(code: CodeType) -> bool:
+    """Whether a function is the ``__new__`` that ``collections.namedtuple`` makes."""
+    return (
+        code.co_qualname == "<lambda>" and code.co_filename.startswith("<string") and code.co_names == ("_tuple_new",)
+    )
 
 
 def touches_arguments_only(code: CodeType) -> bool:

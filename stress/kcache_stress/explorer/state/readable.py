@@ -74,9 +74,11 @@ READ_BASE: dict[type, Callable[[Any], Iterable[object]]] = {
 }
 
 
-def is_constant(item: object) -> bool:
+def is_constant(item: Any) -> bool:
     """Whether something counts by its identity only: whoever writes to it changes what cannot be told."""
     kind = type(item)
+    if kind is dict:
+        return "__spec__" in item and "__loader__" in item  # the names of a module
     return issubclass(kind, (*CONSTANTS, types.FunctionType)) or kind.__module__ == "typing"
 
 

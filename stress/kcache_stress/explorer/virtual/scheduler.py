@@ -69,7 +69,7 @@ class Scheduler:
         failures: what escaped from threads that the target started.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
         is_patient: asked where a wait with a timeout begins: whether it is never cut short.
-        watcher: their profile function, where no other one is at work; ``None`` for none.
+        watcher: their trace function where there is no tracer; ``None`` for none.
     """
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
@@ -90,7 +90,7 @@ class Scheduler:
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.is_patient: Callable[[], bool] = lambda: False
-        self.watcher: Callable[[FrameType, str, Any], None] | None = None
+        self.watcher: Callable[[FrameType, str, Any], Any] | None = None
         self._choose: Callable[[int], int] = _no_choice
         self._hub: greenlet.greenlet | None = None
         self._starter: greenlet.greenlet | None = None
@@ -266,7 +266,7 @@ class Scheduler:
         self.timeouts_left = timeouts
         self.left = 0
         self.watched = ()
-        self._is_watched = self.watcher is not None and sys.getprofile() is None
+        before, self._is_watched = sys.gettrace(), self.watcher is not None
         with no_collections(), self._traced():
             self.live = True
             try:
@@ -280,7 +280,7 @@ class Scheduler:
                 self.timeouts_left = 0
                 self.current = HUB
                 if self._is_watched:
-                    sys.setprofile(None)
+                    sys.settrace(before)
         self.raise_failure()
 
     def stop(self) -> int:
@@ -341,7 +341,7 @@ class Scheduler:
                 if not self.steps_are_events:
                     self.pause()  # else what comes before its first event would be part of whoever starts it
                 if self._is_watched and self.live:
-                    sys.setprofile(self.watcher)
+                    sys.settrace(self.watcher)
                 thread.work()
             except Aborted:
                 pass
