@@ -133,8 +133,8 @@ class _Execution:
         for position, operation in enumerate(program.prefix):
             self._call(PREFIX_THREAD, position, operation)
 
-    def threads(self) -> list[Callable[[], list[str]]]:
-        """What each thread does; it returns what its calls gave, as text."""
+    def threads(self) -> list[Callable[[], list[Outcome]]]:
+        """What each thread does; it returns what its calls gave."""
         return [self._thread(number) for number in range(len(self._program.threads))]
 
     def read_back(self) -> None:
@@ -151,16 +151,16 @@ class _Execution:
                 break
         call(op.known())
 
-    def _thread(self, number: int) -> Callable[[], list[str]]:
+    def _thread(self, number: int) -> Callable[[], list[Outcome]]:
         own, others = self._marks[number], self._marks[:number] + self._marks[number + 1 :]
 
-        def work() -> list[str]:
+        def work() -> list[Outcome]:
             given = []
             for position, operation in enumerate(self._program.threads[number]):
                 # Whether a call of another thread has ended by now is part of what is explored.
                 for other in others:
                     other.look()
-                given.append(repr(self._call(number, position, operation, own.end)))
+                given.append(self._call(number, position, operation, own.end))
             return given
 
         return work
@@ -314,9 +314,9 @@ class QueueExplorer:
             program,
             kind,
             schedule,
-            granularity,
             replay.fingerprint,
             self._setting.strict_errors,
+            granularity,
         )
         return concurrent_finding(
             self._setting,

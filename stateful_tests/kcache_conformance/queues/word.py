@@ -25,18 +25,18 @@ class QueueToken:
         program: what was done; it says the kind of queue, too.
         kind: what went wrong.
         schedule: who ran for how many steps; empty if the program has one thread, or ran on real ones.
-        granularity: where threads were switched.
         fingerprint: of the instrumented sources, where there is a schedule.
         strict_errors: whether kcache's error types were asked for.
+        granularity: where threads were switched.
     """
 
     target: str
     program: QueueProgram
     kind: FindingKind
     schedule: Schedule = ()
-    granularity: Granularity = Granularity.FREE
     fingerprint: str = ""
     strict_errors: bool = False
+    granularity: Granularity = Granularity.FREE
 
 
 def encode_token(token: QueueToken) -> str:
@@ -66,9 +66,9 @@ def decode_token(word: str) -> QueueToken:
             decode_program(data["p"]),
             FindingKind(data["k"]),
             from_numbers(data.get("s", [])),
-            Granularity(data.get("g", Granularity.FREE.value)),
             str(data.get("f", "")),
             bool(data.get("e")),
+            Granularity(data.get("g", Granularity.FREE.value)),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, FormatError):

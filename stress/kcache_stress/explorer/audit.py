@@ -103,4 +103,7 @@ def plain(value: object, depth: int = 0) -> object:
         return "set", frozenset(plain(part, depth + 1) for part in value)
     if depth < 6 and isinstance(value, dict):
         return "dict", frozenset((plain(key, depth + 1), plain(part, depth + 1)) for key, part in value.items())
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    if depth < 6 and parameters is not None and parameters.frozen:
+        return type(value).__name__, plain(vars(value), depth + 1)
     raise TypeError("not plain data")

@@ -283,7 +283,7 @@ class _ScenarioRunner:
         self._modules = copies.modules
         self._rehearse()
         looks = copies.serve()
-        self.leftovers = Leftovers(())
+        self.leftovers = self._leftovers(looks)
         if not (self.subject.is_strict or self.subject.granularity.is_of_opcodes):
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
                 self.run(Replay(()))
@@ -291,7 +291,10 @@ class _ScenarioRunner:
                 self.subject.start_again()
                 self._modules.clear()
                 self._rehearse()
-        self.leftovers = Leftovers(instrumented_modules(self.subject) if looks else ())
+                self.leftovers = self._leftovers(looks)
+
+    def _leftovers(self, looks: bool) -> Leftovers:
+        return Leftovers(instrumented_modules(self.subject) if looks else ())
 
     def run(self, strategy: Strategy) -> _Run:
         """Run the scenario once under ``strategy``."""
