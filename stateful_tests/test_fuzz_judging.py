@@ -133,6 +133,7 @@ class Impossible:
         raise ValueError("no such thing")
 
 
+@pytest.mark.nightly
 def test_classes_may_refuse_some_values_but_not_all():
     def index(obj):
         return [obj.name] if obj.name != "special" else [1]

@@ -99,6 +99,7 @@ def factory_of(load: Load) -> tuple[Any, Any]:
     return factory, server
 
 
+@pytest.mark.nightly
 def test_a_factory_is_started_by_two_threads_and_shut_down() -> None:
     def setup(load: Load) -> Sequence[Callable[[], object]]:
         factory, server = factory_of(load)

@@ -59,21 +59,21 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
-@pytest.mark.one_in(21, start=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_found_without_meddling_threads(example: Example) -> None:
     outcomes = (run(example, phase, 120) for phase in ONE_BY_ONE)
     require_found_again(next(outcome for outcome in outcomes if outcome.finding is not None))
 
 
-@pytest.mark.one_in(13, start=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
     assert run(example, "scenarios", 120).finding is None
     require_found_again(run(example, "explorer", 120))
 
 
-@pytest.mark.one_in(2 * len(PHASES) + 1)
+@pytest.mark.one_in(20, start=5)
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example, phase: str) -> None:

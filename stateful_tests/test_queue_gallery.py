@@ -68,7 +68,7 @@ def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort
         assert run(example, phase, seconds=effort(0.0, 0.5)).finding is None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: QueueExample, effort: Effort) -> None:
     for phase in KINDS[example.makes].phases:

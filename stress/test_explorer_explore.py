@@ -128,6 +128,7 @@ def granularity_of(strategy: StrategyName) -> Granularity:
     return special.get(strategy, Granularity.FREE)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("strategy", [name for name in StrategyName if name is not StrategyName.NAIVE])
 def test_every_strategy_finds_a_plain_fault(strategy: StrategyName) -> None:
     options = ExploreOptions(strategy, granularity_of(strategy), executions=3000, minimise_seconds=0.2)

@@ -115,7 +115,7 @@ def while_updated(*reads: Operation) -> Program:
 READ_OF = {"get_by_key": op.get_by_key("a"), "list_keys": op.list_keys()}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", READS)
 def test_a_read_without_the_lock_is_found(tmp_path: Path, name: str) -> None:
     call, parameter, value = READS[name]
@@ -124,7 +124,7 @@ def test_a_read_without_the_lock_is_found(tmp_path: Path, name: str) -> None:
     assert found.finding is not None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", READS)
 def test_the_same_read_with_the_lock_is_fine(tmp_path: Path, name: str) -> None:
     call, parameter, value = READS[name]

@@ -24,7 +24,7 @@ def explored(name, tmp_path, monkeypatch, granularity, twin):
         return explored_race(name, tmp_path, granularity, twin=twin)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypatch):
@@ -36,7 +36,7 @@ def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypat
         assert ": " in result.note
 
 
-@pytest.mark.one_in(5, start=2)
+@pytest.mark.one_in(8, start=4)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_correct_twin_is_not_accused(name, granularity, tmp_path, monkeypatch):

@@ -166,6 +166,7 @@ def shared(tmp_path_factory):
     return make
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("granularity", REWRITTEN)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_micro_programs_by_hand(name, granularity, shared):

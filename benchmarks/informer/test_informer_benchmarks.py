@@ -16,6 +16,7 @@ SCRIPT = Path(__file__).parent / "run.py"
 TITLES = ("through a queue", "in memory, models", "in memory, manifests", "Stages of", "over HTTP", "Memory while")
 
 
+@pytest.mark.nightly
 def test_all_tables_are_printed():
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(SCRIPT), "--tiny"]

@@ -13,6 +13,7 @@ from kcache_model.verdict import Status
 SCRIPT = Path(__file__).parent / "run.py"
 
 
+@pytest.mark.nightly
 def test_all_tables_are_printed():
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(SCRIPT), "--tiny"]

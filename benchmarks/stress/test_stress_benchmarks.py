@@ -3,9 +3,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parent / "run.py"
 
 
+@pytest.mark.nightly
 def test_both_tables_are_printed():
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(SCRIPT), "--seconds", "1", "--minutes", "0.05", "--most", "2"]

@@ -116,6 +116,7 @@ def test_a_stop_is_lost(informer: VirtualInformer, name: str) -> None:
     assert replay.problem == result.problem
 
 
+@pytest.mark.nightly
 def test_a_global_lock_does_not_save_it() -> None:
     result = VirtualInformer(TARGET, OFFICIAL, Granularity.GIL).explore(STOPS["during the list"], seconds=SECONDS)
     assert result.problem is not None

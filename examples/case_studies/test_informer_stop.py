@@ -61,6 +61,7 @@ def test_a_global_lock_hides_it(loop_first: bool) -> None:
     assert result.coverage is Coverage.EXHAUSTED
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("granularity", REWRITTEN)
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_one_look_repairs_it(loop_first: bool, granularity: Granularity) -> None:

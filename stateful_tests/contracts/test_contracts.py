@@ -27,6 +27,7 @@ def is_a_counterexample(law: Law, call: str) -> bool:
 @pytest.mark.skipif(find_spec("crosshair") is None, reason="crosshair-tool is not installed")
 @pytest.mark.one_in(14)
 @each_law
+@pytest.mark.one_in(28)
 def test_law(law: Law) -> None:
     found = search(law)
     assert found.verdict == law.verdict, found.message
