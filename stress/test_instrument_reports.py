@@ -2,6 +2,7 @@
 
 import ast
 import collections
+import sys
 import textwrap
 
 import pytest
@@ -171,14 +172,14 @@ CASES = {
     "if l and not s or o.x: pass": ["r l", "r s", "r o.x"],
     # iteration
     "for _ in l: pass": ["r l"] * 4,
-    "for _ in d: pass": ["r d"] * 3,
-    "for _ in d.items(): pass": ["r d"] * 3,
-    "for _ in s: pass": ["r s"] * 2,
-    "for _ in q: pass": ["r q"] * 3,
+    "for _ in d: pass": ["r d"] * 4,
+    "for _ in d.items(): pass": ["r d"] * 4,
+    "for _ in s: pass": ["r s"] * 3,
+    "for _ in q: pass": ["r q"] * 4,
     "for _ in l: break": ["r l"],
     "[_ for _ in l]": ["r l"] * 4,
-    "{k: v for k, v in d.items()}": ["r d"] * 3,
-    "[1 for _ in (1,) for _ in q]": ["r q"] * 3,
+    "{k: v for k, v in d.items()}": ["r d"] * 4,
+    "[1 for _ in (1,) for _ in q]": ["r q"] * 4,
     "sum(_ for _ in q)": ["r q"] * 4,
     "for _ in enumerate(q): pass": ["r q"] * 4,
     "for _ in zip(q, l): pass": ["r q", "r l"] * 3,
@@ -370,7 +371,7 @@ PAUSES = {
     "def main():\n  'doc'\n  x = 1": ["pause"],
     "def main():\n  for _ in (1, 2): pass": ["pause"] * 3,
     "def main():\n  n = 2\n  while n:\n    n -= 1": ["pause"] * 3,
-    "def main():\n  [1 for _ in (1, 2)]": ["pause"] * 3,
+    "def main():\n  [1 for _ in (1, 2)]": ["pause"] * (3 + (sys.version_info < (3, 12))),
     "def f(): pass\ndef main(): f()": ["pause"] * 3,
     "L = []\ndef main(): L.append(1)": ["pause", "w list", "pause"],
 }

@@ -91,6 +91,14 @@ def identity(obj: object) -> int:
     return namespaces.get(id(obj), id(obj)) if namespaces else id(obj)
 
 
+def unite(obj: object, names: object) -> None:
+    """From now on an object and a dictionary are one place, with all that either was one with before."""
+    place, other = identity(names), identity(obj)
+    for found in [found for found, of in namespaces.items() if of == other]:
+        namespaces[found] = place
+    namespaces[other] = namespaces[id(obj)] = namespaces[id(names)] = place
+
+
 def take_as_a_whole(kind: type) -> None:
     """Let each object of a type be one place: its fields are not known."""
     _IS_CONTAINER[kind] = True

@@ -2,12 +2,13 @@
 
 import builtins
 import types
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from gc import get_referents
 from typing import Any
 
-from ..events import namespaces
+from ..events import unite
 from .beneath import beneath, has_variables, instance_variables
 from .reporting import Accesses, Report
 from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
@@ -39,6 +40,10 @@ class Steps:
         for container, writes in self._containers:
             self._report(container, self._slot, writes)
         return next(self._iterator)
+
+
+_SIZED = (dict, set, deque)
+"""The containers whose iterators notice when their size has changed since they began."""
 
 
 def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Callable[..., Any]]:
@@ -191,12 +196,12 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         return Steps(iter(item), containers, report, None, moves=False) if containers else item
 
     def iterate(item: Any, fresh: int = 0) -> Any:
-        """Start a loop: the start and the first step are one access."""
+        """Start a loop: the start and the first step are one access, unless the start notes the size."""
         kind = type(item)
         if kind in VIEWS:
             container = get_referents(item)[0]
             report(container, None, 0)
-            return single(iter(item), container)
+            return steps(iter(item), [(container, 0)], True)
         if kind in quiet:
             return item
         if kind is types.GeneratorType:
@@ -208,6 +213,8 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             if "__iter__" not in methods:
                 return item
             report(item, None, 0)
+            if issubclass(kind, _SIZED):
+                return steps(iter(item), [(item, 0)], True)
             return single(iter(item), item)
         containers = list(beneath(item))
         if kind in ITERATORS and not fresh:
@@ -232,22 +239,34 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             report(container, None, writes)
         return steps(iter(item), containers, True)
 
+    def turns(item: Iterable[object], enters: bool) -> Iterator[object]:
+        """Run over what a comprehension runs over, with the pauses: before each step but the first, and as it begins.
+
+        Until Python 3.12 comprehensions are functions, and where a function begins threads may be switched.
+        """
+        if enters:
+            pause()
+        for element in item:
+            yield element
+            pause()
+
     def namespace(item: Any) -> None:
         """Get hold of the dictionary of an object: from then on both are one place."""
         if issubclass(type(item), type):
-            namespaces[id(item)] = id(get_referents(item.__dict__)[0])
+            unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
             gate.doubt(f"gets hold of all names of the module {item.__name__}")
         elif has_variables(item):
-            namespaces[id(item)] = id(instance_variables(item))
+            unite(item, instance_variables(item))
         else:
             report(item, accesses.imprecise("looks at all attributes"), 0)
 
     def rebind(item: Any, variables: object) -> None:
         """Give an object another dictionary: its old one and the new one are the same place, to be safe."""
         if type(variables) is dict and has_variables(item):
+            unite(item, instance_variables(item))
             report(item, accesses.imprecise("exchanges all attributes"), 1)
-            namespaces[id(item)] = id(variables)
+            unite(item, variables)
 
     def reflect(item: object, name: str) -> None:
         """Reach into what Python keeps for itself."""
@@ -299,6 +318,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         "_kc_contains": contains,
         "_kc_iter": iterate,
         "_kc_lazy": lazy,
+        "_kc_turns": turns,
         "_kc_next": accesses.advance,
         "_kc_resumed": resumed,
         "_kc_delegate": delegate,

@@ -37,7 +37,7 @@ _TEXTS: Final = frozenset({"repr", "str"})
 """Those that look at all that is within their argument, however deep."""
 _LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
 _ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
-_NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp | ast.GeneratorExp
+_NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
 class Calls(Expressions):

@@ -2,6 +2,7 @@
 """Rewriting of expressions: reads, operators, comprehensions."""
 
 import ast
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
@@ -18,18 +19,20 @@ from .names import (
     LAZY,
     NAMESPACE,
     PAIR,
-    PAUSE,
     READ,
     REFLECT,
     RESUMED,
     SETATTRIBUTE,
     SLICE,
+    TURNS,
     Comprehension,
 )
 
 _ELEMENT: Final = "_kc_element"
 
 
+_ENTERS: Final = sys.version_info < (3, 12)
+"""Whether comprehensions are functions."""
 _NEW_ITERATORS: Final = frozenset({"enumerate", "zip", "map", "filter", "reversed"})
 """Builtins that make an iterator which nobody else can know."""
 
@@ -301,9 +304,9 @@ class Expressions(Rewriting):
                 else:
                     clause.iter = self.iterated(clause.iter)
                 clause.ifs = [*self._stored(clause), *(self.truth(condition) for condition in clause.ifs)]
-                if self.pauses and not quiet:
-                    pause = ast.Compare(build.call(PAUSE), [ast.Is()], [ast.Constant(None)])
-                    clause.ifs.insert(0, build.place(pause, clause.iter))
+                if self.pauses and not quiet and not clause.is_async:
+                    enters = clause is first and _ENTERS and not isinstance(node, ast.GeneratorExp)
+                    clause.iter = build.place(build.call(TURNS, clause.iter, ast.Constant(enters)), clause.iter)
             if isinstance(node, ast.DictComp):
                 node.key, node.value = self.expression(node.key), self.expression(node.value)
             else:
@@ -328,7 +331,8 @@ class Expressions(Rewriting):
         return [report, build.place(stored, target)]
 
     def _source(self, node: Comprehension) -> ast.expr:
-        return self.iterated(node.generators[0].iter, later=isinstance(node, ast.GeneratorExp))
+        later = isinstance(node, ast.GeneratorExp) or (self.pauses and _ENTERS)
+        return self.iterated(node.generators[0].iter, later=later)
 
 
 def attribute(base: ast.expr, node: ast.Attribute) -> ast.expr:

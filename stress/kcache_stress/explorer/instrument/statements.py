@@ -39,14 +39,21 @@ class Statements(Assignments):
 
     def visit_While(self, node: ast.While) -> ast.stmt:
         node.test = self.truth(node.test)
-        return self._blocks(node, node.test, self._pause(node.body[0]))
+        return self._blocks(node, node.test, end=self._pause(node.body[0]))
+
+    def visit_Continue(self, node: ast.Continue) -> list[ast.stmt]:
+        return [*self._pause(node), node]
 
     def _blocks(
-        self, node: ast.If | ast.While | ast.For | ast.AsyncFor, source: ast.AST, start: Iterable[ast.stmt] = ()
+        self,
+        node: ast.If | ast.While | ast.For | ast.AsyncFor,
+        source: ast.AST,
+        start: Iterable[ast.stmt] = (),
+        end: Iterable[ast.stmt] = (),
     ) -> ast.stmt:
         """Rewrite both blocks; the temporaries of what stands before them are let go of as they begin."""
         body, orelse = [*start, *self.clear(source)], self.clear(source)
-        node.body, node.orelse = [*body, *self.block(node.body)], [*orelse, *self.block(node.orelse)]
+        node.body, node.orelse = [*body, *self.block(node.body), *end], [*orelse, *self.block(node.orelse)]
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt | list[ast.stmt]:
@@ -64,7 +71,7 @@ class Statements(Assignments):
         tuples = _yields_tuples(node.iter)
         node.iter = self.expression(node.iter) if isinstance(node, ast.AsyncFor) else self.iterated(node.iter)
         node.target, stores = self.split_target(node.target, known_tuple=tuples)
-        return self._blocks(node, node.target, [*self._pause(node.target), *stores])
+        return self._blocks(node, node.target, stores, self._pause(node.target))
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         # `__exit__` is called, and after a call threads may be switched.

@@ -21,7 +21,7 @@ import greenlet
 from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
-from .unwinding import no_collections, restore_locks, unnoticed
+from .unwinding import no_collections, own_idents, restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
@@ -267,7 +267,7 @@ class Scheduler:
         self.left = 0
         self.watched = ()
         before, self._is_watched = sys.gettrace(), self.watcher is not None
-        with no_collections(), self._traced():
+        with no_collections(), own_idents(lambda: self.current), self._traced():
             self.live = True
             try:
                 for number, work in enumerate(works):
@@ -439,7 +439,7 @@ class Scheduler:
     def _run_idle(self, thread: VirtualThread) -> None:
         self._hub = greenlet.getcurrent()
         self.current = thread.number
-        with no_collections(), self._traced():
+        with no_collections(), own_idents(lambda: self.current), self._traced():
             if thread.greenlet is None:
                 self._enter(thread)
             else:
