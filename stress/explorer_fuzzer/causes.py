@@ -37,6 +37,23 @@ CAUSES: Final = {
         's.r.extend(array.array("i", [10]))',
         "seen.append(len(s.r))",
     ),
+    "a generator handed to a method": (
+        "list",
+        "s.l.extend(number for number in (39, 40))",
+        "seen.append(len(s.l))",
+    ),
+    "the size when a loop begins": ("dict", 's.d["q"] = 26', "s.d.clear(); seen.append([key for key in s.d])"),
+    "a dictionary of attributes that was exchanged": (
+        "pair",
+        "s.p.__dict__.update(low=14, high=31)",
+        's.p.__dict__ = {"low": 29, "high": 4}',
+    ),
+    "the beginning of a comprehension": (
+        "iterator",
+        "seen.append(list(map(operator.add, s.it, s.it)))",
+        "s.it = iter([31, 34]); seen.append([number for number in s.it])",
+    ),
+    "an object shown by two threads": ("dataclass", "seen.append(repr(s.t))", "seen.append(repr(s.t))"),
 }
 """Cause -> the state that the program is about, and what its threads do."""
 
