@@ -4,6 +4,7 @@ import textwrap
 
 import pytest
 
+from kcache.cli.console import counts_text
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.verdict import Status
@@ -84,3 +85,32 @@ def test_the_same_without_the_lock_is_one(checked) -> None:
     assert finding.unseen == ""
     assert finding.schedule
     assert "Real threads go wrong in it, too." in finding.detail
+
+
+LOOSE = """
+    import html
+    from kcache import new_indexer
+
+    class Escaping:
+        def __init__(self, inner):
+            self._inner = inner
+
+        def __getattr__(self, name):
+            return getattr(self._inner, name)
+
+        def add(self, obj):
+            html.escape("<")
+            self._inner.add(obj)
+
+    def escaping(key_func, indexers):
+        return Escaping(new_indexer(key_func, indexers))
+    """
+
+
+def test_what_proves_nothing_is_told_with_its_line(tmp_path) -> None:
+    (tmp_path / "loose.py").write_text(textwrap.dedent(LOOSE))
+    (phase,) = run_suite(
+        f"{tmp_path / 'loose.py'}:escaping", SuiteOptions(phases=("explorer",), budget_seconds=3.0)
+    ).phases
+    assert "loose.py:" in phase.no_proof
+    assert f"some no proof: {phase.no_proof}" in counts_text(phase)

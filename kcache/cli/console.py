@@ -109,7 +109,8 @@ def counts_text(phase: PhaseFinished) -> str:
         return phase.refused
     if phase.phase == "explorer":
         text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
-        return f"{text}, {counts['exhausted']} programs exhausted" if "exhausted" in counts else text
+        text += f", {counts['exhausted']} programs exhausted" if "exhausted" in counts else ""
+        return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
     if phase.phase == "smoke":
         return ""
     noun = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")

@@ -110,6 +110,7 @@ def _phase(phase: PhaseFinished) -> dict[str, object]:
         "skipped": list(phase.skipped),
         "inconclusive": phase.inconclusive,
         "refused": phase.refused,
+        "no_proof": phase.no_proof,
     }
 
 

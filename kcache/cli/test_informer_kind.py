@@ -128,8 +128,9 @@ def test_an_informer_that_spins_is_a_hang(tmp_path: Path) -> None:
     )
     done = kcache_command("check", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "scenarios")
     assert done.exit_code == 1
-    assert "a call of the informer did not return within 1 s" in " ".join(done.output.split())
-    assert "in has_synced" in done.output
+    unwrapped = " ".join(done.output.split())
+    assert "a call of the informer did not return within 1 s" in unwrapped
+    assert "in has_synced" in unwrapped
 
 
 def test_the_script_of_a_finding_shows_it(result: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ class PhaseFinished:
         finding: what it found.
         refused: why it cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls of several threads as they overlapped, where all went right.
+        no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
     """
 
     phase: str
@@ -70,6 +71,7 @@ class PhaseFinished:
     refused: str = ""
     overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sample: History | None = None
+    no_proof: str = ""
 
 
 @dataclass(frozen=True)

@@ -237,6 +237,7 @@ def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
         outcome.refused,
         _by_operation(outcome.overlapped),
         outcome.sample,
+        outcome.no_proof,
     )
 
 

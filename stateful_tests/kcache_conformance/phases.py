@@ -88,6 +88,7 @@ class PhaseOutcome:
         skipped: operations left out because the implementation does not support them.
         refused: why the phase cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls as they overlapped, where all went right.
+        no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
     """
 
     counts: Mapping[str, int]
@@ -97,6 +98,7 @@ class PhaseOutcome:
     skipped: tuple[str, ...] = ()
     refused: str = ""
     sample: History | None = None
+    no_proof: str = ""
 
     def merged(self, later: PhaseOutcome) -> PhaseOutcome:
         """Both turns of a phase as one."""
@@ -108,6 +110,7 @@ class PhaseOutcome:
             tuple(sorted({*self.skipped, *later.skipped})),
             self.refused or later.refused,
             later.sample or self.sample,
+            self.no_proof or later.no_proof,
         )
 
     @property
@@ -185,18 +188,18 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
         return PhaseOutcome({}, refused=str(error))
     options = ExploreOptions(executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.strict_errors)
     counts = Counter(programs=0, executions=0, exhausted=0)
-    refused = ""
+    refused = no_proof = ""
     for number, fraction in enumerate(as_time_passes(context.seconds)):
         context.on_progress(fraction, counts)
         program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.semantics)
         explored = explore(subject, program, hunting(options, number), context.watch, context.on_finding)
         counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
-        refused = refused or explored.refused
+        refused, no_proof = refused or explored.refused, no_proof or explored.no_proof
         if explored.finding is not None:
             return PhaseOutcome(counts, explored.finding)
         if subject.sandbox.scheduler.is_stuck:
             break
-    return PhaseOutcome(counts, refused=refused or _unseen(context, subject))
+    return PhaseOutcome(counts, refused=refused or _unseen(context, subject), no_proof=no_proof)
 
 
 def _unseen(context: PhaseContext, subject: Subject) -> str:

@@ -188,6 +188,11 @@ class ExploredProgram:
     finding: Finding | None = None
 
     @property
+    def no_proof(self) -> str:
+        """Why a search in which nothing is left to try proves nothing: ``FILE:LINE: what``; empty if it does."""
+        return self.result.note if self.result.coverage is Coverage.NO_PROOF else ""
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and nothing is wrong with any."""
         return self.result.coverage is Coverage.EXHAUSTED and self.finding is None

@@ -161,16 +161,18 @@ def _explorer(context: KindContext) -> PhaseOutcome:
         return PhaseOutcome({}, refused="the queue cannot be imported by name, so not instrumented either")
     explorer = QueueExplorer(context.target, _setting(context), context.watch, context.on_finding)
     counts = Counter(programs=0, executions=0, exhausted=0)
+    no_proof = ""
     try:
         for program, fraction in zip(_programs(context), as_time_passes(context.seconds), strict=False):
             context.on_progress(fraction, counts)
             explored = explorer.explore(program, executions=_EXECUTIONS)
             counts.update(programs=1, executions=explored.result.executions, exhausted=explored.is_exhausted)
+            no_proof = no_proof or explored.no_proof
             if explored.finding is not None:
                 return PhaseOutcome(counts, _confirmed(context, explored.finding))
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
-    return PhaseOutcome(counts)
+    return PhaseOutcome(counts, no_proof=no_proof)
 
 
 def _confirmed(context: KindContext, finding: Finding) -> Finding:

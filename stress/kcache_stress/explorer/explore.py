@@ -120,6 +120,11 @@ class Explored:
     refused: str = ""
 
     @property
+    def no_proof(self) -> str:
+        """Why a search in which nothing is left to try proves nothing: ``FILE:LINE: what``; empty if it does."""
+        return self.note if self.coverage is Coverage.NO_PROOF else ""
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and nothing is wrong with any."""
         return self.coverage is Coverage.EXHAUSTED and self.finding is None
