@@ -114,3 +114,32 @@ def test_what_proves_nothing_is_told_with_its_line(tmp_path) -> None:
     ).phases
     assert "loose.py:" in phase.no_proof
     assert f"some no proof: {phase.no_proof}" in counts_text(phase)
+
+
+EXECUTED = """
+    space = {}
+    exec('''
+    from kcache import new_indexer
+
+    class Wrapped:
+        def __init__(self, inner):
+            self._inner = inner
+
+        def __getattr__(self, name):
+            return getattr(self._inner, name)
+
+    def made(key_func, indexers):
+        return Wrapped(new_indexer(key_func, indexers))
+    ''', space)
+    made = space["made"]
+    """
+
+
+def test_code_from_a_text_is_refused_with_its_line(tmp_path) -> None:
+    """It imports the modules of the process, with their real locks."""
+    (tmp_path / "executed.py").write_text(textwrap.dedent(EXECUTED))
+    result = run_suite(f"{tmp_path / 'executed.py'}:made", SuiteOptions(phases=("explorer",), budget_seconds=3.0))
+    assert result.status is Status.UNKNOWN
+    assert result.findings == ()
+    assert "waits for something real" in result.reasons[0]
+    assert ".py:" in result.reasons[0]

@@ -141,3 +141,28 @@ def test_a_real_wait_is_no_proof_and_freezes_nobody(tmp_path: Path) -> None:
         result = explored(file, "used", "unused")
     assert (result.problem, result.coverage) == (None, Coverage.BUDGET_SPENT)
     assert result.refused.startswith("using.py:11 in used waits for something real (a lock")
+
+
+REAL = """
+    lock = __import__("_thread").allocate_lock()  # of the process: no import tells of it
+
+    def bump(box):
+        with lock:
+            box.append(1)
+    """
+
+
+def test_what_the_audit_cannot_control_is_no_proof(tmp_path, monkeypatch):
+    """The search goes through the unknown code in one step; the audit stops within it, under a real lock."""
+    for name, text in {"elsewhere/real_lock.py": REAL, "behind.py": "from real_lock import bump"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+
+    def setup(load):
+        bump, box = load(tmp_path / "behind.py").bump, []
+        return [lambda: bump(box)] * 2
+
+    result = explore_scenario(Scenario((), setup))
+    assert (result.problem, result.coverage) == (None, Coverage.NO_PROOF)
+    assert "waits for something real" in result.note

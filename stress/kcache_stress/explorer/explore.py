@@ -173,26 +173,28 @@ class _Exploration:
     def run(self, program: Program) -> Explored:
         self._watch.begin(program)
         try:
-            try:
-                samples = self._subject.share.due()
-                seen: set[object] | None = set() if samples else None
-                result = self._search(program, self._options, seen)
-            except DivergedError as error:
-                return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
-            except UncontrolledError as error:
-                return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
-            if result.problem is None:
-                explored = Explored(result.coverage, result.executions, note=result.note)
-                if result.coverage.is_complete:
-                    self._subject.share.spend(result.executions, samples)
-                    return explored if seen is None else self._audited(program, explored, samples, seen)
-                return explored
-            finding = self._finding(program, result)
-            if finding is None:
-                return self._without_reduction(program, result)
-            return Explored(Coverage.BUDGET_SPENT, result.executions, finding)
+            return self._explored(program)
+        except DivergedError as error:
+            return Explored(Coverage.BUDGET_SPENT, 1, _nondeterministic(program, str(error)))
+        except UncontrolledError as error:
+            return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
             self._watch.rest()
+
+    def _explored(self, program: Program) -> Explored:
+        samples = self._subject.share.due()
+        seen: set[object] | None = set() if samples else None
+        result = self._search(program, self._options, seen)
+        if result.problem is None:
+            explored = Explored(result.coverage, result.executions, note=result.note)
+            if not result.coverage.is_complete:
+                return explored
+            self._subject.share.spend(result.executions, samples)
+            return explored if seen is None else self._audited(program, explored, samples, seen)
+        finding = self._finding(program, result)
+        if finding is None:
+            return self._without_reduction(program, result)
+        return Explored(Coverage.BUDGET_SPENT, result.executions, finding)
 
     def _audited(self, program: Program, explored: Explored, samples: int, seen: set[object]) -> Explored:
         """Compare what an exhaustive search has seen with samples that do not rely on the instrumentation."""

@@ -176,7 +176,7 @@ def explore_scenario(
     took, spent = result.executions + shown.executions, result.seconds + shown.seconds
     if shown.problem is not None:
         return replace(shown, executions=took, seconds=spent, audited=shown.executions)
-    note = "; ".join(filter(None, (note, result.note)))
+    note = "; ".join(filter(None, (shown.refused, note, result.note)))
     coverage = Coverage.NO_PROOF if note else result.coverage
     return replace(result, coverage=coverage, note=note, executions=took, seconds=spent, audited=shown.executions)
 
