@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from .anomaly import Anomaly
 from .history import Call
@@ -84,6 +85,16 @@ class Finding:
     def status(self) -> Status:
         """What it makes of a run: a violation, unless it is not confirmed."""
         return Status.UNKNOWN if self.unseen else Status.VIOLATION
+
+
+def confirmed(finding: Finding, goes_wrong: Callable[[], bool]) -> Finding:
+    """The finding as real threads see it, asked only where code ran in it that cannot be seen.
+
+    Args:
+        finding: of the explorer.
+        goes_wrong: runs the same program with real threads; whether anything is wrong then.
+    """
+    return replace(finding, unseen="") if finding.unseen and goes_wrong() else finding
 
 
 def what_is_wrong(finding: Finding) -> tuple[object, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import Finding, FindingKind, confirmed
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem
@@ -170,12 +169,15 @@ def _smallest_once(
 
 
 def _confirmed(context: KindContext, finding: Finding) -> Finding:
-    """A finding as real threads see it: no violation yet if it ran unseen code and they show nothing wrong."""
-    if not (finding.unseen and finding.schedule):
-        return finding
-    hunter, program = _real(context), decode_token(finding.schedule).program
-    is_wrong = any(hunter.run(program) is not None for _ in range(_CONFIRMING_RUNS))
-    return replace(finding, unseen="") if is_wrong else finding
+    """A finding as real threads see it."""
+
+    def goes_wrong() -> bool:
+        if not finding.schedule:
+            return False
+        hunter, program = _real(context), decode_token(finding.schedule).program
+        return any(hunter.run(program) is not None for _ in range(_CONFIRMING_RUNS))
+
+    return confirmed(finding, goes_wrong)
 
 
 def _virtual(context: KindContext) -> VirtualHunter | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, confirmed
 from kcache_model.queues import operations as op
 from kcache_model.queues.operations import Operation, Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
@@ -168,21 +168,20 @@ def _explorer(context: KindContext) -> PhaseOutcome:
             explored = explorer.explore(program, executions=_EXECUTIONS)
             counts.update(programs=1, executions=explored.result.executions, exhausted=explored.is_exhausted)
             no_proof = no_proof or explored.no_proof
-            if explored.finding is not None:
-                return PhaseOutcome(counts, _confirmed(context, explored.finding))
+            if (finding := explored.finding) is not None:
+                return PhaseOutcome(counts, confirmed(finding, lambda: _goes_wrong(context, finding)))
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
     return PhaseOutcome(counts, no_proof=no_proof)
 
 
-def _confirmed(context: KindContext, finding: Finding) -> Finding:
-    """A finding as real threads see it: no violation yet if it ran unseen code and they show nothing wrong."""
-    if not (finding.unseen and finding.schedule):
-        return finding
+def _goes_wrong(context: KindContext, finding: Finding) -> bool:
+    """Whether real threads go wrong in the program of a finding, too."""
+    if not finding.schedule:
+        return False
     stress = QueueStress(context.target, _setting(context), context.watch, context.seed, _patience(context))
     with stress.underway():
-        found = stress.repeat(decode_token(finding.schedule).program, _CONFIRMING_SECONDS)
-    return finding if found is None else replace(finding, unseen="")
+        return stress.repeat(decode_token(finding.schedule).program, _CONFIRMING_SECONDS) is not None
 
 
 def _stress(context: KindContext) -> PhaseOutcome:

@@ -19,6 +19,7 @@ from .judgement.judge import ProgramJudge
 from .search import SearchLimits, SearchResult, search
 from .strategies.opcode_sampling import OpcodeSampling
 
+_DEEPEST: Final = 5
 _SECONDS: Final = 20.0
 """The most time of one audit: it ends by itself long before, but for code that is slow itself."""
 
@@ -95,15 +96,19 @@ def audit(
 
 def plain(value: object, depth: int = 0) -> object:
     """A value as something that can be compared and hashed, if it is plain data; raises TypeError if not."""
-    if value is None or (isinstance(value, (bool, int, float, str, bytes)) and depth < 6):
+    if value is None:
+        return "NoneType", value
+    if depth > _DEEPEST:
+        raise TypeError("too deep")
+    if isinstance(value, (bool, int, float, str, bytes)):
         return type(value).__name__, value
-    if depth < 6 and isinstance(value, (list, tuple, deque)):
+    if isinstance(value, (list, tuple, deque)):
         return type(value).__name__, tuple(plain(part, depth + 1) for part in value)
-    if depth < 6 and isinstance(value, (set, frozenset)):
+    if isinstance(value, (set, frozenset)):
         return "set", frozenset(plain(part, depth + 1) for part in value)
-    if depth < 6 and isinstance(value, dict):
+    if isinstance(value, dict):
         return "dict", frozenset((plain(key, depth + 1), plain(part, depth + 1)) for key, part in value.items())
     parameters = getattr(type(value), "__dataclass_params__", None)
-    if depth < 6 and parameters is not None and parameters.frozen:
+    if parameters is not None and parameters.frozen:
         return type(value).__name__, plain(vars(value), depth + 1)
     raise TypeError("not plain data")

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import Finding, FindingKind, confirmed
 from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
@@ -265,17 +265,16 @@ class _Exploration:
         found = self._with_fewest_preemptions(program, found)
         finding = self._explained(program, found)
         unseen = self._subject.sandbox.unseen(found.execution.trace)
-        return self._confirmed_by_threads(replace(finding, unseen=unseen)) if unseen else finding
+        told = confirmed(replace(finding, unseen=unseen), lambda: self._goes_wrong(finding, program))
+        is_confirmed = bool(unseen) and not told.unseen
+        return replace(told, detail=f"{told.detail}\nReal threads go wrong in it, too.") if is_confirmed else told
 
-    def _confirmed_by_threads(self, finding: Finding) -> Finding:
-        """A finding as real threads see it: no violation yet if they show nothing wrong in the same program."""
-        self._on_finding(replace(finding, unseen=""))  # a thread that never comes back confirms it, too
-        assert finding.program is not None
+    def _goes_wrong(self, finding: Finding, program: Program) -> bool:
+        """Whether real threads go wrong in the program of a finding, too."""
+        self._on_finding(finding)  # a thread that never comes back confirms it, too
         target = replace(load_target(self._subject.target.name), unsupported=self._subject.target.unsupported)
         options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=self._options.strict_errors)
-        if repeat(target, finding.program, options, self._watch).finding is None:
-            return finding
-        return replace(finding, unseen="", detail=f"{finding.detail}\nReal threads go wrong in it, too.")
+        return repeat(target, program, options, self._watch).finding is not None
 
     def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem | None:
         with self._at_work(program) as (runner, judge):

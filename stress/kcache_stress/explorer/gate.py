@@ -1,6 +1,6 @@
 """The gate: how code that is not instrumented becomes visible when a controlled thread runs it.
 
-Instrumented code reports what it does; the gate reports what cannot be seen. A profile function meets each Python
+Instrumented code reports what it does; the gate reports what cannot be seen. A trace function meets each Python
 frame of a controlled thread. One of unknown code, entered from known code or gone on with after known code that it
 called, begins a stretch about which nothing is known: one :class:`Imprecise` access to :data:`UNKNOWN` and to all that
 the frame can reach. Between two such events the stretch runs undisturbed, so that others come in wherever a lock or a

@@ -48,7 +48,7 @@ _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
-"""Watching an execution doubles its time: of those that seem to run known code alone, some are enough."""
+"""Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
 _LIBRARIES: dict[tuple[str, Granularity], CodeType] = {}
 """The rewritten code of the standard library, the same for all sandboxes of a granularity."""
 

@@ -195,6 +195,17 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             return Steps(item, containers, report, accesses.step_slot(item), moves=True)
         return Steps(iter(item), containers, report, None, moves=False) if containers else item
 
+    def foreign(item: Any, kind: type, fresh: int, first: bool) -> Any:
+        """Start an iteration over what is no container, but may have some beneath it."""
+        containers = list(beneath(item))
+        if kind in ITERATORS and not fresh:
+            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
+        if not containers:
+            return item
+        for container, writes in containers:
+            report(container, None, writes)
+        return steps(iter(item), containers, first)
+
     def iterate(item: Any, fresh: int = 0) -> Any:
         """Start a loop: the start and the first step are one access, unless the start notes the size."""
         kind = type(item)
@@ -216,28 +227,14 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             if issubclass(kind, _SIZED):
                 return steps(iter(item), [(item, 0)], True)
             return single(iter(item), item)
-        containers = list(beneath(item))
-        if kind in ITERATORS and not fresh:
-            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
-        if not containers:
-            return item
-        for container, writes in containers:
-            report(container, None, writes)
-        return steps(iter(item), containers, False)
+        return foreign(item, kind, fresh, False)
 
     def lazy(item: Any, fresh: int = 0) -> Any:
         """Start an iteration whose first step may come later."""
         kind = type(item)
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
-        containers = list(beneath(item))
-        if kind in ITERATORS and not fresh:
-            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
-        if not containers:
-            return item
-        for container, writes in containers:
-            report(container, None, writes)
-        return steps(iter(item), containers, True)
+        return foreign(item, kind, fresh, True)
 
     def turns(item: Iterable[object], enters: bool) -> Iterator[object]:
         """Run over what a comprehension runs over, with the pauses: before each step but the first, and as it begins.

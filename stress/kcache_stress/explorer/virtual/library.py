@@ -6,14 +6,16 @@ import _queue
 import atexit
 import builtins
 import contextlib
+import dataclasses
 import functools
 import importlib
 import importlib.util
 import logging
 import os
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 
@@ -64,18 +66,32 @@ def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
 
 
 @contextlib.contextmanager
-def no_process_hooks() -> Iterator[None]:
-    """What copies ask for when the process forks or ends is no business of the real process."""
-    before = {os: ("register_at_fork", getattr(os, "register_at_fork", None)), atexit: ("register", atexit.register)}
-    for module, (name, real) in before.items():
-        if real is not None:
-            setattr(module, name, _ignored)
+def _replaced(*names: tuple[ModuleType, str, object]) -> Iterator[None]:
+    """While this is entered, names of modules of the process mean something else, as far as the modules have them."""
+    real = [(module, name, getattr(module, name)) for module, name, _ in names if hasattr(module, name)]
+    for module, name, value in names:
+        if hasattr(module, name):
+            setattr(module, name, value)
     try:
         yield
     finally:
-        for module, (name, real) in before.items():
-            if real is not None:
-                setattr(module, name, real)
+        for module, name, value in real:
+            setattr(module, name, value)
+
+
+def no_process_hooks() -> AbstractContextManager[None]:
+    """What copies ask for when the process forks or ends is no business of the real process, while this is entered."""
+    return _replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
+
+
+def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
+    """While this is entered, code of the process that keeps something for each thread tells virtual ones apart.
+
+    That is what stops an endless ``repr``: whoever shows an object that another thread is showing must not be told that
+    it contains itself.
+    """
+    copied = SimpleNamespace(get_ident=get_ident)  # dataclasses have that code once more, until Python 3.12
+    return _replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
 
 
 def settle_module(module: ModuleType) -> None:

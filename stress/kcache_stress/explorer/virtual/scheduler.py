@@ -19,9 +19,10 @@ from typing import Any, Final
 import greenlet
 
 from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
-from .unwinding import no_collections, own_idents, restore_locks, unnoticed
+from .unwinding import no_collections, restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
@@ -303,8 +304,7 @@ class Scheduler:
         """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
         self.live = False
         trace, self.trace = self.trace, []  # what threads do while they are unwound is no part of the execution
-        left_over = [thread for thread in self.threads.values() if not thread.finished]
-        if left_over:
+        if left_over := [thread for thread in self.threads.values() if not thread.finished]:
             self._abort(left_over)
         self.threads.clear()
         self._pool.fill(program_threads + _SPARE_GREENLETS)

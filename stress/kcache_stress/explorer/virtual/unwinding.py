@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import logging
-import reprlib
 import sys
-import types
 from collections.abc import Callable, Iterator
 
 from ..events import ACQUIRE, QUERY, TRY, Trace
@@ -25,25 +22,6 @@ def no_collections() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
-
-
-@contextlib.contextmanager
-def own_idents(get_ident: Callable[[], int]) -> Iterator[None]:
-    """While this is entered, code of the process that keeps something for each thread tells virtual ones apart.
-
-    That is what stops an endless ``repr``: whoever shows an object that another thread is showing must not be told that
-    it contains itself.
-    """
-    kept = reprlib.get_ident, dataclasses.__dict__.get("_thread")  # type: ignore[attr-defined]
-    reprlib.get_ident = get_ident  # type: ignore[attr-defined]
-    if kept[1] is not None:  # it has a copy of that code until Python 3.12
-        dataclasses._thread = types.SimpleNamespace(get_ident=get_ident)  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        reprlib.get_ident = kept[0]  # type: ignore[attr-defined]
-        if kept[1] is not None:
-            dataclasses._thread = kept[1]  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
