@@ -5,7 +5,10 @@ from __future__ import annotations
 import builtins
 import dis
 import functools
+import itertools
+import math
 import random
+import re
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Final
@@ -23,6 +26,12 @@ _BENCH: Final = benches.__file__
 _ALL: Final = 1_000_000
 _MOST_SINGLE: Final = 120
 """More places than that are not all tried."""
+_MOST_PREEMPTIONS: Final = 6
+_OWN: Final = re.compile(
+    "BUILD_|CACHE|COPY|EXTENDED_ARG|JUMP_|KW_NAMES|LOAD_CLOSURE|LOAD_CONST|LOAD_FAST|LOAD_SMALL_INT|MAKE_|NOP"
+    "|NOT_TAKEN|POP_TOP|PRECALL|PUSH_NULL|RESUME|RETURN_|STORE_FAST|SWAP"
+)
+"""Opcodes that work on what only the frame has."""
 
 
 class Oracle:
@@ -43,12 +52,14 @@ class Oracle:
         self._bench = bench
         self._random = random.Random(seed)
         self._places: dict[int, list[int]] = {}
+        self._shared: dict[int, list[int]] = {}
 
     def look(self, double: int) -> None:
         """All schedules with at most one preemption, and so many of those with two."""
         for first in (0, 1):
             run = self._follow(((first, _ALL), (1 - first, _ALL)))
             self._places[first] = _places(run, first, self._bench.module)
+            self._shared[first] = _places(run, first, self._bench.module, leave_out=_OWN)
         for first in (0, 1):
             for steps in self._spread(self._places[first]):
                 self._follow(((first, steps), (1 - first, _ALL), (first, _ALL)))
@@ -64,7 +75,7 @@ class Oracle:
             self._follow(((first, steps), (1 - first, other), (first, _ALL), (1 - first, _ALL)))
 
     def reaches(self, wanted: set[Outcome], executions: int) -> set[Outcome]:
-        """Which of these are not seen even in so many random schedules."""
+        """Which of these are not seen even in so many random schedules, and as many of each number of preemptions."""
         strategy = OpcodeSampling(self._random.randrange(1 << 30))
         for number in range(executions):
             if wanted <= self.seen.keys():
@@ -75,7 +86,33 @@ class Oracle:
             run = self._bench.run(strategy)
             strategy.learn(Step(run.execution.trace, run.execution.ending, run.execution.threads))
             self._note(run, ())
+        for preemptions in range(3, _MOST_PREEMPTIONS + 1):
+            for schedule in self._with_preemptions(preemptions, executions):
+                if wanted <= self.seen.keys():
+                    return set()
+                self._follow(schedule)
         return wanted - self.seen.keys()
+
+    def _with_preemptions(self, preemptions: int, most: int) -> Iterator[Schedule]:
+        """All schedules with so many preemptions where a thread comes to what is not its own, or ``most`` of them."""
+        for first in (0, 1):
+            threads = (first, 1 - first)
+            cuts = (preemptions + 1) // 2, preemptions // 2
+            places = [self._shared[thread] for thread in threads]
+            if math.prod(math.comb(len(its), count) for its, count in zip(places, cuts, strict=True)) <= most // 2:
+                drawn = itertools.product(*map(itertools.combinations, places, cuts))
+            elif all(len(its) >= count for its, count in zip(places, cuts, strict=True)):
+                sample = self._random.sample
+                drawn = (
+                    tuple(tuple(sorted(sample(its, count))) for its, count in zip(places, cuts, strict=True))
+                    for _ in range(most // 2)
+                )
+            else:
+                continue
+            for chosen in drawn:
+                runs = [[b - a for a, b in itertools.pairwise((0, *its, _ALL))] for its in chosen]
+                turns = itertools.chain.from_iterable(itertools.zip_longest(*runs))
+                yield tuple((thread, steps) for thread, steps in zip(itertools.cycle(threads), turns) if steps)
 
     def _look_wildly(self) -> None:
         """One schedule that switches every few places."""
@@ -104,14 +141,19 @@ class Oracle:
             self.seen.setdefault(run.outcome, schedule)
 
 
-def _places(run: Run, thread: int, module: ModuleType) -> list[int]:
-    """After how many steps a thread comes to something that may be shared."""
+def _places(run: Run, thread: int, module: ModuleType, leave_out: re.Pattern[str] | None = None) -> list[int]:
+    """After how many steps a thread comes to something that may be shared, but for opcodes that are left out."""
     own: list[Event] = [event for event in run.execution.trace if event[0] == thread and event[1] > WRITE]
-    return [
-        count
-        for count, (_, kind, obj, slot) in enumerate(own)
-        if count and not (kind == PAUSE and (not isinstance(obj, CodeType) or slot in _constant(obj, module)))
-    ]
+
+    def is_place(event: Event) -> bool:
+        _, kind, code, offset = event
+        if kind != PAUSE:
+            return True
+        if not isinstance(code, CodeType) or not isinstance(offset, int) or offset in _constant(code, module):
+            return False
+        return leave_out is None or not leave_out.match(dis.opname[code.co_code[offset]])
+
+    return [count for count, event in enumerate(own) if count and is_place(event)]
 
 
 @functools.lru_cache(maxsize=4096)
