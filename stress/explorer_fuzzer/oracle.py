@@ -14,6 +14,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Final
 
 from kcache_stress.explorer.events import PAUSE, WRITE, Event
+from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.schedule import Replay, Schedule
 from kcache_stress.explorer.strategies.interface import Step
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
@@ -58,8 +59,8 @@ class Oracle:
         """All schedules with at most one preemption, and so many of those with two."""
         for first in (0, 1):
             run = self._follow(((first, _ALL), (1 - first, _ALL)))
-            self._places[first] = _places(run, first, self._bench.module)
-            self._shared[first] = _places(run, first, self._bench.module, leave_out=_OWN)
+            self._places[first] = self._places_of(run, first)
+            self._shared[first] = self._places_of(run, first, leave_out=_OWN)
         for first in (0, 1):
             for steps in self._spread(self._places[first]):
                 self._follow(((first, steps), (1 - first, _ALL), (first, _ALL)))
@@ -127,6 +128,27 @@ class Oracle:
             at[thread], thread = until, 1 - thread
         self._follow(tuple(schedule))
 
+    def _places_of(self, run: Run, thread: int, leave_out: re.Pattern[str] | None = None) -> list[int]:
+        """After how many steps a thread comes to something that may be shared, but for opcodes that are left out.
+
+        With a global lock there are few opcodes before which threads are switched, whatever they do: all are places.
+        """
+        own: list[Event] = [event for event in run.execution.trace if event[0] == thread and event[1] > WRITE]
+        if self._bench.granularity is Granularity.OPCODES_GIL:
+            return list(range(1, len(own)))
+
+        def is_place(event: Event) -> bool:
+            _, kind, code, offset = event
+            if kind != PAUSE:
+                return True
+            if not isinstance(code, CodeType) or not isinstance(offset, int):
+                return False
+            if offset in _constant(code, self._bench.module):
+                return False
+            return leave_out is None or not leave_out.match(dis.opname[code.co_code[offset]])
+
+        return [count for count, event in enumerate(own) if count and is_place(event)]
+
     def _spread(self, places: list[int]) -> Iterator[int]:
         yield from places if len(places) <= _MOST_SINGLE else self._random.sample(places, _MOST_SINGLE)
 
@@ -139,21 +161,6 @@ class Oracle:
         self.executions += 1
         if run.outcome:
             self.seen.setdefault(run.outcome, schedule)
-
-
-def _places(run: Run, thread: int, module: ModuleType, leave_out: re.Pattern[str] | None = None) -> list[int]:
-    """After how many steps a thread comes to something that may be shared, but for opcodes that are left out."""
-    own: list[Event] = [event for event in run.execution.trace if event[0] == thread and event[1] > WRITE]
-
-    def is_place(event: Event) -> bool:
-        _, kind, code, offset = event
-        if kind != PAUSE:
-            return True
-        if not isinstance(code, CodeType) or not isinstance(offset, int) or offset in _constant(code, module):
-            return False
-        return leave_out is None or not leave_out.match(dis.opname[code.co_code[offset]])
-
-    return [count for count, event in enumerate(own) if count and is_place(event)]
 
 
 @functools.lru_cache(maxsize=4096)
