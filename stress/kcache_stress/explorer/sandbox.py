@@ -15,7 +15,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -25,11 +25,9 @@ from ..loading import TARGET_PREFIX
 from .events import UNKNOWN, Imprecise, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
-from .instrument.call_sites import note_call_sites
-from .instrument.exposure import expose
+from .instrument.code import instrument, instrumented, read
 from .instrument.facts import Facts, collect_facts
 from .instrument.hooks import HOOK_MARK, make_hooks
-from .instrument.rewriter import rewrite
 from .loaders import Finder, InstrumentingLoader
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
 from .virtual.library import make_builtins, make_importlib, make_plain_functools
@@ -42,8 +40,6 @@ from .virtual.world import PRIVATE_MODULES, World
 SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "kcache.keys")
 """What the harness and an implementation exchange: never copied, or an error would not be recognised as what it is."""
 
-_STORES = frozenset({"Cache", "ThreadSafeMap", "new_indexer", "new_store", "new_thread_safe_store"})
-_STORE_MODULES = frozenset({"kcache.store", "kcache.thread_safe_store"})
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
@@ -135,6 +131,7 @@ class Sandbox:
         self._is_active = self._grown = False
         self._kinds: dict[str, Kind] = {}
         self._met: set[str] = set()
+        self._judged: dict[str, bool] = {}
         self._stand_ins: dict[str, ModuleType] = {}
         self._is_scouting = not granularity.is_of_opcodes
         self._expected = expected
@@ -262,33 +259,30 @@ class Sandbox:
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._finder = Finder(self)
 
-    def _compile_library(self, tree: ast.Module, path: str, only: frozenset[str] | None) -> CodeType:
+    def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
         key = path, self.granularity
         if key not in _LIBRARIES:
-            rewritten = self._rewrite(tree, collect_facts(tree), only)
-            _LIBRARIES[key] = compile(rewritten, path, "exec", dont_inherit=True)
+            tree = parse()
+            _LIBRARIES[key] = instrument(tree, path, self.granularity, collect_facts(tree), only)
         return self._note(_LIBRARIES[key])
 
     def _note(self, code: CodeType) -> CodeType:
         self.codes.update((id(part), part) for part in codes_within(code))
         return code
 
-    def _rewrite(self, tree: ast.Module, facts: Facts, only: frozenset[str] | None = None) -> ast.Module:
-        rewritten = rewrite(tree, facts, pauses=self.granularity is Granularity.GIL, only_classes=only)
-        return note_call_sites(expose(rewritten), facts) if self.granularity is Granularity.SYNC else rewritten
-
     def compile(self, source: bytes, path: str) -> CodeType:
         """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker."""
-        tree = ast.parse(source, path)
-        if _builds_on_the_reference(tree) and "kcache" not in self.roots.packages:
+        facts, builds_on_the_reference = read(source, path)
+        if builds_on_the_reference and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
             self._grown = True
+            self._judged.clear()
         self.sources[path] = source
-        if self.granularity.is_of_opcodes:
+        if not self.granularity.is_of_opcodes:
+            self._facts = self._facts.merge(facts)
+        if self.granularity.is_of_opcodes or self._is_scouting:
             return self._note(compile(source, path, "exec", dont_inherit=True))
-        self._facts = self._facts.merge(collect_facts(tree))
-        rewritten = tree if self._is_scouting else self._rewrite(tree, self._facts)
-        return self._note(compile(rewritten, path, "exec", dont_inherit=True))
+        return self._note(instrumented(source, path, self.granularity, self._facts))
 
     def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
         """Give a private module what its code needs."""
@@ -335,6 +329,7 @@ class Sandbox:
         unit = unit_of(name, self.is_instrumented)
         if unit is not None and unit not in self._kinds:
             self._kinds[unit] = kind_of(unit, self.is_instrumented)
+            self._judged.clear()
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:
@@ -432,9 +427,15 @@ class Sandbox:
         finally:
             self._swap_in()
 
+    def _private_among(self, modules: Mapping[str, ModuleType]) -> list[str]:
+        """The names of those that are private, in order; a process may have thousands, and few are new."""
+        judged = self._judged
+        judged.update((name, self.is_private(name)) for name in modules.keys() - judged.keys())
+        return [name for name in modules if judged[name]]
+
     def _swap_in(self) -> None:
         self._real = dict(sys.modules)
-        for name in filter(self.is_private, self._real):
+        for name in self._private_among(self._real):
             del sys.modules[name]
         self._covered = list(self._cover())
         sys.modules.update(self._private)
@@ -452,25 +453,12 @@ class Sandbox:
 
     def _swap_out(self) -> None:
         sys.meta_path.remove(self._finder)
-        self._private = {name: module for name, module in sys.modules.items() if self.is_private(name)}
-        for name in self._private:
-            del sys.modules[name]
+        self._private = {name: sys.modules.pop(name) for name in self._private_among(sys.modules)}
         # What is private may have become more meanwhile, see `compile`.
-        sys.modules.update({name: module for name, module in self._real.items() if self.is_private(name)})
+        sys.modules.update({name: self._real[name] for name in self._private_among(self._real)})
         for holder, child, real in self._covered:
             holder.pop(child, None)
             holder.update(real)
-
-
-def _builds_on_the_reference(tree: ast.Module) -> bool:
-    """Whether a module uses the reference's stores: then they are part of the implementation."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "kcache" and not node.level:
-            if any(alias.name in _STORES for alias in node.names) or node.module in _STORE_MODULES:
-                return True
-        elif isinstance(node, ast.Attribute) and node.attr in _STORES:
-            return True
-    return False
 
 
 @functools.cache

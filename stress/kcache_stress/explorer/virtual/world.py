@@ -16,8 +16,9 @@ import itertools
 import time
 from collections.abc import Callable
 from importlib.machinery import PathFinder
+from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Final
 
 from ..events import TRY, WRITE
 from .library import make_queue_accelerator, no_process_hooks
@@ -52,25 +53,16 @@ _PATIENT_READS = 50
 
 _EPOCH_SECONDS = 1_700_000_000.0
 
-_CACHES = frozenset(
-    {
-        "_make_key",
-        "_HashedSeq",
-        "_CacheInfo",
-        "_lru_cache_wrapper",
-        "lru_cache",
-        "cache",
-        "cached_property",
-        "_NOT_FOUND",
-    }
-)
-"""What of ``functools`` is private: the caches, in Python, for those in C cannot be looked into."""
+_CACHES = ("_make_key", "_HashedSeq", "_CacheInfo", "_lru_cache_wrapper", "lru_cache", "cache", "cached_property")
+_PARTS: Final = {
+    "functools": (functools, frozenset({*_CACHES, "_NOT_FOUND"})),
+    "contextlib": (contextlib, frozenset({"_BaseExitStack", "ExitStack"})),
+}
+"""What alone of a module is private: the caches, in Python, for those in C cannot be looked into; and what holds other
+context managers, and may be shared."""
 
-_STACKS = frozenset({"_BaseExitStack", "ExitStack"})
-"""What of ``contextlib`` is private: what holds other context managers, and may be shared."""
-
-Compile = Callable[[ast.Module, str, "frozenset[str] | None"], CodeType]
-"""(tree, its file, the only classes to instrument) -> instrumented code."""
+Compile = Callable[[Callable[[], ast.Module], str, "frozenset[str] | None"], CodeType]
+"""(what parses a file, the file, the only classes to instrument) -> instrumented code."""
 
 
 class Clock:
@@ -199,17 +191,16 @@ class World:
         if name == "concurrent":
             return module
         assert spec.origin is not None
-        with open(spec.origin, encoding="utf-8") as file:
-            tree = ast.parse(file.read(), spec.origin)
+        if name in _PARTS:
+            shared = vars(_PARTS[name][0])
+            module.__dict__.update({key: value for key, value in shared.items() if not key.startswith("__")})
         if name == "functools":
-            self._make_caches_visible(module, tree)
-        elif name == "contextlib":
-            tree.body = [statement for statement in tree.body if not _STACKS.isdisjoint(_defined(statement))]
-            module.__dict__.update({key: value for key, value in vars(contextlib).items() if not key.startswith("__")})
+            module.__dict__["RLock"] = self.module("_thread").RLock
         if self._compile is None or name in ("_threading_local", "random"):
-            code = compile(tree, spec.origin, "exec", dont_inherit=True)
+            code = _code(name, spec.origin)
         else:
-            code = self._compile(tree, spec.origin, THREADING_CLASSES if name == "threading" else None)
+            parse = functools.partial(_parse, name, spec.origin)
+            code = self._compile(parse, spec.origin, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
         with no_process_hooks():
@@ -228,12 +219,6 @@ class World:
         if name == "queue":
             module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
         return module
-
-    def _make_caches_visible(self, module: ModuleType, tree: ast.Module) -> None:
-        """Make the caches of ``functools`` from its source, for those in C hide their entries; share all else."""
-        tree.body = [statement for statement in tree.body if not _CACHES.isdisjoint(_defined(statement))]
-        module.__dict__.update({name: value for name, value in vars(functools).items() if not name.startswith("__")})
-        module.__dict__["RLock"] = self.module("_thread").RLock
 
     def _hash_of_thread(self, thread: Any) -> int:
         """The same in each execution: pools keep their threads in a set, and go through it."""
@@ -288,6 +273,20 @@ def _note_stopped(thread: Any) -> None:
     """``Thread._stop`` until Python 3.12, but two threads that join a third one at once do not trip over its check."""
     thread._is_stopped = True
     thread._tstate_lock = None
+
+
+def _parse(name: str, path: str) -> ast.Module:
+    """What is private of a module of the standard library."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
+    if name in _PARTS:
+        tree.body = [statement for statement in tree.body if not _PARTS[name][1].isdisjoint(_defined(statement))]
+    return tree
+
+
+@functools.cache
+def _code(name: str, path: str) -> CodeType:
+    """The same as it is."""
+    return compile(_parse(name, path), path, "exec", dont_inherit=True)
 
 
 def _defined(statement: ast.stmt) -> set[str]:
