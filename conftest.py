@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli  # noqa: F401
 
+# Children find there what Hypothesis has read off the sources already: to do that anew takes them half a second each.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
+
 settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -111,8 +111,9 @@ def _start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subproce
     # -P keeps the working directory off the import path while the harness is loaded: a queue.py that lies there must
     # not take the place of the standard library's.
     command = [sys.executable, "-P", "-m", f"{__package__}.worker"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_import_path()), "HYPOTHESIS_STORAGE_DIRECTORY": folder}
-    environment |= changes
+    # Where nobody wants to keep what Hypothesis learns of sources and of Unicode, the working directory stays clean.
+    environment = {"HYPOTHESIS_STORAGE_DIRECTORY": folder, **os.environ}
+    environment |= {"PYTHONPATH": os.pathsep.join(_import_path()), **changes}
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
