@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.forkserver
 import os
 import re
+import runpy
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing.reduction import DupFd
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli  # noqa: F401
+from kcache_stress.isolation import supervisor
 
 # Children find there what Hypothesis has read off the sources already: to do that anew takes them half a second each.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
@@ -80,3 +89,80 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(encoding="utf-8")
 
     return compare
+
+
+_WARM_CHILD = Path(__file__).parent / "stress" / "warm_child.py"
+_IMPORTED_BY_CHILDREN = [
+    "kcache_stress.isolation.worker",
+    "kcache_conformance.jobs",
+    "kcache_conformance.kind_jobs",
+    "kcache_conformance.explored_examples",
+    "kcache_conformance.fuzzing.session",
+    "kcache_conformance.fuzzing.search_job",
+    "kcache_conformance.fuzzing.replaying",
+]
+
+
+class WarmChild:
+    """A child process as ``subprocess.Popen`` shows it, forked from a server where the imports are done."""
+
+    _server = multiprocessing.get_context("forkserver")
+    _home = 0
+
+    def __init__(self, command: list[str], *, stderr: IO[str], env: dict[str, str], **_: object) -> None:
+        its_input, own_input = os.pipe()
+        own_output, its_output = os.pipe()
+        self.stdin = os.fdopen(own_input, "w", encoding="utf-8")
+        self.stdout = os.fdopen(own_output, encoding="utf-8")
+        given = {"streams": [DupFd(of) for of in (its_input, its_output, stderr.fileno())], "environment": env}
+        self._process = self._server.Process(target=runpy.run_path, args=(str(_WARM_CHILD), given))
+        self._process.start()
+        os.close(its_input)
+        os.close(its_output)
+        self.pid = self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self) -> int | None:
+        self._process.join()
+        return self._process.exitcode
+
+    @classmethod
+    def can_serve(cls, environment: dict[str, str]) -> bool:
+        """Whether a child needs nothing that the server has in another way."""
+        changed = {name for name, value in environment.items() if value != os.environ.get(name)}
+        is_usual = changed <= {"PYTHONPATH", supervisor.HASH_SEED} and environment[supervisor.HASH_SEED] == "0"
+        return is_usual and os.getpid() == cls._home
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self._process.pid or 0, number)
+
+    @classmethod
+    def start_server(cls) -> None:
+        """Have the server hash texts as children do, or the sets of the modules that it imports have another order."""
+        cls._home = os.getpid()  # of what is forked from it, the server is no child
+        cls._server.set_forkserver_preload(_IMPORTED_BY_CHILDREN)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(supervisor.HASH_SEED, "0")
+            multiprocessing.forkserver.ensure_running()
+
+
+def _start_child(command: list[str], **options: Any) -> WarmChild | subprocess.Popen[str]:
+    return (WarmChild if WarmChild.can_serve(options["env"]) else subprocess.Popen)(command, **options)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warm_children() -> Iterator[None]:
+    """Hundreds of tests start a child; by default it need not import everything anew, which is most of its time."""
+    if PROFILE == "nightly" or sys.platform != "linux":
+        yield
+        return
+    WarmChild.start_server()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supervisor, "subprocess", SimpleNamespace(Popen=_start_child, PIPE=subprocess.PIPE))
+        yield

@@ -15,7 +15,7 @@ BAD = (
     "def new_indexer(key_func, indexers):\n    return Indexer(key_func, kcache.new_thread_safe_store(indexers))\n"
 )
 
-QUICK = ("-k", "smoke or machine", "--kcache-budget", "1")
+QUICK = ("-k", "smoke or machine", "--kcache-budget", "0.5")
 """Two phases: enough where the question is which target they are given."""
 
 
@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_target_on_the_command_line(project: Path) -> None:
-    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "2", "-k", "not vectors")
+    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "1", "-k", "not vectors")
     code, output = run_pytest(project, *searching)
     assert code == 0, output
     assert "4 passed, 1 deselected" in output

@@ -165,6 +165,7 @@ def test_what_is_left_is_explained_and_can_be_repeated() -> None:
     assert replay_token(decode_token(tally.finding.schedule)).answer is ReplayAnswer.REPRODUCED
 
 
+@pytest.mark.nightly
 def test_the_same_seed_finds_the_same() -> None:
     batch = examples(spec("snapshot_without_lock"), seeds=(7, 200), shape=(4, 4))
     once, again = (Examples(load_subject(batch.target), batch) for _ in range(2))

@@ -58,7 +58,7 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
-@pytest.mark.one_in(3, start=1)
+@pytest.mark.one_in(6, start=1)
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_caught_with_a_small_example(example: Example) -> None:
     options = SuiteOptions(phases=SEQUENTIAL_PHASES, budget_seconds=240, strict=example.is_strict)
@@ -102,7 +102,7 @@ def test_the_explorer_as_a_phase_finds_a_concurrent_fault(example: Example) -> N
     assert "kcache replay kx1." in str(caught.value)
 
 
-@pytest.mark.one_in(48)
+@pytest.mark.nightly
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_stress_finds_a_concurrent_fault(example: Example) -> None:
     """Real threads owe nobody a schedule: what is not found in the budget is reported, not failed."""

@@ -52,7 +52,7 @@ def test_all_interleavings_with_one_preemption(program: Any) -> None:
         pytest.skip(f"nothing is wrong in {result.executions:,} interleavings; there are more")
 
 
-@pytest.mark.parametrize("granularity", [Granularity.SYNC, Granularity.FREE])
+@pytest.mark.parametrize("granularity", [Granularity.SYNC, pytest.param(Granularity.FREE, marks=pytest.mark.nightly)])
 def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort: Callable[[int, int], int]) -> None:
     informer = virtual_informer(REFERENCE, granularity)
     samples = (random_program(seed) for seed in range(effort(2, 400)))

@@ -36,6 +36,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.nightly
 def test_a_cluster_of_two_workers(tmp_path: Path) -> None:
     textbook = next(example for example in gallery() if example.name == "textbook")
     script = tmp_path / "cluster.py"

@@ -175,7 +175,7 @@ def orbits(every: Iterable[Program]) -> dict[Program, int]:
 @pytest.mark.parametrize(
     ("bound", "sizes", "target"),
     [
-        ("2x1", [(1, 1)], REFERENCE),
+        pytest.param("2x1", [(1, 1)], REFERENCE, marks=pytest.mark.nightly),
         pytest.param(
             "3x1",
             [(1, 1), (1, 1, 1)],

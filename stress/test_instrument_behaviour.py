@@ -152,7 +152,7 @@ STATEMENTS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
 @given(st.lists(STATEMENTS, min_size=1, max_size=5))
 def test_random_programs_behave_as_before(statements):
     source = PREAMBLE + "    a = b = 1\n" + _indent(statements) + "\n    return o.x, o.l, d, l, a, b"

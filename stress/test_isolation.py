@@ -91,7 +91,7 @@ def test_an_implementation_that_forks_does_not_multiply_the_harness(tmp_path: Pa
 def test_a_frozen_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A regular expression that never ends holds the interpreter: not even the child's own watchdog runs."""
     assert run_job.__kwdefaults__ is not None
-    monkeypatch.setitem(run_job.__kwdefaults__, "grace_seconds", 8.0)
+    monkeypatch.setitem(run_job.__kwdefaults__, "grace_seconds", 5.0)
     end, _ = run(tmp_path, 're.match("(a+)+$", "a" * 60 + "b")')
     assert end.how == "hang"
     assert "frozen" in end.message

@@ -1,0 +1,28 @@
+"""A child process of the supervisor, forked where all that children import is imported already; for the suite.
+
+``streams`` are its standard streams, ``environment`` its variables: the ``conftest.py`` of the root hands them over.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from multiprocessing.reduction import DupFd
+
+streams: list[DupFd] = globals()["streams"]
+environment: dict[str, str] = globals()["environment"]
+
+for number, stream in enumerate(streams):
+    os.dup2(stream.detach(), number)
+sys.stdin, sys.stdout, sys.stderr = (
+    os.fdopen(number, mode, encoding="utf-8", errors="replace", closefd=False) for number, mode in enumerate("rww")
+)
+os.setsid()
+os.environ.clear()
+os.environ.update(environment)
+own = environment["PYTHONPATH"].split(os.pathsep)
+sys.path[:] = [*own, *(path for path in sys.path if path not in own)]
+
+from kcache_stress.isolation import worker  # noqa: E402
+
+worker.main()
