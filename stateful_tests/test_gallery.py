@@ -82,7 +82,7 @@ def require_small(example: Example, result: SuiteResult) -> None:
     assert len(finding.program) <= 8 or (example.is_strict and finding.scenario)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_right_in_one_thread(example: Example, effort: Effort) -> None:
     target = loaded(example)
@@ -90,7 +90,7 @@ def test_a_concurrent_fault_is_right_in_one_thread(example: Example, effort: Eff
     assert run_examples(make_state_machine(target, Semantics.CLASSIC), effort(4, 300), 0) is None
 
 
-@pytest.mark.one_in(16)
+@pytest.mark.one_in(48)
 @pytest.mark.parametrize("example", CONCURRENT[::-1], ids=name)
 def test_the_explorer_as_a_phase_finds_a_concurrent_fault(example: Example) -> None:
     """Some; the explorer's own tests have them all."""
@@ -116,7 +116,7 @@ def test_stress_finds_a_concurrent_fault(example: Example) -> None:
         pytest.xfail("stress did not find it in 8 s")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example, effort: Effort) -> None:
     """All but the explorer, whose own tests explore these designs too."""

@@ -26,6 +26,7 @@ COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)
 ENOUGH = 10**6
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
 def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
     assert virtual_informer(REFERENCE, Granularity.SYNC).run_once(program).problem is None

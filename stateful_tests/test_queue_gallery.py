@@ -47,7 +47,7 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("example", FAULTY, ids=name)
 def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExample) -> None:
     outcome = run(example, example.found_by, seconds=120)

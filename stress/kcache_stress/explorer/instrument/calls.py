@@ -78,6 +78,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     sequences = frozenset({tuple, list})
     module = types.ModuleType
     makers: dict[type, Any] = {}
+    has_known_methods = functools.cache(is_known_type)
     natives: dict[type, Methods] = {}
     class_attributes: dict[type, dict[str, Any]] = {}
     function, bound = types.FunctionType, types.MethodType
@@ -190,7 +191,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             hand_over(arguments, changes)
             if kind is not operator.itemgetter and arguments:
                 report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
-        elif kind not in quiet or not is_known_type(kind):
+        elif kind not in quiet or not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
             hand_over(arguments, _FOREIGN)
 
@@ -217,7 +218,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             slot = None if kind in _LAZY else accesses.imprecise_if_calling_back(arguments)
             if kind not in _LAZY:
                 hand_over(arguments, _READING, slot)
-        if not is_known_type(kind):
+        if not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native(callee: Any, arguments: tuple[Any, ...]) -> None:
@@ -278,7 +279,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                         report(argument, accesses.imprecise("shows attributes that a format names"), 0)
         elif kind in _RUNNING:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
-        elif is_known_type(kind):
+        elif has_known_methods(kind):
             learn(kind)
             if kind in foreign:
                 report(owner, None, WRITE)
