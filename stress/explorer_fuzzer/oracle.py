@@ -163,7 +163,7 @@ class Oracle:
             self.seen.setdefault(run.outcome, schedule)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=64)  # each holds a module, and all that it is made of
 def _constant(code: CodeType, module: ModuleType) -> frozenset[int]:
     """The opcodes that look up a name which nobody writes: a builtin, a function, a class, a module."""
     if code.co_filename == _BENCH:
