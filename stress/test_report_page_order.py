@@ -65,6 +65,7 @@ def simulated(kind: str, seed: int) -> History:
     return made.stretches(6) if kind == "stretches" else made.busy(4, 14)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["history", "stretches", "busy"])
 @pytest.mark.parametrize("start", range(0, 300, 100))
 def test_the_order_of_a_violation_keeps_to_real_time_and_ends_at_the_first_error(kind: str, start: int) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from multiprocessing.reduction import DupFd
+from typing import Any
 
-streams: list[DupFd] = globals()["streams"]
+streams: list[Any] = globals()["streams"]
 environment: dict[str, str] = globals()["environment"]
 
 for number, stream in enumerate(streams):

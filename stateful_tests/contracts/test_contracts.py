@@ -36,6 +36,7 @@ def test_law(law: Law) -> None:
     assert is_a_counterexample(law, refuted.call), refuted.message
 
 
+@pytest.mark.one_in(4)
 @each_law
 def test_the_documented_counterexample_is_one(law: Law) -> None:
     assert is_a_counterexample(law, DOCUMENTED[law.name].call)

@@ -78,7 +78,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     sequences = frozenset({tuple, list})
     module = types.ModuleType
     makers: dict[type, Any] = {}
-    has_known_methods = functools.cache(is_known_type)
+    has_known_methods: Callable[[type], bool] = functools.cache(is_known_type)
     natives: dict[type, Methods] = {}
     class_attributes: dict[type, dict[str, Any]] = {}
     function, bound = types.FunctionType, types.MethodType
