@@ -23,15 +23,16 @@ from hypothesis import HealthCheck, settings
 import kcache.cli  # noqa: F401
 from kcache_stress.isolation import supervisor
 
-# Children find there what Hypothesis has read off the sources already: to do that anew takes them half a second each.
-os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
-
 settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("nightly", settings.get_profile("ci"), derandomize=False, max_examples=1000)
 PROFILE = os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(PROFILE)
+if (
+    PROFILE != "nightly"
+):  # children find there what Hypothesis has read off the sources: anew, it takes half a second each
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -125,12 +126,12 @@ class WarmChild:
     def returncode(self) -> int | None:
         return self._process.exitcode
 
-    def poll(self) -> int | None:
-        return self._process.exitcode
-
     def wait(self) -> int | None:
         self._process.join()
         return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self._process.pid or 0, number)
 
     @classmethod
     def can_serve(cls, environment: dict[str, str]) -> bool:
@@ -138,9 +139,6 @@ class WarmChild:
         changed = {name for name, value in environment.items() if value != os.environ.get(name)}
         is_usual = changed <= {"PYTHONPATH", supervisor.HASH_SEED} and environment[supervisor.HASH_SEED] == "0"
         return is_usual and os.getpid() == cls._home
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self._process.pid or 0, number)
 
     @classmethod
     def start_server(cls) -> None:

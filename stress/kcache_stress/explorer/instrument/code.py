@@ -19,7 +19,7 @@ _KEPT = 500
 
 @functools.lru_cache(maxsize=_KEPT)
 def read(source: bytes, path: str) -> tuple[Facts, bool]:
-    """What a module writes, and whether it uses the reference's stores, which are part of the implementation then."""
+    """The facts of a module, and whether it uses the reference's stores, which are part of the implementation then."""
     tree = ast.parse(source, path)
     return collect_facts(tree), _builds_on_the_reference(tree)
 

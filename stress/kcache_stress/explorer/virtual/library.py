@@ -68,15 +68,14 @@ def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
 @contextlib.contextmanager
 def _replaced(*names: tuple[ModuleType, str, object]) -> Iterator[None]:
     """While this is entered, names of modules of the process mean something else, as far as the modules have them."""
-    real = [(module, name, getattr(module, name)) for module, name, _ in names if hasattr(module, name)]
-    for module, name, value in names:
-        if hasattr(module, name):
-            setattr(module, name, value)
+    found = [(module, name, value, getattr(module, name)) for module, name, value in names if hasattr(module, name)]
+    for module, name, value, _ in found:
+        setattr(module, name, value)
     try:
         yield
     finally:
-        for module, name, value in real:
-            setattr(module, name, value)
+        for module, name, _, real in found:
+            setattr(module, name, real)
 
 
 def no_process_hooks() -> AbstractContextManager[None]:

@@ -276,7 +276,7 @@ def _note_stopped(thread: Any) -> None:
 
 
 def _parse(name: str, path: str) -> ast.Module:
-    """What is private of a module of the standard library."""
+    """The tree of a module of the standard library, as far as it is private."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     if name in _PARTS:
         tree.body = [statement for statement in tree.body if not _PARTS[name][1].isdisjoint(_defined(statement))]
@@ -285,7 +285,7 @@ def _parse(name: str, path: str) -> ast.Module:
 
 @functools.cache
 def _code(name: str, path: str) -> CodeType:
-    """The same as it is."""
+    """Its code, not instrumented."""
     return compile(_parse(name, path), path, "exec", dont_inherit=True)
 
 
