@@ -29,9 +29,8 @@ settings.register_profile(
 settings.register_profile("nightly", settings.get_profile("ci"), derandomize=False, max_examples=1000)
 PROFILE = os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(PROFILE)
-if (
-    PROFILE != "nightly"
-):  # children find there what Hypothesis has read off the sources: anew, it takes half a second each
+# Children find there what Hypothesis has read off the sources: to do that anew takes each of them half a second.
+if PROFILE != "nightly":
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
 
 
