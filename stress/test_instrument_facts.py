@@ -126,6 +126,14 @@ def test_attributes_of_classes(store):
     assert not collect_facts(ast.parse(INIT.format(body="pass", method="self.a = 1"))).is_class_level("a")
 
 
+def test_classes_of_classes():
+    facts = collect_facts(ast.parse("class A(Generic[T]): pass\nclass B(A, abc.ABC): pass\nclass C(type): pass"))
+    other = collect_facts(ast.parse("class D(C): pass\nclass E(abc.ABCMeta): pass\nclass F(make()): pass"))
+    defined = set("ABCDEF")
+    assert facts.metaclasses & defined == {"C"}
+    assert facts.merge(other).metaclasses & defined == {"C", "D", "E", "F"}
+
+
 def test_globals():
     facts = collect_facts(
         ast.parse("import m\na = b = c = 0\ndef f():\n  global a, b\n  a = b\ndef g():\n  m.d = 1\n  c = 2")

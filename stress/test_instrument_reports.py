@@ -355,6 +355,16 @@ CLASSES = {
     + ["r list"] * 3,
     "L = [1, 2]\ndef main():\n  o = []\n  for x in L:\n    o.append(x)\n  return o, len(o)": ["r list"] * 3,
     "L = [1, 2]\ndef main():\n  o = []\n  o.append(L)\n  L.append(o)\n  return o": ["w list", "w list"],
+    # what is stored into something that nobody else can know is known to nobody else, as long as nobody gets it there
+    "def main():\n  by = {}\n  row = by['k'] = []\n  row.append(1)\n  return by": [],
+    "def main():\n  by = {}\n  row = by['k'] = []\n  D['l'] = by\n  row.append(1)\nD = {}": [
+        "w dict k",
+        "w dict l",
+        "w list",
+    ],
+    "def main():\n  by = {}\n  row = by['k'] = []\n  D['l'] = by['k']\n  row.append(1)\nD = {}": ["w dict l", "w list"],
+    "def main():\n  row = D['k'] = []\n  row.append(1)\nD = {}": ["w dict k", "w list"],
+    "def main():\n  by = {}\n  row = by['k'] = []\n  own = lambda: by\n  row.append(1)": ["w dict k", "w list"],
     "D = {'l': []}\ndef main(): D['l'].append(1)": ["r dict l", "w list"],
     "D = {'l': []}\ndef main(): D['l'] += [1]": ["r dict l", "w list", "w dict l"],
     "D = {}\nclass E:\n  def __enter__(self): return D\n  def __exit__(self, *a): pass\n"

@@ -283,6 +283,9 @@ PUBLISHED = part(
     row = []; s.table["p"] = row; row.append(NUM)
     s.table["p"].append(NUM)
     s.by = by = {}; by["k"] = [NUM]; by["l"] = [NUM]
+    by = {}; row = by["k"] = []; s.rows = by["k"]; row.append(NUM); row.append(NUM)
+    by = {}; row = by["k"] = []; s.by = by; row.append(NUM); row.append(NUM)
+    by = {}; row = by["k"] = []; row.append(NUM); row.append(NUM); s.by = by
     s.rows.append(NUM)
     row = {}; s.table["q"] = row; row["a"] = NUM; row["b"] = NUM
     s.rows, rows = [], s.rows; rows.append(NUM)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from kcache_model.driver import Driver, snapshot
@@ -168,7 +169,9 @@ class Runner:
         def work() -> None:
             for call in log.calls:
                 begun = len(trace)
-                method = getattr(call[1], "snapshot_of", call[1])  # no frame of the harness below that of the target
+                method = call[1]
+                if type(method) is FunctionType:  # no frame of the harness below that of the target
+                    method = getattr(method, "snapshot_of", method)
                 try:
                     if not gate.is_understood(method):
                         # Nothing in it may report: it is at least one step, on all that it can reach.

@@ -24,7 +24,7 @@ import kcache
 
 from .events import READ, UNKNOWN, WRITE, Imprecise
 from .instrument.facts import Facts
-from .instrument.knowledge import is_transparent, only_reads, touches_arguments_only
+from .instrument.knowledge import is_transparent, only_reads, replaces, touches_arguments_only
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .virtual.opcode_tracer import is_machinery
@@ -69,6 +69,7 @@ class Gate:
         self._kinds: dict[int, tuple[int, CodeType]] = {}
         self._roots: set[str] = set()
         self._resumers: dict[int, int] = {}
+        self._fixed: dict[type, bool] = {}
 
     def is_own(self, function: types.FunctionType) -> bool:
         """Whether a function is instrumented."""
@@ -76,7 +77,8 @@ class Gate:
 
     def is_understood(self, method: Any) -> bool:
         """Whether a function or a bound method is instrumented, or does nothing that matters."""
-        return hasattr(method, "__code__") and (self.is_own(method) or self.is_known(method))
+        code = getattr(method, "__code__", None)
+        return code is not None and (id(code) in self._instrumented or self.is_known(method))
 
     def is_known(self, function: types.FunctionType) -> bool:
         """Whether a function that is not instrumented does nothing that matters."""
@@ -84,7 +86,24 @@ class Gate:
 
     def kind_of(self, frame: FrameType) -> int:
         """Whether a frame is of known, instrumented or unknown code."""
-        return self._kind(frame.f_code, frame.f_globals)
+        kind = self._kind(frame.f_code, frame.f_globals)
+        if kind == _OPAQUE and replaces(frame.f_code):
+            item = next(iter(frame.f_locals.values()))  # its first parameter
+            return _KNOWN if self.has_fixed_fields(item) else _OPAQUE
+        return kind
+
+    def has_fixed_fields(self, item: object) -> bool:
+        """Whether an object is of a dataclass whose fields nothing stores once they are there."""
+        kind = type(item)
+        if kind not in self._fixed:
+            fields = getattr(kind, "__dataclass_fields__", None)
+            self._fixed[kind] = isinstance(fields, dict) and not any(map(self.facts.is_mutable, fields))
+        return self._fixed[kind]
+
+    def know(self, facts: Facts) -> None:
+        """Take over what is known of the names of all instrumented modules."""
+        self.facts = facts
+        self._fixed.clear()
 
     def _kind(self, code: CodeType, namespace: dict[str, Any]) -> int:
         found = self._kinds.get(id(code))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 from .events import (
@@ -52,6 +53,9 @@ class HappensBefore:
     def ordered(self, earlier: int, thread: int, later: int) -> bool:
         """Whether the event at ``earlier``, of ``thread``, happens before the one at ``later``."""
         return self.clocks[later][thread] > earlier
+
+
+_SLOT = itemgetter(3)
 
 
 class _Location:
@@ -133,9 +137,9 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
 
 def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | None:
     """What finds the shared places that an access touches, where one is imprecise or has two names; else ``None``."""
-    imprecise = [(thread, obj, slot) for thread, _, obj, slot in trace if isinstance(slot, Imprecise)]
-    if not imprecise and not namespaces:
+    if not namespaces and Imprecise not in set(map(type, map(_SLOT, trace))):
         return None
+    imprecise = [(thread, obj, slot) for thread, _, obj, slot in trace if isinstance(slot, Imprecise)]
     touched = {identity(obj) for _, kind, obj, _ in trace if kind <= WRITE}
     reached_by: dict[int, int] = {}
     for thread, _, slot in imprecise:  # what two threads reach unseen is a place, too
@@ -255,10 +259,8 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
 
 def _shared_objects(trace: Trace) -> set[int]:
     """The objects that two threads accessed, one of them writing."""
-    written = {id(obj) for _, kind, obj, _ in trace if kind == WRITE}
-    users = {(id(obj), thread) for thread, kind, obj, _ in trace if kind <= WRITE}
-    first: dict[int, int] = {}
-    return {found for found, thread in users if found in written and first.setdefault(found, thread) != thread}
+    first = {id(obj): thread for thread, kind, obj, _ in trace if kind == WRITE}
+    return {id(obj) for thread, kind, obj, _ in trace if kind <= WRITE and first.get(id(obj), thread) != thread}
 
 
 def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:

@@ -155,7 +155,7 @@ class Sandbox:
                 loaded = self._load(module)
             self._settled_facts = self._facts
             if not was_scouting and self._facts == known and not self._grown:
-                self.gate.facts = known
+                self.gate.know(known)
                 return loaded
             # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
             self._is_scouting, self._grown = self._grown, False
@@ -226,6 +226,8 @@ class Sandbox:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
+        if not (self.gate.met or self.scheduler.doubts):
+            return ()
         unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
         return tuple(dict.fromkeys((*self.scheduler.doubts, *unreported)))
 

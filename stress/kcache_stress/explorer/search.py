@@ -90,7 +90,8 @@ def search(
             executions += 1
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
-            doubts.update(dict.fromkeys(execution.doubts))
+            if execution.doubts:
+                doubts.update(dict.fromkeys(execution.doubts))
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
                 cut = cut or running(runner.subject.scheduler)

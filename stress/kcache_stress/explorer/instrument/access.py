@@ -160,7 +160,10 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             for container, writes in containers:
                 report(container, None, writes)
 
-    def single(item: Any, container: object) -> Iterator[object]:
+    def single(item: Any, container: object, first: bool) -> Iterator[object]:
+        """Do the same for one container that is only read."""
+        if first:
+            report(container, None, 0)
         for element in item:
             yield element
             report(container, None, 0)
@@ -212,7 +215,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if kind in VIEWS:
             container = get_referents(item)[0]
             report(container, None, 0)
-            return steps(iter(item), [(container, 0)], True)
+            return single(iter(item), container, True)
         if kind in quiet:
             return item
         if kind is types.GeneratorType:
@@ -224,9 +227,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             if "__iter__" not in methods:
                 return item
             report(item, None, 0)
-            if issubclass(kind, _SIZED):
-                return steps(iter(item), [(item, 0)], True)
-            return single(iter(item), item)
+            return single(iter(item), item, issubclass(kind, _SIZED))
         return foreign(item, kind, fresh, False)
 
     def lazy(item: Any, fresh: int = 0) -> Any:

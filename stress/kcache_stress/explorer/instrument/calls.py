@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .beneath import beneath, instance_variables
-from .knowledge import is_known_function, is_known_type, makes_objects, reaches_by_name
+from .knowledge import are_inert, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
 from .reporting import Accesses
 from .tables import (
     COMPARES,
@@ -56,6 +56,11 @@ _DEEP: Final = frozenset(
 )
 """Those that look at all that is within their arguments, however deep."""
 _DEEP_BUILTINS: Final = frozenset({print, format, ascii, repr})
+_BUILTIN: Final = types.BuiltinFunctionType
+_SHALLOW: Final = frozenset(
+    function for function in _READERS - _DEEP - _DEEP_BUILTINS - {next} if type(function) is _BUILTIN
+)
+"""Those that, given one container, read that and do nothing else."""
 _WRITERS: Final = frozenset({operator.setitem, operator.delitem})
 
 _FOREIGN: Final = WRITE
@@ -66,6 +71,8 @@ _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
 )
 _RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
+_HEAP_TYPE: Final = 1 << 9
+"""The flag of a class whose attributes may change."""
 _NATIVE: Final = frozenset({types.BuiltinFunctionType, types.MethodWrapperType, type(array.array("b").extend)})
 
 
@@ -84,6 +91,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     function, bound = types.FunctionType, types.MethodType
     descriptors = (types.MethodDescriptorType, types.WrapperDescriptorType)
     no_variables: dict[str, Any] = {}
+    no_methods: Methods = {}
+    silent: dict[int, types.CodeType] = {}  # of functions whose calls need no report: they are met when they run
+    silent_classes: set[object] = set(_SILENT)
+    fixed: dict[tuple[type, str], Any] = {}
 
     def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
         """Report what a method of the container `item` does, as the table of its type says."""
@@ -139,16 +150,23 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def call(callee: Any, *arguments: Any) -> None:
         kind = type(callee)
         if kind is function:
-            if not is_own(callee):
-                foreign_function(callee, arguments)
+            if id(callee.__code__) not in silent:
+                run(callee, arguments)
         elif kind is bound:
             inner = callee.__func__
             if type(inner) is not function:
                 call(inner, callee.__self__, *arguments)
-            elif not is_own(inner):
-                foreign_function(inner, (callee.__self__, *arguments))
+            elif id(inner.__code__) not in silent:
+                run(inner, (callee.__self__, *arguments))
         elif kind in _NATIVE:
-            native(callee, arguments)
+            owner = callee.__self__
+            access = natives.get(type(owner), no_methods).get(callee.__name__)
+            if access is not None:
+                perform(owner, access, arguments)
+            elif owner is None or type(owner) is module:
+                native_function(callee, arguments)
+            else:
+                native_method(owner, callee.__name__, type(owner), arguments)
         elif issubclass(kind, type):
             construct(callee, arguments)
         elif kind in descriptors:
@@ -165,13 +183,20 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         else:
             called_object(callee, kind, arguments)
 
-    def foreign_function(callee: Any, arguments: tuple[Any, ...]) -> None:
-        """A function in Python that is not instrumented: the gate watches what of it runs."""
+    def run(callee: Any, arguments: tuple[Any, ...]) -> None:
+        """A function in Python: the gate watches what of it is not instrumented."""
+        code = callee.__code__
+        if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
+            return
+        is_harmless = callee not in _READERS and not makes_objects(code) and gate.is_known(callee)
+        if is_own(callee) or is_harmless:
+            silent[id(code)] = code
+            return
         if callee in _READERS:
             hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
             if callee in _DEEP:
                 look_through(arguments)
-        if arguments and makes_objects(callee.__code__):
+        if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
         if gate.is_known(callee):
             return
@@ -184,8 +209,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             learn(kind)  # or the first call would report other things than the next ones
         own = inspect.getattr_static(kind, "__call__", None)
         if type(own) is function:
-            if not is_own(own):
-                foreign_function(own, (callee, *arguments))
+            run(own, (callee, *arguments))
         elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
             changes = int(kind is operator.methodcaller)
             hand_over(arguments, changes)
@@ -197,7 +221,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
 
     def construct(kind: type, arguments: tuple[Any, ...]) -> None:
         """Calling a class: what making an instance does to the arguments."""
-        if kind in _SILENT:
+        if kind in silent_classes:
             return
         if kind in CONTAINERS:
             hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
@@ -206,7 +230,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if maker is no_variables:
             maker = makers[kind] = _maker(kind)
         if type(maker) is function:
-            if not is_own(maker) and not gate.is_known(maker):
+            if is_own(maker) or gate.is_known(maker):
+                if has_known_methods(kind):
+                    silent_classes.add(kind)
+            else:
                 gate.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
                 hand_over(arguments, _FOREIGN)
         elif arguments:
@@ -220,14 +247,6 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 hand_over(arguments, _READING, slot)
         if not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
-
-    def native(callee: Any, arguments: tuple[Any, ...]) -> None:
-        """A function or bound method in C."""
-        owner = callee.__self__
-        if owner is None or type(owner) is module:
-            native_function(callee, arguments)
-        else:
-            native_method(owner, callee.__name__, type(owner), arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         if callee in _SILENT:
@@ -294,7 +313,11 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         kind = type(item)
         if kind is types.ModuleType:
             return item.__dict__.get(name)
-        if issubclass(kind, type):
+        if kind is type and not item.__flags__ & _HEAP_TYPE:
+            if (item, name) not in fixed:
+                fixed[item, name] = inspect.getattr_static(item, name, None)
+            found = fixed[item, name]
+        elif issubclass(kind, type):
             found = inspect.getattr_static(item, name, None)
         else:
             attributes = class_attributes.setdefault(kind, {})
@@ -336,11 +359,15 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         """Call something with one argument: mostly there is nothing to report."""
         kind = type(callee)
         if kind is function:
-            if is_own(callee):
+            if id(callee.__code__) in silent:
                 return
         elif kind is bound:
             inner = callee.__func__
-            if type(inner) is function and is_own(inner):
+            if type(inner) is function and id(inner.__code__) in silent:
+                return
+        elif kind is _BUILTIN:
+            if callee in _SHALLOW and type(argument) in CONTAINERS and are_inert(argument):
+                report(argument, None, 0)
                 return
         elif kind is type and type(argument) in quiet and callee in plain:
             return
@@ -364,8 +391,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if type(callee) in descriptors and not issubclass(kind, type):
             native_method(item, name, kind, arguments)
         elif type(callee) is function and not issubclass(kind, (type, module)) and name not in instance_variables(item):
-            if not is_own(callee):
-                foreign_function(callee, (item, *arguments))
+            if id(callee.__code__) not in silent:
+                run(callee, (item, *arguments))
         else:
             call(callee, *arguments)
 

@@ -43,6 +43,7 @@ class Facts:
         bases: the names of the base classes of those whose `__init__` goes on after it called that of its base.
         constructed: attributes that `__init__` stores before others can see the object.
         everything_global: globals are reached by names that cannot be read off the source.
+        derivations: (class, base) pairs, by name; "?" is a base that has none.
     """
 
     mutable_names: frozenset[str] = frozenset()
@@ -59,6 +60,7 @@ class Facts:
     bases: frozenset[str] = frozenset()
     constructed: frozenset[str] = frozenset()
     everything_global: bool = False
+    derivations: frozenset[tuple[str, str]] = frozenset()
 
     def merge(self, other: "Facts") -> "Facts":
         """Return what is known when the modules of both are instrumented together."""
@@ -69,6 +71,14 @@ class Facts:
     def escapes(self) -> bool:
         """Whether some `__init__` shows `self` to others; that of a base which is not instrumented may do so, too."""
         return self.init_escapes or not self.bases <= self.class_names | HARMLESS_BASES
+
+    @functools.cached_property
+    def metaclasses(self) -> frozenset[str]:
+        """The classes whose instances may be classes."""
+        found = {"?", "type"} | {base for _, base in self.derivations if base.endswith(("Meta", "Type"))}
+        while derived := {name for name, base in self.derivations if base in found and name not in found}:
+            found |= derived
+        return frozenset(found)
 
     def is_mutable(self, name: str) -> bool:
         """Say whether the attribute `name` can change after its object was constructed."""
@@ -127,6 +137,7 @@ class _Collector(ast.NodeVisitor):
         self._reconstructs = False
         self._bases: set[str] = set()
         self._everything_global = False
+        self._derivations: set[tuple[str, str]] = set()
 
     def facts(self) -> Facts:
         return Facts(
@@ -144,10 +155,12 @@ class _Collector(ast.NodeVisitor):
             frozenset(self._bases),
             frozenset(self._mangled(store.attr) for store in self._constructed) | self._fields,
             self._everything_global,
+            frozenset(self._derivations),
         )._concluded()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._classes.add(node.name)
+        self._derivations.update((node.name, _name_of_base(base)) for base in node.bases)
         for statement in node.body:  # a class may keep anything that can be called
             if isinstance(statement, ast.Assign):
                 self._stored.update(_plain_names(statement.targets))

@@ -4,10 +4,12 @@ Whatever is not listed here is unknown: it may touch all that it can reach, and 
 nothing. An entry is a claim; add one only if the implementation in C or in the standard library was read.
 """
 
+import dataclasses
 import operator
 import os
 import sys
 import types
+from collections.abc import Iterable
 from types import CodeType
 from typing import Any, Final
 
@@ -82,6 +84,7 @@ _TRANSPARENT_PARTS: Final[dict[str, tuple[str, ...]]] = {
     "functools": _WRAPPERS + _COMPARISONS,
     "re": ("",),
     "weakref": ("ref",),
+    "dataclasses": ("_is_dataclass_instance", "is_dataclass", "fields"),  # they look at the class alone
 }
 """Of these modules, the functions whose qualified names begin so."""
 
@@ -145,6 +148,14 @@ def makes_tuples(code: CodeType) -> bool:
     )
 
 
+_REPLACES: Final = (dataclasses.replace.__code__, getattr(dataclasses, "_replace", dataclasses.replace).__code__)
+
+
+def replaces(code: CodeType) -> bool:
+    """Whether a function is ``dataclasses.replace``, which reads the fields of an object and makes another one."""
+    return code is _REPLACES[0] or code is _REPLACES[1]
+
+
 def touches_arguments_only(code: CodeType) -> bool:
     """Whether a function that is not instrumented has no state beside what its arguments and its closure reach."""
     file = code.co_filename
@@ -169,6 +180,9 @@ _RUN_BY_C: Final = frozenset(
 
 
 _inert: dict[type, bool] = {}
+_COMPOSED: Final = (tuple, frozenset)
+_certain: set[type] = set()
+"""The types that are inert, whatever their objects are made of."""
 
 
 def is_inert(kind: type) -> bool:
@@ -176,7 +190,17 @@ def is_inert(kind: type) -> bool:
     known = _inert.get(kind)
     if known is None:
         known = _inert[kind] = _is_inert(kind)
+        if known and not issubclass(kind, _COMPOSED):
+            _certain.add(kind)
     return known
+
+
+def are_inert(items: Iterable[object]) -> bool:
+    """Whether the same holds for these objects, and for what tuples and frozensets among them are made of; O(n)."""
+    return _certain.issuperset(map(type, items)) or all(
+        is_inert(type(item)) and not (issubclass(type(item), _COMPOSED) and not are_inert(item))  # type: ignore[arg-type]
+        for item in items
+    )
 
 
 def _is_inert(kind: type) -> bool:

@@ -28,10 +28,13 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
     if not candidates:
         return frozenset()
     generator = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(scope.node))
+    holders = candidates - scope.held.keys()
     for name, path in _uses(scope.node, (), scope.class_name):
         if name in candidates and not _is_kept(path, module, returns=not generator):
             candidates.discard(name)
-    return frozenset(candidates)
+        if not _holds(path):
+            holders.discard(name)
+    return frozenset(name for name in candidates if scope.held.get(name, set()) <= holders & candidates)
 
 
 def _is_new(value: ast.expr, module: Scope) -> bool:
@@ -71,6 +74,14 @@ def _is_kept(path: Path, module: Scope, *, returns: bool) -> bool:
     if isinstance(parent, ast.Return):
         return returns
     return _consumes(use, parent, module)
+
+
+def _holds(path: Path) -> bool:
+    """Whether a use of a container lets nobody get hold of what is in it, unless it is the last use."""
+    parent = path[-2]
+    if isinstance(parent, ast.Subscript):
+        return isinstance(parent.ctx, ast.Store) and isinstance(path[-3], ast.Assign)
+    return isinstance(parent, ast.Return)
 
 
 def _consumes(item: ast.AST, parent: ast.AST, module: Scope) -> bool:

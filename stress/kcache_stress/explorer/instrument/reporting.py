@@ -3,7 +3,6 @@
 import collections
 import functools
 import gc
-import itertools
 import sys
 import types
 import weakref
@@ -13,7 +12,7 @@ from typing import Any, Final, Protocol
 from ..events import Imprecise, take_as_a_whole
 from .beneath import METHOD_TYPES, beneath, nested
 from .foreign import foreign_methods, is_foreign
-from .knowledge import is_inert, is_known_function, reaches_by_name
+from .knowledge import are_inert, is_inert, is_known_function, reaches_by_name
 from .names import RESUMED
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
@@ -24,7 +23,6 @@ _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 3
 _LOUD: Final = frozenset({frozenset, memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
 _CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.partial})
-_MOST_ELEMENTS: Final = 200
 
 
 class Watcher(Protocol):
@@ -36,6 +34,10 @@ class Watcher(Protocol):
 
     def is_known(self, function: types.FunctionType) -> bool:
         """Whether a function that is not instrumented does nothing that matters."""
+        ...
+
+    def has_fixed_fields(self, item: object) -> bool:
+        """Whether an object is of a dataclass whose fields nothing stores once they are there."""
         ...
 
     def where(self, frame: types.FrameType | None) -> str:
@@ -192,16 +194,15 @@ class Accesses:
                 continue
             if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
                 return self.imprecise("runs code in Python while it is at work")
-            if kind in CONTAINERS or kind is tuple or kind is frozenset:
-                elements = itertools.islice(list(argument), _MOST_ELEMENTS)  # type: ignore[call-overload]
-                if any(not is_inert(type(element)) for element in elements):
-                    return self.imprecise("compares or shows objects by code in Python")
+            is_composed = kind in CONTAINERS or kind is tuple or kind is frozenset
+            if is_composed and not are_inert(argument):  # type: ignore[arg-type]
+                return self.imprecise("compares or shows objects by code in Python")
         return None
 
     def key_slot(self, key: object) -> object:
         """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
         slot = slot_of(key)
-        if slot is None and not is_inert(type(key)):
+        if slot is None and not are_inert((key,)):
             return self.imprecise(f"compares keys by code of {type(key).__name__}")
         return slot
 

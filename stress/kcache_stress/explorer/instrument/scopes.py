@@ -17,6 +17,7 @@ class Scope:
     """One namespace: a module, class, function (or lambda), or comprehension.
 
     `published` names what is bound where its value goes elsewhere at the same time: `self.rows = rows = []`.
+    `held` says into which variables it goes there, if that is all: `row = rows[key] = []`.
     """
 
     kind: Kind
@@ -32,6 +33,7 @@ class Scope:
     values: dict[str, list[ast.expr | None]] = field(default_factory=dict)
     cells: set[str] = field(default_factory=set)
     published: set[str] = field(default_factory=set)
+    held: dict[str, set[str]] = field(default_factory=dict)
 
     def owner(self, name: str) -> "Scope | None":
         """Return the scope that holds the (mangled) name, None if it is a global or a builtin."""
@@ -124,7 +126,16 @@ class _Builder(ast.NodeVisitor):
         for target in node.targets:
             self._target(target, node.value)
             if len(node.targets) > 1 and isinstance(target, ast.Name):
-                self._scope.published.add(mangle(target.id, self._scope.class_name))
+                self._publish(target, [other for other in node.targets if other is not target])
+
+    def _publish(self, name: ast.Name, others: list[ast.expr]) -> None:
+        scope = self._scope
+        bound = mangle(name.id, scope.class_name)
+        for other in others:
+            if isinstance(other, ast.Subscript) and isinstance(other.value, ast.Name):
+                scope.held.setdefault(bound, set()).add(mangle(other.value.id, scope.class_name))
+            else:
+                scope.published.add(bound)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:

@@ -211,9 +211,7 @@ class Statements(Assignments):
         parameters = node.args.posonlyargs + node.args.args
         static = not parameters or decorators & {"staticmethod", "classmethod"}
         owner = outer.scope.node
-        of_classes = isinstance(owner, ast.ClassDef) and any(
-            not isinstance(base, ast.Name) or base.id == "type" or base.id.endswith("Meta") for base in owner.bases
-        )
+        of_classes = isinstance(owner, ast.ClassDef) and owner.name in self.facts.metaclasses
         receiver = None if static or of_classes else parameters[0].arg
         return Context(self.scopes[node], False, receiver, outer.methods, self._private_stores(outer.scope.node, node))
 

@@ -18,7 +18,7 @@ from ..execution import Execution, Runner
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
-from ..virtual.unwinding import no_collections
+from ..virtual.unwinding import NoCollections
 from .happenings import Happening, Narration, Switch, ToldCall, Waiting
 from .moments import Left, Moment, Place
 from .naming import Names
@@ -57,7 +57,7 @@ def narrate(runner: Runner, schedule: Schedule) -> Narration:
 
     seen = Runner(replace(subject, target=replace(subject.target, factory=factory)), runner.program)
     strategy = _LookingOn(schedule, subject.sandbox.sources, names)
-    with no_collections():
+    with NoCollections():
         try:
             execution = seen.run(strategy)
             recording = strategy.recording

@@ -150,8 +150,8 @@ class Dpor(Strategy):
         schedule = [trace[start][0] for start in starts]
         first = starts[branch] if branch < len(starts) else own_events
         order = happens_before(trace, step.threads, first)
-        for race in order.races:
-            for slot in (trace[position][3] for position in race):
+        for earlier, later in order.races:
+            for slot in (trace[earlier][3], trace[later][3]):
                 if type(slot) is Imprecise:
                     self.doubts[str(slot)] = None
         del self._nodes[branch + 1 :]
@@ -159,7 +159,7 @@ class Dpor(Strategy):
         if self._steps_are_events:
             for earlier, later in order.races:
                 self._reverse(schedule, earlier, trace[later][0], _initials(trace, order, earlier, later))
-        else:
+        elif order.races:
             ends = (*starts[1:], own_events)[: len(starts)]
             step_of = _steps_by_event(starts, ends, len(trace))
             clocks = [order.clocks[end - 1] for end in ends]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import _queue
 import atexit
 import builtins
-import contextlib
 import dataclasses
 import functools
 import importlib
@@ -13,7 +12,7 @@ import importlib.util
 import logging
 import os
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -65,22 +64,30 @@ def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
     return module
 
 
-@contextlib.contextmanager
-def _replaced(*names: tuple[ModuleType, str, object]) -> Iterator[None]:
-    """While this is entered, names of modules of the process mean something else, as far as the modules have them."""
-    found = [(module, name, value, getattr(module, name)) for module, name, value in names if hasattr(module, name)]
-    for module, name, value, _ in found:
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for module, name, _, real in found:
-            setattr(module, name, real)
+class _Replaced:
+    """While this is entered, names of modules of the process mean something else, as far as the modules have them.
+
+    A class, for it is entered in each execution: a generator would take several times as long.
+    """
+
+    __slots__ = ("_names", "_real")
+
+    def __init__(self, *names: tuple[ModuleType, str, object]) -> None:
+        self._names = [replaced for replaced in names if hasattr(replaced[0], replaced[1])]
+
+    def __enter__(self) -> None:
+        self._real = [getattr(module, name) for module, name, _ in self._names]
+        for module, name, value in self._names:
+            setattr(module, name, value)
+
+    def __exit__(self, *_: object) -> None:
+        for (module, name, *_value), before in zip(self._names, self._real, strict=True):
+            setattr(module, name, before)
 
 
 def no_process_hooks() -> AbstractContextManager[None]:
     """What copies ask for when the process forks or ends is no business of the real process, while this is entered."""
-    return _replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
+    return _Replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
 
 
 def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
@@ -90,7 +97,7 @@ def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
     it contains itself.
     """
     copied = SimpleNamespace(get_ident=get_ident)  # dataclasses have that code once more, until Python 3.12
-    return _replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
+    return _Replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
 
 
 def settle_module(module: ModuleType) -> None:
