@@ -338,7 +338,7 @@ def test_the_sample_of_the_readme_is_what_is_found() -> None:
     command, _, expected = sample.partition("\n")
     arguments = command.removeprefix("$ kcache ").split()
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "kcache", *arguments, "--only", "returns-list", "--no-crosshair"],
+        [sys.executable, "-P", "-m", "kcache", *arguments, "--only", "returns-list", "--no-crosshair", "--first"],
         cwd=ROOT,
         env={**os.environ, "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,

@@ -274,14 +274,14 @@ class Sandbox:
 
     def compile(self, source: bytes, path: str) -> CodeType:
         """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker."""
-        facts, builds_on_the_reference = read(source, path)
-        if builds_on_the_reference and "kcache" not in self.roots.packages:
+        reading = read(source, path)
+        if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
             self._grown = True
             self._judged.clear()
         self.sources[path] = source
         if not self.granularity.is_of_opcodes:
-            self._facts = self._facts.merge(facts)
+            self._facts = self._facts.merge(reading.facts)
         if self.granularity.is_of_opcodes or self._is_scouting:
             return self._note(compile(source, path, "exec", dont_inherit=True))
         return self._note(instrumented(source, path, self.granularity, self._facts))

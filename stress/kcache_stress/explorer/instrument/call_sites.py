@@ -48,9 +48,13 @@ class _Search(ast.NodeVisitor):
         self.found: dict[Site, Path] = {}
         self._facts = facts
         self._rebound: set[str] = set()
-        self._volatile = {
-            name for node in ast.walk(tree) if isinstance(node, ast.Nonlocal | ast.Global) for name in node.names
-        }
+        self._volatile: set[str] = set()
+        self._rebinds = False
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Nonlocal | ast.Global):
+                self._volatile.update(node.names)
+            elif isinstance(node, ast.NamedExpr):
+                self._rebinds |= not node.target.id.startswith(PREFIX)
 
     def generic_visit(self, node: ast.AST) -> None:
         """Look at a statement, or at anything else that has statements."""
@@ -99,7 +103,9 @@ class _Search(ast.NodeVisitor):
                 self._parts(_expressions_of(node), False)
 
     def _begin(self, *nodes: ast.AST) -> None:
-        self._rebound = {part.target.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.NamedExpr)}
+        if self._rebinds:
+            parts = (part for node in nodes for part in ast.walk(node))
+            self._rebound = {part.target.id for part in parts if isinstance(part, ast.NamedExpr)}
 
     def _visit_all(self, *blocks: Iterable[ast.AST]) -> None:
         for block in blocks:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
 from types import CodeType
 
+from ..garbage import NoCollections
 from ..granularity import Granularity
 from .call_sites import note_call_sites
 from .exposure import expose
@@ -17,27 +20,57 @@ _STORE_MODULES = frozenset({"kcache.store", "kcache.thread_safe_store"})
 _KEPT = 500
 
 
-@functools.lru_cache(maxsize=_KEPT)
-def read(source: bytes, path: str) -> tuple[Facts, bool]:
-    """The facts of a module, and whether it uses the reference's stores, which are part of the implementation then."""
-    tree = ast.parse(source, path)
-    return collect_facts(tree), _builds_on_the_reference(tree)
+@dataclass(frozen=True)
+class Reading:
+    """What is read off the source of a module.
+
+    Attributes:
+        facts: what it does to names.
+        builds_on_the_reference: whether it uses the reference's stores, which are part of the implementation then.
+        words: all names and texts that it spells out.
+    """
+
+    facts: Facts
+    builds_on_the_reference: bool
+    words: frozenset[str]
 
 
 @functools.lru_cache(maxsize=_KEPT)
+def read(source: bytes, path: str) -> Reading:
+    """What one module says."""
+    with NoCollections():
+        tree = ast.parse(source, path)
+        return Reading(collect_facts(tree), _builds_on_the_reference(tree), frozenset(_words(tree)))
+
+
 def instrumented(source: bytes, path: str, granularity: Granularity, facts: Facts) -> CodeType:
     """The code of a module that is loaded with others about which all of ``facts`` is known."""
-    return instrument(ast.parse(source, path), path, granularity, facts)
+    return _instrumented(source, path, granularity, facts.about(read(source, path).words))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _instrumented(source: bytes, path: str, granularity: Granularity, facts: Facts) -> CodeType:
+    with NoCollections():
+        return instrument(ast.parse(source, path), path, granularity, facts)
+
+
+def _words(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        for value in vars(node).values():
+            for part in value if type(value) is list else (value,):
+                if type(part) is str:
+                    yield part
 
 
 def instrument(
     tree: ast.Module, path: str, granularity: Granularity, facts: Facts, only: frozenset[str] | None = None
 ) -> CodeType:
     """The instrumented code of a tree, which is changed; of ``only`` these classes if some are named."""
-    rewritten = rewrite(tree, facts, pauses=granularity is Granularity.GIL, only_classes=only)
-    if granularity is Granularity.SYNC:
-        rewritten = note_call_sites(expose(rewritten), facts)
-    return compile(rewritten, path, "exec", dont_inherit=True)
+    with NoCollections():
+        rewritten = rewrite(tree, facts, pauses=granularity is Granularity.GIL, only_classes=only)
+        if granularity is Granularity.SYNC:
+            rewritten = note_call_sites(expose(rewritten), facts)
+        return compile(rewritten, path, "exec", dont_inherit=True)
 
 
 def _builds_on_the_reference(tree: ast.Module) -> bool:

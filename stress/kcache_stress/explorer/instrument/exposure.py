@@ -25,7 +25,7 @@ _CONSUMERS: Final = frozenset({"sorted", "list", "set", "tuple", "dict", "frozen
 def expose(tree: ast.Module) -> ast.Module:
     """Bind what can be bound in the functions of an instrumented module; `tree` itself is changed."""
     _Binder().visit(tree)
-    return ast.fix_missing_locations(tree)
+    return tree
 
 
 class _Binder(ast.NodeTransformer):
@@ -113,9 +113,8 @@ class _Binder(ast.NodeTransformer):
         name = f"{COMPREHENSION}_{len(self._helpers)}_{node.lineno}"
         body = [ast.Assign([build.store(_MADE)], empty), *body, ast.Return(build.load(_MADE))]
         helper = cast(ast.FunctionDef, ast.parse(f"def {name}({_GIVEN}): pass").body[0])
-        helper.body = body
-        ast.copy_location(helper, node)
-        self._helpers.append(self.visit(build.place(helper, node)))
+        helper.body = [build.place(statement, node) for statement in body]
+        self._helpers.append(self.visit(ast.copy_location(helper, node)))
         return build.place(ast.Call(build.load(name), [self.visit(node.generators[0].iter)], []), node)
 
     def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:

@@ -67,6 +67,26 @@ class Facts:
         merged = {field.name: getattr(self, field.name) | getattr(other, field.name) for field in fields(self)}
         return Facts(**merged)._concluded()
 
+    def about(self, words: frozenset[str]) -> "Facts":
+        """Return what matters for a module that uses these words: it is rewritten anew only where that has changed."""
+
+        def used(names: frozenset[str]) -> frozenset[str]:
+            return frozenset(name for name in names if name in words or _is_dunder(name) or _unmangled(name) & words)
+
+        return Facts(
+            frozenset() if self.everything_mutable else used(self.mutable_names),
+            self.everything_mutable,
+            used(self.after_super) if self.escapes else frozenset(),
+            self.escapes,
+            used(self.class_level),
+            written_globals=used(self.written_globals),
+            stored_names=used(self.stored_names),
+            reconstructs=self.reconstructs,
+            constructed=used(self.constructed) if self.reconstructs else frozenset(),
+            everything_global=self.everything_global,
+            derivations=frozenset((name, "type") for name in used(self.metaclasses)),
+        )
+
     @functools.cached_property
     def escapes(self) -> bool:
         """Whether some `__init__` shows `self` to others; that of a base which is not instrumented may do so, too."""
@@ -287,6 +307,15 @@ class _Collector(ast.NodeVisitor):
 
     def _mangled(self, name: str) -> str:
         return mangle(name, self._class.name if self._class else None)
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _unmangled(name: str) -> set[str]:
+    """The private names that this may be, in some class or other."""
+    return {name[at:] for at in range(1, len(name)) if name.startswith("__", at)} if name.startswith("_") else set()
 
 
 def _name_of_base(node: ast.expr) -> str:

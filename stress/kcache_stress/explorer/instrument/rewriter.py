@@ -34,7 +34,7 @@ def rewrite(
         start, build.place(enter, tree.body[start] if start < len(tree.body) else ast.Pass(lineno=1, col_offset=0))
     )
     tree.body = body
-    return ast.fix_missing_locations(tree)
+    return build.place_all(tree)
 
 
 def _first_statement(tree: ast.Module) -> int:

@@ -15,10 +15,10 @@ from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 
 from ..execution import Execution, Runner
+from ..garbage import NoCollections
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
-from ..virtual.unwinding import NoCollections
 from .happenings import Happening, Narration, Switch, ToldCall, Waiting
 from .moments import Left, Moment, Place
 from .naming import Names

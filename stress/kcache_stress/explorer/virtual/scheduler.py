@@ -19,10 +19,11 @@ from typing import Any, Final
 import greenlet
 
 from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ..garbage import NoCollections
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
-from .unwinding import NoCollections, restore_locks, unnoticed
+from .unwinding import restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
@@ -87,7 +88,6 @@ class Scheduler:
         self.clock_reads = 0
         self.timeouts_left = 0
         self.timeouts_withheld = self.is_choosing = self._is_watched = False
-        self.preemptions = 0
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.is_patient: Callable[[], bool] = lambda: False
@@ -99,7 +99,7 @@ class Scheduler:
         self._abandoned: list[greenlet.greenlet] = []
         self._stopped = False
         self._strategy_failure: BaseException | None = None
-        self._aborted_events = self.program_threads = self._next_number = 0
+        self._aborted_events = self.program_threads = self._next_number = self.preemptions = 0
 
     # What running threads call.
 

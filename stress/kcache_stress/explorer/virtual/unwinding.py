@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import sys
 from collections.abc import Callable, Iterator
 
 from ..events import ACQUIRE, QUERY, TRY, Trace
 from .virtual_thread import Aborted
-
-
-class NoCollections:
-    """While this is entered, no garbage is collected: finalizers and callbacks are events that no schedule knows of.
-
-    A class, for it is entered in each execution: a generator would take five times as long.
-    """
-
-    __slots__ = ("_collects",)
-
-    def __enter__(self) -> None:
-        self._collects = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self._collects:
-            gc.enable()
 
 
 @contextlib.contextmanager
