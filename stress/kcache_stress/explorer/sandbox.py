@@ -153,6 +153,7 @@ class Sandbox:
                 for other in self._expected if was_scouting else ():
                     self._load(other)
                 loaded = self._load(module)
+            self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
             if not was_scouting and self._facts == known and not self._grown:
                 self.gate.know(known)
@@ -161,6 +162,13 @@ class Sandbox:
             self._is_scouting, self._grown = self._grown, False
             self._start_over()
         raise CannotExploreError("its modules never read the same twice")
+
+    def _metaclasses(self) -> Iterator[tuple[str, str]]:
+        """What names of instrumented modules stand for classes of classes, whatever those derive from."""
+        for name in filter(self.is_instrumented, self._private):
+            for value in list(vars(self._private[name]).values()):
+                if issubclass(type(value), type) and issubclass(value, type):
+                    yield value.__name__, "type"
 
     @property
     def seen(self) -> Seen:
