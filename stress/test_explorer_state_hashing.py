@@ -76,7 +76,10 @@ def small_programs(of: Subject, seeds: range) -> list[Program]:
     return [program for program in found if sum(map(len, program.threads)) <= 4]
 
 
-RACE_FREE = ["textbook", "sharded_locks", "read_write_lock"]
+RACE_FREE = [
+    "textbook",
+    *(pytest.param(name, marks=pytest.mark.nightly) for name in ("sharded_locks", "read_write_lock")),
+]
 
 
 @pytest.mark.parametrize("name", RACE_FREE)
@@ -107,7 +110,7 @@ FAULTY = [
 ]
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", FAULTY)
 def test_a_problem_is_found_if_and_only_if_naive_enumeration_finds_it(name: str) -> None:
     of = subject(name)
