@@ -77,8 +77,7 @@ class Gate:
 
     def is_understood(self, method: Any) -> bool:
         """Whether a function or a bound method is instrumented, or does nothing that matters."""
-        code = getattr(method, "__code__", None)
-        return code is not None and (id(code) in self._instrumented or self.is_known(method))
+        return hasattr(method, "__code__") and (self.is_own(method) or self.is_known(method))
 
     def is_known(self, function: types.FunctionType) -> bool:
         """Whether a function that is not instrumented does nothing that matters."""

@@ -34,6 +34,7 @@ from .events import (
 
 Clock = tuple[int, ...]
 """thread -> the number of trace events up to and including its last one that is known."""
+_SLOT = itemgetter(3)
 
 
 @dataclass
@@ -53,9 +54,6 @@ class HappensBefore:
     def ordered(self, earlier: int, thread: int, later: int) -> bool:
         """Whether the event at ``earlier``, of ``thread``, happens before the one at ``later``."""
         return self.clocks[later][thread] > earlier
-
-
-_SLOT = itemgetter(3)
 
 
 class _Location:

@@ -153,7 +153,8 @@ class Sandbox:
                 for other in self._expected if was_scouting else ():
                     self._load(other)
                 loaded = self._load(module)
-            self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
+            if not self.granularity.is_of_opcodes:
+                self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
             if not was_scouting and self._facts == known and not self._grown:
                 self.gate.know(known)
@@ -234,8 +235,6 @@ class Sandbox:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
-        if not (self.gate.met or self.scheduler.doubts):
-            return ()
         unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
         return tuple(dict.fromkeys((*self.scheduler.doubts, *unreported)))
 

@@ -90,8 +90,7 @@ def search(
             executions += 1
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
-            if execution.doubts:
-                doubts.update(dict.fromkeys(execution.doubts))
+            doubts.update(dict.fromkeys(execution.doubts))
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
                 cut = cut or running(runner.subject.scheduler)

@@ -73,7 +73,7 @@ _LAZY: Final = frozenset(
 _RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
 _HEAP_TYPE: Final = 1 << 9
 """The flag of a class whose attributes may change."""
-_NATIVE: Final = frozenset({types.BuiltinFunctionType, types.MethodWrapperType, type(array.array("b").extend)})
+_NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
 
 
 def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
@@ -94,7 +94,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     no_methods: Methods = {}
     silent: dict[int, types.CodeType] = {}  # of functions whose calls need no report: they are met when they run
     silent_classes: set[object] = set(_SILENT)
-    fixed: dict[tuple[type, str], Any] = {}
+    builtin_attributes: dict[tuple[type, str], Any] = {}
 
     def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
         """Report what a method of the container `item` does, as the table of its type says."""
@@ -188,8 +188,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         code = callee.__code__
         if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
             return
-        is_harmless = callee not in _READERS and not makes_objects(code) and gate.is_known(callee)
-        if is_own(callee) or is_harmless:
+        if is_own(callee) or (callee not in _READERS and not makes_objects(code) and gate.is_known(callee)):
             silent[id(code)] = code
             return
         if callee in _READERS:
@@ -209,7 +208,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             learn(kind)  # or the first call would report other things than the next ones
         own = inspect.getattr_static(kind, "__call__", None)
         if type(own) is function:
-            run(own, (callee, *arguments))
+            if id(own.__code__) not in silent:
+                run(own, (callee, *arguments))
         elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
             changes = int(kind is operator.methodcaller)
             hand_over(arguments, changes)
@@ -314,9 +314,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if kind is types.ModuleType:
             return item.__dict__.get(name)
         if kind is type and not item.__flags__ & _HEAP_TYPE:
-            if (item, name) not in fixed:
-                fixed[item, name] = inspect.getattr_static(item, name, None)
-            found = fixed[item, name]
+            if (item, name) not in builtin_attributes:
+                builtin_attributes[item, name] = inspect.getattr_static(item, name, None)
+            found = builtin_attributes[item, name]
         elif issubclass(kind, type):
             found = inspect.getattr_static(item, name, None)
         else:

@@ -50,8 +50,7 @@ def instrumented(source: bytes, path: str, granularity: Granularity, facts: Fact
 
 @functools.lru_cache(maxsize=_KEPT)
 def _instrumented(source: bytes, path: str, granularity: Granularity, facts: Facts) -> CodeType:
-    with NoCollections():
-        return instrument(ast.parse(source, path), path, granularity, facts)
+    return instrument(ast.parse(source, path), path, granularity, facts)
 
 
 def _words(tree: ast.Module) -> Iterator[str]:

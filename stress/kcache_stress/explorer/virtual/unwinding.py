@@ -1,4 +1,4 @@
-"""What must not come into an execution from outside, and how one that is given up is cleaned up."""
+"""How an execution that is given up is cleaned up, and nobody hears of it."""
 
 from __future__ import annotations
 
