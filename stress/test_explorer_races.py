@@ -14,29 +14,30 @@ _NO_RACE_WITH_GIL = {"attr_plain", "sync_identity_small_int"}
 _HONEST = (Coverage.NO_PROOF, Coverage.BUDGET_SPENT)
 
 
-def explored(name, tmp_path, monkeypatch, granularity, twin):
+def explored(name, tmp_path, monkeypatch, granularity, twin, samples=150):
     missing = missing_packages(name)
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
     monkeypatch.syspath_prepend(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # coroutines that nobody awaits
-        return explored_race(name, tmp_path, granularity, twin=twin)
+        return explored_race(name, tmp_path, granularity, twin=twin, samples=samples)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypatch):
+    """Without an audit: that finds small races whatever the search overlooks, and few of those in large programs."""
     if granularity is Granularity.GIL and name in _NO_RACE_WITH_GIL:
         pytest.skip("no race under the GIL")
-    result = explored(name, tmp_path, monkeypatch, granularity, twin=False)
+    result = explored(name, tmp_path, monkeypatch, granularity, twin=False, samples=0)
     assert result.problem is not None or result.coverage in _HONEST
     if result.coverage is Coverage.NO_PROOF:
         assert ": " in result.note
 
 
-@pytest.mark.one_in(8, start=4)
+@pytest.mark.one_in(16, start=4)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_correct_twin_is_not_accused(name, granularity, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from kcache_model.finding import FindingKind
 
-from .events import KIND_NAMES
+from .events import KIND_NAMES, parts_of
 from .execution import Execution, Runner
 from .granularity import Granularity
 from .judgement.judge import Problem, ProgramJudge
@@ -172,6 +172,7 @@ def _once(problem: Problem) -> Problem:
 def _story(execution: Execution) -> list[str]:
     steps = [
         f"a {KIND_NAMES[kind]} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
-        for thread, kind, obj, slot in execution.trace
+        for thread, what, whole, part in execution.trace
+        for kind, obj, slot in parts_of(what, whole, part)
     ]
     return [*steps, *(f"{outcome}" for outcomes in execution.outcomes for outcome in outcomes)]

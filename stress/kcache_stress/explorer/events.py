@@ -67,6 +67,32 @@ class Imprecise:
         return f"{self.where}: {self.what}"
 
 
+class Together:
+    """The object and the slot of an event that touches several places in one step: the steps of C are such.
+
+    Were each of them an event of its own, others could come in between two of them, and what was reported first would
+    have happened last.
+
+    Attributes:
+        parts: what is touched, each place once.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Pending, ...]) -> None:
+        self.parts = parts
+
+
+def parts_of(kind: int, obj: object, slot: object) -> tuple[Pending, ...]:
+    """What an access touches."""
+    return slot.parts if type(slot) is Together else ((kind, obj, slot),)
+
+
+def imprecise_slots(event: Event) -> list[Imprecise]:
+    """What an event does not know exactly."""
+    return [slot for _, _, slot in parts_of(event[1], event[2], event[3]) if type(slot) is Imprecise]
+
+
 class _Unknown:
     """What code that cannot be seen may touch beside its arguments: all such code may touch the same."""
 
@@ -129,6 +155,10 @@ def are_dependent(pending: Pending, event: Event) -> bool:
     if kind == PAUSE:
         return True
     if obj is not other:
+        if type(slot) is Together:
+            return any(are_dependent(part, event) for part in slot.parts)
+        if type(other_slot) is Together:
+            return any(are_dependent(pending, (event[0], *part)) for part in other_slot.parts)
         if obj is UNKNOWN:
             return other_kind <= WRITE and kind + other_kind > 0 and _reaches(slot, other)
         if other is UNKNOWN:

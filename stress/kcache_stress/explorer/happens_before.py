@@ -26,15 +26,19 @@ from .events import (
     UNKNOWN,
     WRITE,
     Imprecise,
+    Pending,
+    Together,
     Trace,
     identity,
     location,
     namespaces,
+    parts_of,
 )
 
 Clock = tuple[int, ...]
 """thread -> the number of trace events up to and including its last one that is known."""
 _SLOT = itemgetter(3)
+_COMPOUND = frozenset({Imprecise, Together})
 
 
 @dataclass
@@ -100,12 +104,12 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
         if kind <= WRITE and places_of is not None:
             known = knowledge[thread]
             found: set[int] = set()
-            touched = places_of(obj, slot)
+            touched = [(where, part[0]) for part in parts_of(kind, obj, slot) for where in places_of(*part[1:])]
             if not touched:
                 clocks[position] = last[thread]
                 continue
-            for where in touched:
-                found.update(_on_location(locations[where], position, trace, clocks, known, kind) or ())
+            for where, how in touched:
+                found.update(_on_location(locations[where], position, trace, clocks, known, how) or ())
             racing: list[int] | None = sorted(found)
         elif kind <= WRITE:
             if id(obj) not in shared:
@@ -134,11 +138,17 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
 
 
 def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | None:
-    """What finds the shared places that an access touches, where one is imprecise or has two names; else ``None``."""
-    if not namespaces and Imprecise not in set(map(type, map(_SLOT, trace))):
+    """What finds the shared places that one part of an access touches; ``None`` if each has one place, known by name.
+
+    Several parts, an imprecise slot, or an object with two names make the difference.
+    """
+    if not namespaces and _COMPOUND.isdisjoint(map(type, map(_SLOT, trace))):
         return None
-    imprecise = [(thread, obj, slot) for thread, _, obj, slot in trace if isinstance(slot, Imprecise)]
-    touched = {identity(obj) for _, kind, obj, _ in trace if kind <= WRITE}
+    accesses: list[tuple[int, Pending]] = [
+        (thread, part) for thread, kind, obj, slot in trace if kind <= WRITE for part in parts_of(kind, obj, slot)
+    ]
+    imprecise = [(thread, obj, slot) for thread, (_, obj, slot) in accesses if isinstance(slot, Imprecise)]
+    touched = {identity(obj) for _, (_, obj, _) in accesses}
     reached_by: dict[int, int] = {}
     for thread, _, slot in imprecise:  # what two threads reach unseen is a place, too
         touched |= {found for found in slot.reach or () if reached_by.setdefault(found, thread) != thread}
@@ -153,12 +163,11 @@ def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | N
         coarse |= reach
     users: dict[int, set[int]] = {}
     written: set[int] = set()
-    for thread, kind, obj, touching in trace:
-        if kind <= WRITE:
-            for found in reached[id(touching)] if obj is UNKNOWN else (identity(obj),):
-                users.setdefault(found, set()).add(thread)
-                if kind:
-                    written.add(found)
+    for thread, (kind, obj, touching) in accesses:
+        for found in reached[id(touching)] if obj is UNKNOWN else (identity(obj),):
+            users.setdefault(found, set()).add(thread)
+            if kind:
+                written.add(found)
     shared = {found for found in written if len(users[found]) > 1}
 
     def places_of(obj: object, slot: object) -> Sequence[object]:

@@ -22,7 +22,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from ..loading import TARGET_PREFIX
-from .events import UNKNOWN, Imprecise, Trace
+from .events import UNKNOWN, Imprecise, Pending, Together, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.code import instrument, instrumented, read
@@ -245,6 +245,10 @@ class Sandbox:
         slots = (slot for _, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise))
         return next((str(slot) for slot in slots if not slot.is_contained), "")
 
+    def _touch_together(self, parts: tuple[Pending, ...]) -> None:
+        step = Together(parts)
+        self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
+
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
@@ -257,7 +261,7 @@ class Sandbox:
         self.opaque.clear()
         scheduler = self.scheduler
         self._hooks = {
-            Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate),
+            Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate, together=self._touch_together),
             Granularity.GIL: lambda: make_hooks(scheduler.note, self.gate, scheduler.pause),
             Granularity.SYNC: lambda: make_hooks(scheduler.note, self.gate),
         }.get(self.granularity, dict[str, object])()

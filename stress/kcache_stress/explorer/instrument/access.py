@@ -1,6 +1,5 @@
 """The hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
 
-import builtins
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -8,37 +7,26 @@ from functools import cached_property
 from gc import get_referents
 from typing import Any
 
-from ..events import unite
-from .beneath import beneath, has_variables, instance_variables
-from .reporting import Accesses, Report
+from ..events import Pending, unite
+from .beneath import LOOKING, beneath, has_variables, instance_variables
+from .knowledge import is_inert
+from .reporting import Accesses
 from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
 
 
 class Steps:
     """An iterator of C that reports before each step; it has no `send`, `throw` or `close` either."""
 
-    __slots__ = ("_containers", "_iterator", "_moves", "_report", "_slot")
+    __slots__ = ("_iterator", "_touch")
 
-    def __init__(
-        self,
-        iterator: Iterator[object],
-        containers: list[tuple[object, int]],
-        report: Report,
-        slot: object,
-        *,
-        moves: bool,
-    ) -> None:
-        self._iterator, self._containers, self._report = iterator, containers, report
-        self._slot, self._moves = slot, moves
+    def __init__(self, iterator: Iterator[object], touch: Callable[[], None]) -> None:
+        self._iterator, self._touch = iterator, touch
 
     def __iter__(self) -> Iterator[object]:
         return self
 
     def __next__(self) -> object:
-        if self._moves:
-            self._report(self._iterator, self._slot, 1)
-        for container, writes in self._containers:
-            self._report(container, self._slot, writes)
+        self._touch()
         return next(self._iterator)
 
 
@@ -50,7 +38,8 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     """Make the hooks; they close over local names because that is the fastest way to reach them."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain, native = accesses.methods.get, accesses.learn, PLAIN, frozenset(CONTAINERS)
-    gate, key_slot = accesses.gate, accesses.key_slot
+    gate, key_slot, use, report_all = accesses.gate, accesses.key_slot, accesses.use, accesses.report_all
+    sequences = frozenset({list, str, bytes, tuple, deque})
 
     def read(item: object) -> None:
         """Use all of `item`: truth, length, text, unpacking."""
@@ -63,21 +52,27 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             touch(item)
 
     def deep(item: object) -> None:
-        """Use all of `item`, and all that is within it."""
-        slot = accesses.imprecise_if_calling_back((item,)) if type(item) in native else None
-        if slot is not None:
-            report(item, slot, 0)
-        else:
-            read(item)
-        if type(item) not in quiet or type(item) in (tuple, frozenset):
-            accesses.look_through(item)
+        """Use all of `item`, and look at its elements: show them."""
+        accesses.use((item,))
+
+    def within(item: object) -> None:
+        """Look at the elements of what nobody else can know."""
+        report_all(lambda: accesses.within(item))
 
     def pair(left: object, right: object) -> None:
-        slot = accesses.imprecise_if_calling_back((left, right)) if type(left) in native else None
-        for item in (left,) if left is right else (left, right):
-            if slot is not None and type(item) in native:
-                report(item, slot, 0)
-            else:
+        """Use both at once, in an operation that does not look at their elements unless it hashes them."""
+        both(left, right, looks=type(left) not in sequences)
+
+    def compare(left: object, right: object) -> None:
+        """Use both at once, and look at their elements."""
+        both(left, right, looks=True)
+
+    def both(left: object, right: object, *, looks: bool) -> None:
+        items = (left,) if left is right else (left, right)
+        if is_inert(type(left)):
+            use(items, looks=looks)
+        else:  # its own method says what it does
+            for item in items:
                 read(item)
 
     def inplace(target: object, value: object) -> None:
@@ -85,9 +80,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if kind in quiet:
             read(value)
         elif known(kind) or learn(kind):
-            if value is not target:
-                read(value)
-            report(target, None, 1)
+            accesses.use_container(target, 1, (value,), looks=False)
         else:
             pair(target, value)
 
@@ -145,20 +138,22 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if methods:
             access = methods.get("__contains__")
             if access is not None:
-                slot = key_slot(key) if access & KEYED else accesses.imprecise_if_calling_back((key, item))
-                report(item, slot, 0)
+                if access & KEYED:
+                    report(item, key_slot(key), 0)
+                else:
+                    accesses.use_container(item, 0, (key,), looks=True)
+        elif kind is tuple or kind in VIEWS:
+            compare(key, item)
         elif kind not in quiet:
             touch(item)
 
-    def steps(item: Any, containers: list[tuple[object, int]], first: bool) -> Iterator[object]:
+    def steps(item: Any, touch: Callable[[], None], first: bool) -> Iterator[object]:
         """Report before each step; the first one too unless it follows at once on the report of the start."""
         if first:
-            for container, writes in containers:
-                report(container, None, writes)
+            touch()
         for element in item:
             yield element
-            for container, writes in containers:
-                report(container, None, writes)
+            touch()
 
     def single(item: Any, container: object, first: bool) -> Iterator[object]:
         """Do the same for one container that is only read."""
@@ -193,21 +188,24 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             return item
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
-        containers = list(beneath(item))
         if kind in ITERATORS:
-            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
-        return Steps(iter(item), containers, report, None, moves=False) if containers else item
+            return Steps(item, lambda: touch(item))
+        return Steps(iter(item), lambda: touch(item)) if next(beneath(item), None) is not None else item
 
     def foreign(item: Any, kind: type, fresh: int, first: bool) -> Any:
         """Start an iteration over what is no container, but may have some beneath it."""
-        containers = list(beneath(item))
         if kind in ITERATORS and not fresh:
-            return Steps(item, containers, report, accesses.step_slot(item), moves=True)
-        if not containers:
+            return Steps(item, lambda: touch(item))
+
+        def find() -> list[Pending]:
+            return [(writes, container, None) for container, writes in beneath(item)]
+
+        fixed = find()
+        if not fixed:
             return item
-        for container, writes in containers:
-            report(container, None, writes)
-        return steps(iter(item), containers, first)
+        found = find if kind in LOOKING else lambda: fixed
+        report_all(found)
+        return steps(iter(item), lambda: report_all(found), first)
 
     def iterate(item: Any, fresh: int = 0) -> Any:
         """Start a loop: the start and the first step are one access, unless the start notes the size."""
@@ -276,7 +274,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         read(item)
         if type(item) not in plain and not (type(item) in native and all(type(part) in plain for part in list(item))):  # type: ignore[call-overload]
             report(item, accesses.imprecise("looks into an object by patterns"), 0)
-            accesses.look_through(item)
+            accesses.look_through((item,))
 
     def attribute(item: Any, name: str) -> None:
         """Read an attribute that may live on the class: report the object that holds it."""
@@ -301,7 +299,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def setattribute(item: Any, name: str) -> None:
         if isinstance(item, (type, types.ModuleType)):
             gate.rebinds(name)
-        if item is builtins:
+        if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
             gate.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)
 
@@ -309,6 +307,8 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         "_kc_read": read,
         "_kc_pair": pair,
         "_kc_deep": deep,
+        "_kc_within": within,
+        "_kc_compare": compare,
         "_kc_inplace": inplace,
         "_kc_getitem": getitem,
         "_kc_setitem": setitem,

@@ -69,6 +69,10 @@ class Rewriting(ast.NodeTransformer):
         """Say whether touching the value of an original expression needs no report."""
         return self.inference.is_unshared(node, self.context.scope)
 
+    def is_flat(self, node: ast.expr) -> bool:
+        """Say whether looking into the value of an original expression needs no report."""
+        return self.inference.is_flat(node, self.context.scope)
+
     def is_scalar(self, node: ast.expr) -> bool:
         """Say whether the value of an original expression is no container."""
         return self.inference.is_scalar(node, self.context.scope)

@@ -1,21 +1,34 @@
 """Finding the containers that using an object touches: its own, that of a view, those within or under an iterator."""
 
 import array
+import collections
 import contextlib
 import functools
 import gc
 import itertools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from .tables import ITERATORS, VIEWS, WRITE, methods_of, native_methods_of
+from .foreign import is_foreign
+from .knowledge import READERS, is_inert
+from .tables import IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
-_MOST_NESTED: Final = 2_000
-_LEAVES: Final = frozenset({str, int, float, bool, bytes, type(None), array.array, bytearray})
-_ITERATE: Final[dict[type, Any]] = {kind: kind.__iter__ for kind in (list, tuple, set, frozenset)}
+_MOST_WITHIN: Final = 2_000
+LOOKING: Final[frozenset[type]] = frozenset(
+    {map, filter, itertools.chain, itertools.starmap, itertools.accumulate, itertools.compress, itertools.groupby}
+    | {itertools.dropwhile, itertools.takewhile, itertools.filterfalse}
+)
+"""The iterators that do not only hand on what they run over."""
 METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
+
+_COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
+_LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
+_ITERATE: Final[dict[type, Any]] = {kind: kind.__iter__ for kind in (list, tuple, set, frozenset, collections.deque)}
+
+atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
+"""Types of which code in C reads nothing that can change, and runs nothing in Python: those met so far."""
 
 
 def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
@@ -29,8 +42,13 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
         if depth:
             yield item, WRITE  # others may hold it, too, and it moves
         if depth < _DEEPEST:
-            for inner in gc.get_referents(item):
-                yield from _within(inner, kind, depth)
+            referents = gc.get_referents(item)
+            for inner in referents:
+                for container, writes in _under(inner, kind, depth):
+                    yield container, writes
+                    if kind in LOOKING:
+                        changes = int(not all(map(only_reads, referents)))
+                        yield from ((place, writes or changes) for place, writes in Within((container,)).places)
     elif kind in METHOD_TYPES:
         methods = native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
         if methods is not None:
@@ -46,26 +64,98 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
         yield item, 0
 
 
-def nested(item: object) -> Iterator[object]:
-    """The containers within a container or an object, however deep."""
-    seen: set[int] = set()
-    todo = [item]
-    while todo and len(seen) < _MOST_NESTED:
-        found = todo.pop()
-        if id(found) in seen or type(found) in _LEAVES:
-            continue
-        seen.add(id(found))
-        kind = type(found)  # never by way of `__class__`, which may run code of the module under test
-        if issubclass(kind, dict):
-            todo += [*dict.keys(found), *dict.values(found)]  # type: ignore[arg-type]
-        elif issubclass(kind, (list, tuple, set, frozenset)):
-            todo += _ITERATE[next(base for base in kind.__mro__ if base in _ITERATE)](found)
-        else:
-            if not issubclass(kind, (type, types.ModuleType, types.FunctionType)):
-                todo += instance_variables(found).values()
-            continue
-        if found is not item and not issubclass(kind, (tuple, frozenset)):
-            yield found
+def only_reads(item: object) -> bool:
+    """Whether something, if code in C calls it, changes nothing that it is given."""
+    kind = type(item)
+    if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
+        methods = native_methods_of(item.__objclass__)  # type: ignore[attr-defined]
+        return methods is None or not methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
+    if kind in METHOD_TYPES and not isinstance(item.__self__, (types.ModuleType, type(None))):  # type: ignore[attr-defined]
+        return type(item.__self__) in PLAIN or native_methods_of(type(item.__self__)) is not None  # type: ignore[attr-defined]
+    return not callable(item) or isinstance(item, type) or (kind is types.BuiltinFunctionType and item in READERS)
+
+
+class Within:
+    """What code in C meets in the elements of what it is given, however deep, if it looks at them.
+
+    It compares them, shows them, asks for their truth, runs over them: all of that reads the containers among them.
+
+    Attributes:
+        places: the containers, and how they are touched.
+        obstacle: why these are not all, or not only read; empty if nothing.
+    """
+
+    __slots__ = ("obstacle", "places")
+
+    def __init__(self, roots: Iterable[object], *, through_objects: bool = False) -> None:
+        self.places: list[tuple[object, int]] = []
+        self.obstacle = ""
+        todo: list[object] = []
+        for root in roots:
+            if type(root) not in atoms:
+                todo += _elements(root, through_objects=through_objects)
+        seen: set[int] = set()
+        while todo:
+            item = todo.pop()
+            kind = type(item)  # never by way of `__class__`, which may run code of the module under test
+            if (kind in atoms and not through_objects) or id(item) in seen:
+                continue
+            seen.add(id(item))
+            if len(seen) > _MOST_WITHIN:
+                self.obstacle = "looks at more than can be followed"
+                return
+            if not through_objects and not is_atom(kind) and not is_inert(kind):
+                self.obstacle = "compares or shows objects by code in Python"
+                return
+            if kind in ITERATORS:
+                self.places += [(item, WRITE), *beneath(item)]
+            elif is_foreign(kind) or (issubclass(kind, _COMPOSED) and not issubclass(kind, (tuple, frozenset))):
+                self.places.append((item, 0))
+            todo += _elements(item, through_objects=through_objects)
+
+
+def is_atom(kind: type) -> bool:
+    """Whether code in C that compares or shows an object of a type reads nothing that can change."""
+    if kind not in atoms:
+        if kind in VIEWS or kind in ITERATORS or issubclass(kind, _LOOKED_INTO) or is_foreign(kind):
+            return False
+        if not is_inert(kind):
+            return False
+        atoms.add(kind)
+    return True
+
+
+def is_simple(container: Any) -> bool:
+    """Whether all elements of a container are atoms that were met before; O(n), and quick."""
+    if not atoms.issuperset(map(type, container)):
+        return False
+    return not issubclass(type(container), dict) or atoms.issuperset(map(type, dict.values(container)))
+
+
+def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
+    """What a composed object is made of; nothing if there are but atoms."""
+    kind = type(item)
+    found: Iterable[object] = ()
+    if issubclass(kind, dict):
+        found = (*dict.keys(item), *dict.values(item))
+    elif issubclass(kind, _COMPOSED):
+        base = next((base for base in kind.__mro__ if base in _ITERATE), None)
+        found = () if base is None else tuple(_ITERATE[base](item))
+    elif kind in VIEWS:
+        found = gc.get_referents(item)
+    elif issubclass(kind, BaseException):
+        found = BaseException.args.__get__(item)  # type: ignore[attr-defined]
+    elif kind is types.SimpleNamespace or (through_objects and not issubclass(kind, _WITHOUT_VARIABLES)):
+        found = instance_variables(item).values()
+    elif kind is functools.partial:
+        found = (*item.args, *item.keywords.values())
+    elif kind is memoryview:
+        with contextlib.suppress(ValueError):
+            found = (item.obj,)
+    return () if atoms.issuperset(map(type, found)) and not through_objects else found
+
+
+_WITHOUT_VARIABLES: Final = (type, types.ModuleType, types.FunctionType)
 
 
 def has_variables(item: object) -> bool:
@@ -85,12 +175,9 @@ def instance_variables(item: object) -> dict[str, Any]:
     return found if type(found) is dict else {}
 
 
-def _within(item: object, parent: type, depth: int) -> Iterator[tuple[object, int]]:
+def _under(item: object, parent: type, depth: int) -> Iterator[tuple[object, int]]:
     if type(item) is not tuple:
-        for container, writes in beneath(item, depth + 1):
-            yield container, writes
-            if parent is itertools.chain:  # runs over what is in it, too
-                yield from ((inner, 0) for inner in nested(container))
+        yield from beneath(item, depth + 1)
         return
     # `zip` and `enumerate` keep a tuple of iterators and their last result: only the former counts
     direct = parent not in {zip, enumerate, map}

@@ -76,10 +76,10 @@ def bind(name: str, value: ast.expr) -> ast.expr:
     return ast.Compare(ast.NamedExpr(store(name), value), [ast.Is()], [load(NEVER)])
 
 
-def loud(operands: Sequence[ast.expr], hook: ast.expr) -> ast.expr:
-    """Return an expression that evaluates `hook` only if the type of an operand may need it."""
+def loud(operands: Sequence[ast.expr], hook: ast.expr, quiet: str = QUIET) -> ast.expr:
+    """Return an expression that evaluates `hook` only if the type of an operand may need it: it is not in `quiet`."""
     tests: list[ast.expr] = [
-        ast.Compare(ast.Call(load(TYPE), [operand], []), [ast.NotIn()], [load(QUIET)]) for operand in operands
+        ast.Compare(ast.Call(load(TYPE), [operand], []), [ast.NotIn()], [load(quiet)]) for operand in operands
     ]
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
     return ast.BoolOp(ast.And(), [test, hook])

@@ -10,6 +10,7 @@ from .expressions import Expressions, attribute, is_super
 from .knowledge import UNKNOWN_BUILTINS
 from .names import (
     AFTER,
+    ATOMS,
     ATTRIBUTE,
     CALL,
     CALL1,
@@ -19,11 +20,13 @@ from .names import (
     METHOD1,
     NAMESPACE,
     NEXT,
+    QUIET,
     READ,
     SETATTRIBUTE,
     UNPACKED,
+    WITHIN,
 )
-from .tables import CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
+from .tables import COMPARING_NAMES, CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
 
 _UNTOUCHING: Final = frozenset(
     {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
@@ -33,8 +36,8 @@ _READERS: Final = frozenset(
     {"len", "list", "dict", "set", "tuple", "frozenset", "sum", "any", "all", "iter", "enumerate", "zip", "reversed"}
     | {"bool", "repr", "str", "bytes", "int", "float", "hash"}
 )
-_TEXTS: Final = frozenset({"repr", "str"})
-"""Those that look at all that is within their argument, however deep."""
+_LOOKING: Final = frozenset({"repr", "str", "sum", "any", "all", "dict", "set", "frozenset", "bytes", "hash"})
+"""Those that look at the elements of their argument: show or compare them, ask for their truth, run over them."""
 _LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
 _ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
 _NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
@@ -73,18 +76,24 @@ class Calls(Expressions):
     def _arguments(self, node: ast.Call) -> list[ast.expr]:
         return [*self.expressions(node.args), *(self.expression(keyword.value) for keyword in node.keywords)]
 
+    def _values(self, node: ast.Call) -> list[ast.expr]:
+        return [*node.args, *(keyword.value for keyword in node.keywords)]
+
+    def _is_hidden(self, value: ast.expr) -> bool:
+        """Say whether a hook need not see an argument: a new object, which nobody else can know, and nothing in it."""
+        return isinstance(value, _NEW) and self.is_flat(value)
+
     def _shown(self, node: ast.Call, atoms: Atoms) -> list[ast.expr]:
-        """Return the arguments as a hook needs them: it need not see new objects, which nobody else can know."""
-        values = [*node.args, *(keyword.value for keyword in node.keywords)]
+        """Return the arguments as a hook needs them."""
         shown = [
-            ast.Constant(None) if isinstance(value, _NEW) else atom for value, atom in zip(values, atoms, strict=True)
+            ast.Constant(None) if self._is_hidden(value) else atom
+            for value, atom in zip(self._values(node), atoms, strict=True)
         ]
         # a first argument given by name is no key
         return [*([ast.Constant(None)] if not node.args and node.keywords else []), *shown]
 
     def _shows_all(self, node: ast.Call) -> bool:
-        values = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return not any(isinstance(value, _NEW) for value in values)
+        return not any(map(self._is_hidden, self._values(node)))
 
     def _again(self, node: ast.Call, function: ast.expr, atoms: Atoms) -> ast.Call:
         """Return the call with other operands."""
@@ -126,14 +135,16 @@ class Calls(Expressions):
             )
             return build.place(guarded, node)
         if name in _READERS and len(node.args) == 1 and not node.keywords:
-            if self.is_unshared(node.args[0]):
+            looks, argument = name in _LOOKING, node.args[0]
+            if self.is_flat(argument) or (not looks and self.is_unshared(argument)):
                 return self._untouched(node)
-            hook = DEEP if name in _TEXTS else READ
+            hook = READ if not looks else WITHIN if self.is_unshared(argument) else DEEP
             guarded = self.context.guard(
                 self._arguments(node),
                 lambda of: build.call(hook, *of),
                 lambda of: self._again(node, node.func, of),
                 [0],
+                quiet=ATOMS if looks else QUIET,
             )
             return build.place(guarded, node)
         if not self._watched_arguments(node) and name not in _ATTRIBUTES and name not in UNKNOWN_BUILTINS:
@@ -141,8 +152,7 @@ class Calls(Expressions):
         return None
 
     def _watched_arguments(self, node: ast.Call) -> list[int]:
-        values = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return [number for number, value in enumerate(values) if not self.is_unshared(value)]
+        return [number for number, value in enumerate(self._values(node)) if not self.is_flat(value)]
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
         name = self.mangled(function.attr)
@@ -151,7 +161,7 @@ class Calls(Expressions):
         if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):
             return self._untouched(node)
         if name in METHOD_NAMES and self.is_unshared(function.value):
-            return self._method_of_new(node, name)
+            return self._plain(node) if name in COMPARING_NAMES else self._method_of_new(node, name)
         arguments = self._arguments(node)
         if name in {"__setattr__", "__delattr__"} and arguments:
             return self._store_by_name(node, function, arguments)

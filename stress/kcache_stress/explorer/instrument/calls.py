@@ -4,24 +4,22 @@ What a container's method does to it, what a known function does to its argument
 """
 
 import array
-import contextlib
 import copy
 import functools
-import heapq
 import inspect
 import json
-import math
 import operator
 import pickle
 import pprint
 import sys
 import types
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from .beneath import beneath, instance_variables
-from .knowledge import are_inert, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
+from .beneath import instance_variables, is_simple
+from .knowledge import READERS, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
 from .reporting import Accesses
 from .tables import (
     COMPARES,
@@ -44,23 +42,17 @@ _SILENT: Final = frozenset(
     {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod}
     | {functools.partial, functools.wraps, functools.update_wrapper, weakref.ref, weakref.proxy, object}
 )
-_READERS: Final = frozenset(
-    {len, list, dict, set, tuple, frozenset, sorted, sum, min, max, any, all, iter, next, enumerate, zip, map, filter}
-    | {reversed, bool, repr, str, print, format, bytes, bytearray, memoryview, hash, ascii, functools.reduce}
-    | {copy.copy, copy.deepcopy, json.dumps, json.dump, math.fsum, math.prod, heapq.nlargest, heapq.nsmallest}
-    | {heapq.merge, contextlib.closing, contextlib.nullcontext}
-    | {getattr(operator, name) for name in operator.__all__ if not name.startswith("i") or name in {"is_", "index"}}
-) - {operator.setitem, operator.delitem}
 _DEEP: Final = frozenset(
     {copy.deepcopy, json.dumps, json.dump, pickle.dumps, pickle.dump, pprint.pformat, pprint.pprint}
 )
 """Those that look at all that is within their arguments, however deep."""
-_DEEP_BUILTINS: Final = frozenset({print, format, ascii, repr})
 _BUILTIN: Final = types.BuiltinFunctionType
-_SHALLOW: Final = frozenset(
-    function for function in _READERS - _DEEP - _DEEP_BUILTINS - {next} if type(function) is _BUILTIN
+_SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next} if type(function) is _BUILTIN)
+"""Those that, given one container of atoms, read that and do nothing else."""
+_COPYING: Final = frozenset(
+    {len, list, tuple, deque, iter, reversed, enumerate, zip, bool, copy.copy, operator.length_hint}
 )
-"""Those that, given one container, read that and do nothing else."""
+"""Those that do not look at the elements of what they are given."""
 _WRITERS: Final = frozenset({operator.setitem, operator.delitem})
 
 _FOREIGN: Final = WRITE
@@ -78,7 +70,8 @@ _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array(
 
 def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     """Make the hooks."""
-    report, quiet, touch, advance = accesses.report, accesses.quiet, accesses.touch, accesses.advance
+    report, quiet, touch, advance, use = accesses.report, accesses.quiet, accesses.touch, accesses.advance, accesses.use
+    hand_over = accesses.hand_over
     known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
     gate = accesses.gate
     is_own = gate.is_own
@@ -109,14 +102,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             perform_rarely(item, access, arguments)
 
     def perform_rarely(item: Any, access: int, arguments: tuple[object, ...]) -> None:
+        if access & (COMPARES | CONSUMES):
+            accesses.use_container(item, access & WRITE, arguments, looks=bool(access & COMPARES))
+            return
         slot: object = None
-        if access & COMPARES:
-            slot = accesses.imprecise_if_calling_back((item, *arguments))
-        if access & CONSUMES:
-            slot = accesses.imprecise_if_calling_back(arguments)
-            for argument in arguments:
-                if argument is not item:
-                    touch(argument)
         if arguments and access & DEFAULTS:
             slot = accesses.key_slot(arguments[0])
             if arguments[0] not in item:
@@ -125,27 +114,6 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif arguments and access & INDEXED and type(arguments[0]) is int:
             slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
         report(item, slot, access & WRITE)
-
-    def hand_over(arguments: tuple[object, ...], effect: int, slot: object = None) -> None:
-        """Report what a function does to the containers among its arguments."""
-        seen: list[object] = []
-        for argument in arguments:
-            kind = type(argument)
-            if kind in quiet:
-                continue
-            if kind is types.GeneratorType or kind in ITERATORS:
-                touch(argument)
-                continue
-            found = [(argument, effect)] if known(kind) or learn(kind) else beneath(argument)
-            for container, writes in found:
-                if not any(container is other for other in seen):
-                    seen.append(container)
-                    report(container, slot, writes)
-
-    def look_through(arguments: tuple[object, ...]) -> None:
-        for argument in arguments:
-            if type(argument) not in plain:
-                accesses.look_through(argument)
 
     def call(callee: Any, *arguments: Any) -> None:
         kind = type(callee)
@@ -177,7 +145,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind is types.GenericAlias:
             call(callee.__origin__, *arguments)
         elif kind is types.ClassMethodDescriptorType:
-            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+            use(arguments)
         elif kind is weakref.ref:
             gate.doubt("whether a weak reference still has its object depends on more than can be seen")
         else:
@@ -188,19 +156,19 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         code = callee.__code__
         if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
             return
-        if is_own(callee) or (callee not in _READERS and not makes_objects(code) and gate.is_known(callee)):
+        if is_own(callee) or (callee not in READERS and not makes_objects(code) and gate.is_known(callee)):
             silent[id(code)] = code
             return
-        if callee in _READERS:
-            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+        if callee in READERS:
+            use(arguments, looks=callee not in _COPYING)
             if callee in _DEEP:
-                look_through(arguments)
+                accesses.look_through(arguments)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
         if gate.is_known(callee):
             return
-        if callee not in _READERS:
-            hand_over(arguments, _FOREIGN)
+        if callee not in READERS:
+            hand_over(arguments)
         gate.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
 
     def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
@@ -212,19 +180,19 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 run(own, (callee, *arguments))
         elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
             changes = int(kind is operator.methodcaller)
-            hand_over(arguments, changes)
+            use(arguments, changes)
             if kind is not operator.itemgetter and arguments:
                 report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
         elif kind not in quiet or not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
-            hand_over(arguments, _FOREIGN)
+            hand_over(arguments)
 
     def construct(kind: type, arguments: tuple[Any, ...]) -> None:
         """Calling a class: what making an instance does to the arguments."""
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
-            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+            use(arguments, looks=kind not in _COPYING)
             return
         maker = makers.get(kind, no_variables)
         if maker is no_variables:
@@ -235,16 +203,15 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                     silent_classes.add(kind)
             else:
                 gate.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
-                hand_over(arguments, _FOREIGN)
+                hand_over(arguments)
         elif arguments:
             # classes of C copy what they are given; `object` takes nothing
             if any(map(reaches_by_name, arguments)):
                 gate.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
-            slot = None if kind in _LAZY else accesses.imprecise_if_calling_back(arguments)
             if kind not in _LAZY:
-                hand_over(arguments, _READING, slot)
+                use(arguments, looks=kind not in _COPYING)
         if not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
@@ -255,7 +222,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if callee in _TEXT:
                 gate.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
             gate.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
-            hand_over(arguments, _FOREIGN)
+            hand_over(arguments)
             return
         if not arguments:
             return
@@ -267,11 +234,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
         if any(map(reaches_by_name, arguments)):
             gate.enter(sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True)
-        reads = callee in _READERS
-        slot = accesses.imprecise_if_calling_back(arguments)
-        hand_over(arguments, _READING if reads and callee not in _WRITERS else _FOREIGN, slot)
-        if callee in _DEEP or callee in _DEEP_BUILTINS:
-            look_through(arguments)
+        effect = _READING if callee in READERS and callee not in _WRITERS else _FOREIGN
+        use(arguments, effect, looks=callee not in _COPYING)
+        if callee in _DEEP:
+            accesses.look_through(arguments)
 
     def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
         """A method in C; for `super().get(key)` too, which is the one of C although the class has one of its own."""
@@ -290,9 +256,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in VIEWS:
             touch(owner)
         elif kind in IMMUTABLE or issubclass(kind, type):
-            hand_over(arguments, _READING, accesses.imprecise_if_calling_back(arguments))
+            use((owner, *arguments) if kind is tuple else arguments)
             if kind is str and name in {"format", "format_map"}:
-                look_through(arguments)
                 for argument in arguments:
                     if type(argument) not in plain and "." in owner:
                         report(argument, accesses.imprecise("shows attributes that a format names"), 0)
@@ -302,11 +267,11 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             learn(kind)
             if kind in foreign:
                 report(owner, None, WRITE)
-            hand_over(arguments, _FOREIGN, accesses.imprecise_if_calling_back(arguments))
+            use(arguments, _FOREIGN)
         else:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)
-            hand_over(arguments, _FOREIGN)
+            hand_over(arguments)
 
     def look_up(item: Any, name: str) -> Any:
         """Find what `item.name` is without running code of the module under test; None if that cannot be told."""
@@ -366,9 +331,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if type(inner) is function and id(inner.__code__) in silent:
                 return
         elif kind is _BUILTIN:
-            if callee in _SHALLOW and type(argument) in CONTAINERS and are_inert(argument):
+            if callee in _SIMPLE and type(argument) in CONTAINERS and (callee in _COPYING or is_simple(argument)):
                 report(argument, None, 0)
-                return
+                if callee in _COPYING or is_simple(argument):  # others may have come in before it
+                    return
         elif kind is type and type(argument) in quiet and callee in plain:
             return
         call(callee, argument)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from . import build
-from .names import PREFIX
+from .names import PREFIX, QUIET
 from .scopes import Scope
 
 Atoms = Sequence[ast.expr]
@@ -63,6 +63,7 @@ class Context:
         watched: Sequence[int] | None = None,
         *,
         embed: bool = True,
+        quiet: str = QUIET,
     ) -> ast.expr:
         """Evaluate the operands in order, then the hook, then the operation.
 
@@ -72,12 +73,13 @@ class Context:
             operation: makes the operation itself.
             watched: if given, the hook is only called if the type of one of these operands may need it.
             embed: the hook takes every operand, in order, and so may bind their temporaries itself.
+            quiet: the name of the set of types that do not need it.
         """
         last = max((number for number, operand in enumerate(operands) if not self._is_atom(operand)), default=-1)
         if last < 0:
-            return build.either(self._check(operands, hook, watched), operation(operands))
+            return build.either(self._check(operands, hook, watched, quiet), operation(operands))
         if not self.binds:
-            return self._guard_by_lambda(operands, hook, operation, watched)
+            return self._guard_by_lambda(operands, hook, operation, watched, quiet)
         bindings: list[ast.expr] = []
         first: list[ast.expr] = []
         again: list[ast.expr] = []
@@ -97,14 +99,19 @@ class Context:
             else:
                 bindings.append(build.bind(name, operand))
                 first.append(build.load(name))
-        return build.either(*bindings, self._check(first, hook, watched, again), operation(again))
+        return build.either(*bindings, self._check(first, hook, watched, quiet, again), operation(again))
 
     def _check(
-        self, first: Atoms, hook: Callable[[Atoms], ast.expr], watched: Sequence[int] | None, again: Atoms | None = None
+        self,
+        first: Atoms,
+        hook: Callable[[Atoms], ast.expr],
+        watched: Sequence[int] | None,
+        quiet: str,
+        again: Atoms | None = None,
     ) -> ast.expr:
         if watched is None:
             return hook(first)
-        return build.loud([first[number] for number in watched], hook(again or first))
+        return build.loud([first[number] for number in watched], hook(again or first), quiet)
 
     def _guard_by_lambda(
         self,
@@ -112,12 +119,13 @@ class Context:
         hook: Callable[[Atoms], ast.expr],
         operation: Callable[[Atoms], ast.expr],
         watched: Sequence[int] | None,
+        quiet: str,
     ) -> ast.expr:
         values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
         names = [self.temporary() for _ in values]
         fresh = iter(names)
         atoms = [operand if isinstance(operand, ast.Constant) else build.load(next(fresh)) for operand in operands]
-        body = build.either(self._check(atoms, hook, watched), operation(atoms))
+        body = build.either(self._check(atoms, hook, watched, quiet), operation(atoms))
         return ast.Call(ast.Lambda(build.names_parameters(names), body), values, [])
 
     def _is_atom(self, node: ast.expr) -> bool:

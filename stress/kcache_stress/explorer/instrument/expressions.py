@@ -11,20 +11,25 @@ from . import build
 from .base import Rewriting
 from .context import Atoms, Context
 from .names import (
+    ATOMS,
     ATTRIBUTE,
+    COMPARE,
     CONTAINS,
+    DEEP,
     DELEGATE,
     GETITEM,
     ITER,
     LAZY,
     NAMESPACE,
     PAIR,
+    QUIET,
     READ,
     REFLECT,
     RESUMED,
     SETATTRIBUTE,
     SLICE,
     TURNS,
+    WITHIN,
     Comprehension,
 )
 
@@ -76,6 +81,12 @@ class Expressions(Rewriting):
     def read(self, value: ast.expr, source: ast.AST) -> ast.expr:
         """Return the value, its contents having been reported as read."""
         guarded = self.context.guard([value], lambda of: build.call(READ, *of), lambda of: of[0], [0])
+        return build.place(guarded, source)
+
+    def shown(self, value: ast.expr, source: ast.expr) -> ast.expr:
+        """Return the value, with all that is within its elements having been reported as read."""
+        hook = WITHIN if self.is_unshared(source) else DEEP
+        guarded = self.context.guard([value], lambda of: build.call(hook, *of), lambda of: of[0], [0], quiet=ATOMS)
         return build.place(guarded, source)
 
     def iterated(self, node: ast.expr, *, later: bool = False) -> ast.expr:
@@ -182,22 +193,27 @@ class Expressions(Rewriting):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         left, right = self.expression(node.left), self.expression(node.right)
+        shows = isinstance(node.op, ast.Mod)  # it formats a text: the elements are looked at
         watched = [] if self.context.quiet else self._watched(node)
         if not watched:
             return ast.copy_location(ast.BinOp(left, node.op, right), node)
+        hook = COMPARE if shows else PAIR
         guarded = self.context.guard(
             [left, right],
-            lambda of: build.call(PAIR, *of) if len(watched) > 1 else build.call(READ, of[watched[0]]),
+            lambda of: build.call(hook, *of) if len(watched) > 1 else build.call(READ, of[watched[0]]),
             lambda of: ast.copy_location(ast.BinOp(of[0], node.op, of[1]), node),
             watched,
+            quiet=ATOMS if shows else QUIET,
         )
         return build.place(guarded, node)
 
     def _watched(self, node: ast.BinOp) -> list[int]:
         """Say which operands may be containers: none beside a scalar, unless that multiplies or formats."""
+        if isinstance(node.op, ast.Mod):
+            return [] if self.is_flat(node.right) else [0, 1]
         watched = [number for number, side in enumerate((node.left, node.right)) if not self.is_unshared(side)]
         if self.is_scalar(node.left) or self.is_scalar(node.right):
-            return watched if isinstance(node.op, ast.Mult | ast.Mod) else []
+            return watched if isinstance(node.op, ast.Mult) else []
         return watched
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -228,15 +244,16 @@ class Expressions(Rewriting):
         def operation(of: Atoms) -> ast.expr:
             return ast.copy_location(ast.Compare(of[0], [operator], [of[1]]), node)
 
+        constant = any(isinstance(value, ast.Constant) or self.is_scalar(value) for value in originals)
+        needed, hook, watched = not (constant or isinstance(operator, ast.Is | ast.IsNot)), COMPARE, [0]
         if isinstance(operator, ast.In | ast.NotIn):
-            needed, hook, watched = not self.is_unshared(originals[1]), CONTAINS, [1]
-        else:
-            constant = any(isinstance(value, ast.Constant) or self.is_scalar(value) for value in originals)
-            needed, hook, watched = not (constant or isinstance(operator, ast.Is | ast.IsNot)), PAIR, [0]
+            needed = not (_are_scalars(originals[1], self.is_scalar) or (constant and self.is_unshared(originals[1])))
+            if not self.is_unshared(originals[1]):
+                hook, watched = CONTAINS, [1]
         if not needed:
             return operation([left, right])
         return build.place(
-            self.context.guard([left, right], lambda of: build.call(hook, *of), operation, watched), node
+            self.context.guard([left, right], lambda of: build.call(hook, *of), operation, watched, quiet=ATOMS), node
         )
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
@@ -265,7 +282,10 @@ class Expressions(Rewriting):
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         specification = node.format_spec and self.expression(node.format_spec)
-        return ast.copy_location(ast.FormattedValue(self.consumed(node.value), node.conversion, specification), node)
+        value = self.expression(node.value)
+        if not (self.context.quiet or self.is_flat(node.value)):
+            value = self.shown(value, node.value)
+        return ast.copy_location(ast.FormattedValue(value, node.conversion, specification), node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
         value = self.expression(node.value)
@@ -333,6 +353,11 @@ class Expressions(Rewriting):
     def _source(self, node: Comprehension) -> ast.expr:
         later = isinstance(node, ast.GeneratorExp) or (self.pauses and _ENTERS)
         return self.iterated(node.generators[0].iter, later=later)
+
+
+def _are_scalars(node: ast.expr, is_scalar: Callable[[ast.expr], bool]) -> bool:
+    """Say whether an expression makes a container of scalars."""
+    return isinstance(node, ast.List | ast.Tuple | ast.Set) and all(map(is_scalar, node.elts))
 
 
 def attribute(base: ast.expr, node: ast.Attribute) -> ast.expr:

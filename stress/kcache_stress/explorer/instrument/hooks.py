@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .access import access_hooks
+from .beneath import atoms
 from .calls import call_hooks
 from .names import (
     AFTER,
+    ATOMS,
     CELL,
     EMPTY_SET,
     HOOK_MARK,
@@ -20,7 +22,7 @@ from .names import (
     START,
     TYPE,
 )
-from .reporting import Accesses, Report, Watcher
+from .reporting import Accesses, Report, ReportTogether, Watcher
 
 __all__ = ["HOOK_MARK", "Report", "make_hooks"]
 
@@ -33,15 +35,19 @@ class Cell:
     __slots__ = ()
 
 
-def make_hooks(report: Report, gate: Watcher, pause: Callable[[], None] | None = None) -> dict[str, object]:
+def make_hooks(
+    report: Report, gate: Watcher, pause: Callable[[], None] | None = None, together: ReportTogether | None = None
+) -> dict[str, object]:
     """Return the names that a rewritten module needs in its globals before its code is executed.
 
     Args:
         report: called as `report(obj, slot, is_write)` immediately before each access; it must return None.
         gate: what is told of all that is unknown.
+        together: called instead of `report` before two or more accesses that are one step, if threads can be switched
+            before every access.
         pause: called where CPython can switch threads, if the module was rewritten with `pauses`; returns None too.
     """
-    accesses = Accesses(report, gate)
+    accesses = Accesses(report, gate, together)
 
     def own_locals(namespace: Any) -> Any:
         if type(namespace) is list:
@@ -54,6 +60,7 @@ def make_hooks(report: Report, gate: Watcher, pause: Callable[[], None] | None =
         HOOK_MARK: True,
         REPORT: report,
         QUIET: accesses.quiet,
+        ATOMS: atoms,
         TYPE: type,
         NEVER: _NEVER,
         SLICE: slice,

@@ -82,6 +82,18 @@ class Inference:
             return self.is_unshared(node.value, scope)
         return self.is_scalar(node, scope) or self.is_private(node, scope)
 
+    def is_flat(self, node: ast.expr, scope: Scope) -> bool:
+        """Say whether a value is certainly no container that holds another one, however new it is."""
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return all(self.is_flat(element, scope) for element in node.elts)
+        if isinstance(node, ast.Dict):
+            return all(part is not None and self.is_flat(part, scope) for part in (*node.keys, *node.values))
+        if isinstance(node, ast.NamedExpr):
+            return self.is_flat(node.value, scope)
+        if isinstance(node, ast.GeneratorExp):
+            return True  # what it runs over is reported where that happens
+        return self.is_scalar(node, scope)
+
     def is_private(self, node: ast.expr, scope: Scope) -> bool:
         """Say whether an expression is a variable that only holds containers which never left the function."""
         if not isinstance(node, ast.Name):

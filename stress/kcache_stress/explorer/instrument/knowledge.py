@@ -4,12 +4,17 @@ Whatever is not listed here is unknown: it may touch all that it can reach, and 
 nothing. An entry is a claim; add one only if the implementation in C or in the standard library was read.
 """
 
+import contextlib
+import copy
 import dataclasses
+import functools
+import heapq
+import json
+import math
 import operator
 import os
 import sys
 import types
-from collections.abc import Iterable
 from types import CodeType
 from typing import Any, Final
 
@@ -26,6 +31,15 @@ _PURE_SYS: Final = frozenset(
     | {"is_finalizing", "getswitchinterval", "getfilesystemencoding", "call_tracing", "audit", "getrefcount"}
 )
 UNKNOWN_BUILTINS: Final = frozenset({"open", "input", "exec", "eval", "compile", "__import__", "breakpoint"})
+
+READERS: Final = frozenset(
+    {len, list, dict, set, tuple, frozenset, sorted, sum, min, max, any, all, iter, next, enumerate, zip, map, filter}
+    | {reversed, bool, repr, str, print, format, bytes, bytearray, memoryview, hash, ascii, functools.reduce}
+    | {copy.copy, copy.deepcopy, json.dumps, json.dump, math.fsum, math.prod, heapq.nlargest, heapq.nsmallest}
+    | {heapq.merge, contextlib.closing, contextlib.nullcontext}
+    | {getattr(operator, name) for name in operator.__all__ if not name.startswith("i") or name in {"is_", "index"}}
+) - {operator.setitem, operator.delitem}
+"""Functions, in C or not, that only read what they are given, if what they call does."""
 
 _BY_NAME: Final = (getattr, setattr, delattr, hasattr, vars)
 _LOOKUPS: Final = frozenset({operator.attrgetter, operator.methodcaller})
@@ -68,7 +82,7 @@ def _is_heap_type_of_python(kind: type) -> bool:
 
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _TRANSPARENT_FILES: Final = frozenset(
-    {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword", "reprlib", "string"}
+    {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword"}
     | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
 )
 _MANAGERS: Final = (
@@ -131,7 +145,19 @@ _CONTAINED: Final = frozenset(
         "json",
         "pprint",
     }
-    | {"graphlib", "fractions", "textwrap", "difflib", "string", "functools", "queue", "heapq", "shelve", "_pyio"}
+    | {
+        "graphlib",
+        "fractions",
+        "textwrap",
+        "difflib",
+        "string",
+        "reprlib",
+        "functools",
+        "queue",
+        "heapq",
+        "shelve",
+        "_pyio",
+    }
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
 
@@ -180,9 +206,6 @@ _RUN_BY_C: Final = frozenset(
 
 
 _inert: dict[type, bool] = {}
-_COMPOSED: Final = (tuple, frozenset)
-_certain: set[type] = set()
-"""The types that are inert, whatever their objects are made of."""
 
 
 def is_inert(kind: type) -> bool:
@@ -190,17 +213,7 @@ def is_inert(kind: type) -> bool:
     known = _inert.get(kind)
     if known is None:
         known = _inert[kind] = _is_inert(kind)
-        if known and not issubclass(kind, _COMPOSED):
-            _certain.add(kind)
     return known
-
-
-def are_inert(items: Iterable[object]) -> bool:
-    """Whether the same holds for these objects, and for what tuples and frozensets among them are made of; O(n)."""
-    return _certain.issuperset(map(type, items)) or all(
-        is_inert(type(item)) and not (issubclass(type(item), _COMPOSED) and not are_inert(item))  # type: ignore[arg-type]
-        for item in items
-    )
 
 
 def _is_inert(kind: type) -> bool:

@@ -6,21 +6,23 @@ import gc
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
-from ..events import Imprecise, take_as_a_whole
-from .beneath import METHOD_TYPES, beneath, nested
+from ..events import Imprecise, Pending, take_as_a_whole
+from .beneath import METHOD_TYPES, Within, beneath, only_reads
 from .foreign import foreign_methods, is_foreign
-from .knowledge import are_inert, is_inert, is_known_function, reaches_by_name
+from .knowledge import is_inert, is_known_function, reaches_by_name
 from .names import RESUMED
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
 Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
+ReportTogether = Callable[[tuple[Pending, ...]], None]
+"""Reports two or more accesses that are one step."""
 
 _NO_METHODS: Final[Methods] = {}
-_LOOKS: Final = 3
+_LOOKS: Final = 9
 _LOUD: Final = frozenset({frozenset, memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
 _CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.partial})
 
@@ -78,6 +80,9 @@ _STEPS_OF_CONTAINERS: Final[frozenset[type]] = frozenset(
 class Accesses:
     """Turns accesses into reports.  One instance serves all modules that share a report function.
 
+    Args:
+        together: reports accesses of one step if others may come in before it; otherwise they are reported one by one.
+
     Attributes:
         report: where accesses are reported.
         gate: what is told of all that is unknown.
@@ -87,8 +92,9 @@ class Accesses:
         resumed: the generators that are about to go on, each by way of the one before.
     """
 
-    def __init__(self, report: Report, gate: Watcher) -> None:
+    def __init__(self, report: Report, gate: Watcher, together: ReportTogether | None = None) -> None:
         self.report = report
+        self._together = together
         self.gate = gate
         self.quiet: set[type] = set(IMMUTABLE)
         self.methods: dict[type, Methods] = {}
@@ -124,17 +130,87 @@ class Accesses:
             return
         if self.methods.get(kind) or self.learn(kind) or kind in self.foreign:
             self.report(item, None, write)
-            return
-        slot = None
-        if kind is types.GeneratorType:
+        elif kind is types.GeneratorType:
             self.resume(item, self.imprecise("runs a generator to its end"))  # type: ignore[arg-type]
         elif kind in ITERATORS:
-            slot = self.step_slot(item)
             self._enter_unseen(item)
-            self.report(item, slot, 1)
-            write = 0
-        for container, writes in beneath(item):
-            self.report(container, slot, writes or write)
+            self.report_all(lambda: self._of_iterator(item))
+        else:
+            self.report_all(lambda: [(writes or write, container, None) for container, writes in beneath(item)])
+
+    def _of_iterator(self, item: object) -> list[Pending]:
+        slot = self.step_slot(item)
+        return [(1, item, slot), *((writes, container, slot) for container, writes in beneath(item))]
+
+    def report_all(self, find: Callable[[], list[Pending]]) -> None:
+        """Report what one step touches; again if others have come in before it, and it touches something else now."""
+        found = _merged(find())
+        for _ in range(_LOOKS):
+            if self._together is not None and len(found) > 1:
+                self._together(found)
+            else:
+                for kind, obj, slot in found:
+                    self.report(obj, slot, kind)
+            if self._together is None or not found:
+                return
+            before, found = found, _merged(find())
+            known = {(id(obj), type(slot) is Imprecise) for _, obj, slot in before}
+            if known.issuperset((id(obj), type(slot) is Imprecise) for _, obj, slot in found):
+                return
+        self.gate.doubt("what one step looks at changes all the time")
+
+    def use(self, arguments: Sequence[object], effect: int = 0, *, looks: bool = True) -> None:
+        """Report what code in C does to what it is given: to the containers, and to those within them.
+
+        Args:
+            arguments: what it is given.
+            effect: what it does to the containers among these.
+            looks: whether it looks at the elements: compares or shows them, asks for their truth, calls with them.
+        """
+        self._run(arguments)
+
+        def find() -> list[Pending]:
+            slot = self.imprecise_if_calling_back(arguments, looks=looks)
+            return [*self._given(arguments, effect, slot), *(_within(arguments, slot) if looks else ())]
+
+        self.report_all(find)
+
+    def use_container(self, item: object, effect: int, arguments: Sequence[object], *, looks: bool) -> None:
+        """Report what a method of a container does that runs over its arguments, or looks at its own elements."""
+        self._run(arguments)
+        others = [argument for argument in arguments if argument is not item]
+
+        def find() -> list[Pending]:
+            looked_at = (item, *others) if looks else others
+            slot = self.imprecise_if_calling_back(looked_at)
+            return [*self._given(others, 0, slot), (effect, item, slot), *_within(looked_at, slot)]
+
+        self.report_all(find)
+
+    def hand_over(self, arguments: Sequence[object]) -> None:
+        """Report what unknown code may do to the containers that it is given."""
+        self._run(arguments)
+        self.report_all(lambda: list(self._given(arguments, 1, None)))
+
+    def _run(self, arguments: Sequence[object]) -> None:
+        for argument in arguments:
+            if type(argument) is types.GeneratorType:
+                self.touch(argument)
+            elif type(argument) in ITERATORS:
+                self._enter_unseen(argument)
+
+    def _given(self, arguments: Sequence[object], effect: int, slot: object) -> Iterator[Pending]:
+        for argument in arguments:
+            kind = type(argument)
+            if kind in self.quiet or kind is types.GeneratorType:
+                continue
+            if kind in ITERATORS:
+                yield from self._of_iterator(argument)
+            elif self.methods.get(kind) or self.learn(kind):
+                yield effect, argument, slot
+            else:
+                for container, writes in beneath(argument):
+                    yield writes, container, slot
 
     def advance(self, iterator: object) -> None:
         """Report a step of an iterator: it moves itself, and it reads what is beneath it."""
@@ -186,7 +262,7 @@ class Accesses:
         """The slot of an access that is not known exactly, here and now."""
         return Imprecise(self.gate.where(sys._getframe(1)), what)
 
-    def imprecise_if_calling_back(self, arguments: Iterable[object]) -> Imprecise | None:
+    def imprecise_if_calling_back(self, arguments: Iterable[object], *, looks: bool = True) -> Imprecise | None:
         """The slot of what C does with these: imprecise if it may run code in Python on the way."""
         for argument in arguments:
             kind = type(argument)
@@ -194,15 +270,13 @@ class Accesses:
                 continue
             if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
                 return self.imprecise("runs code in Python while it is at work")
-            is_composed = kind in CONTAINERS or kind is tuple or kind is frozenset
-            if is_composed and not are_inert(argument):  # type: ignore[arg-type]
-                return self.imprecise("compares or shows objects by code in Python")
-        return None
+        obstacle = Within(arguments).obstacle if looks else ""
+        return self.imprecise(obstacle) if obstacle else None
 
     def key_slot(self, key: object) -> object:
         """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
         slot = slot_of(key)
-        if slot is None and not are_inert((key,)):
+        if slot is None and Within(((key,),)).obstacle:
             return self.imprecise(f"compares keys by code of {type(key).__name__}")
         return slot
 
@@ -235,16 +309,31 @@ class Accesses:
         if inner is None and not throws and chain[-1].gi_frame is not None and RESUMED in chain[-1].gi_code.co_names:
             self.resumed = tuple(chain)
 
-    def look_through(self, item: object) -> None:
-        """Report a look at all that is within `item`, which may change while the reports are made."""
-        known: set[int] = set()
-        for _ in range(_LOOKS):
-            found = [container for container in nested(item) if id(container) not in known]
-            if not found:
-                return
-            for container in found:
-                known.add(id(container))
-                self.report(container, None, 0)
+    def within(self, item: object) -> list[Pending]:
+        """What C touches that looks at the elements of what nobody else can know."""
+        return list(_within((item,), self.imprecise_if_calling_back((item,))))
+
+    def look_through(self, items: Sequence[object]) -> None:
+        """Report a look at all that is within some objects, by way of their attributes, too."""
+        self.report_all(lambda: [(0, place, None) for place, _ in Within(items, through_objects=True).places])
+
+
+def _within(arguments: Sequence[object], slot: object) -> Iterator[Pending]:
+    changes = int(not all(map(only_reads, arguments)))
+    return ((writes or changes, place, slot) for place, writes in Within(arguments).places)
+
+
+def _merged(found: list[Pending]) -> tuple[Pending, ...]:
+    """Each place once: written if it is at all, imprecise if it is at all."""
+    if len(found) < 2:
+        return tuple(found)
+    parts: dict[int, Pending] = {}
+    for kind, obj, slot in found:
+        before = parts.get(id(obj))
+        if before is not None:
+            kind, slot = max(kind, before[0]), before[2] if slot is None else slot
+        parts[id(obj)] = (kind, obj, slot)
+    return tuple(parts.values())
 
 
 def slot_of(key: object) -> object:

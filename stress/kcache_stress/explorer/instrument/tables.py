@@ -19,7 +19,7 @@ INDEXED: Final = 16
 DEFAULTS: Final = 32
 """Reading a missing key stores it."""
 COMPARES: Final = 64
-"""The elements are compared with each other, or with the arguments."""
+"""The elements are compared with each other, or with the arguments, or they are shown."""
 
 Methods = dict[str, int]
 
@@ -37,17 +37,21 @@ def _methods(**names: str) -> Methods:
         "silent": SILENT,
         "reads_comparing": COMPARES,
         "writes_comparing": WRITE | COMPARES,
+        "compares_both": CONSUMES | COMPARES,
     }
     return {name: meanings[meaning] for meaning, text in names.items() for name in text.split()}
 
 
 _COMPARISONS: Final = "__eq__ __ne__ __lt__ __le__ __gt__ __ge__"
-_COMMON: Final = "__len__ __iter__ __reversed__ __repr__ __str__ __sizeof__ __reduce__ __reduce_ex__ copy __copy__"
+_COMMON: Final = "__len__ __iter__ __reversed__ __sizeof__ __reduce__ __reduce_ex__ copy __copy__"
+_SHOWING: Final = "__repr__ __str__"
 
 _DICT: Final = _methods(
     reads=_COMMON,
     reads_key="get __getitem__ __contains__",
-    reads_both=_COMPARISONS + " __or__ __ror__",
+    reads_comparing=_SHOWING,
+    compares_both=_COMPARISONS,
+    reads_both="__or__ __ror__",
     writes="popitem clear move_to_end __missing__",
     writes_key="pop setdefault __setitem__ __delitem__",
     writes_from="update __ior__ __init__",
@@ -56,9 +60,10 @@ _DICT: Final = _methods(
 _COUNTER: Final = _DICT | _methods(reads="elements most_common total __missing__", writes_from="subtract")
 _LIST: Final = _methods(
     reads=_COMMON + " __mul__ __rmul__",
-    reads_comparing="index count __contains__",
+    reads_comparing="index count __contains__ " + _SHOWING,
     reads_index="__getitem__",
-    reads_both=_COMPARISONS + " __add__",
+    compares_both=_COMPARISONS,
+    reads_both="__add__",
     writes="append insert pop clear reverse __delitem__ __imul__",
     writes_comparing="remove sort",
     writes_index="__setitem__",
@@ -71,6 +76,7 @@ _ARRAY: Final = _LIST | _methods(
 )
 _SET: Final = _methods(
     reads=_COMMON,
+    reads_comparing=_SHOWING,
     reads_key="__contains__",
     reads_both=_COMPARISONS
     + " union intersection difference symmetric_difference issubset issuperset isdisjoint"
@@ -98,6 +104,10 @@ METHOD_NAMES: Final = frozenset(name for methods in CONTAINERS.values() for name
 
 CONSUMING_NAMES: Final = frozenset(
     name for methods in CONTAINERS.values() for name, access in methods.items() if access & CONSUMES
+)
+
+COMPARING_NAMES: Final = frozenset(
+    name for methods in CONTAINERS.values() for name, access in methods.items() if access & COMPARES
 )
 
 VIEWS: Final = frozenset(

@@ -10,9 +10,24 @@ import os
 import sys
 from collections import deque
 from collections.abc import Container, Iterator
+from operator import itemgetter
 from types import FrameType
 
-from ..events import ACQUIRE, JOIN, KIND_NAMES, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, WRITE, Event, location
+from ..events import (
+    ACQUIRE,
+    JOIN,
+    KIND_NAMES,
+    PAUSE,
+    QUERY,
+    READ,
+    RELEASE,
+    SPAWN,
+    TRY,
+    WRITE,
+    Event,
+    Together,
+    location,
+)
 from ..instrument.hooks import Cell
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.scheduler import Scheduler
@@ -177,6 +192,9 @@ class Recording(list[Event]):
             )
         changes = kind not in (READ, QUERY, SPAWN, JOIN)
         touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
+        if type(slot) is Together:
+            touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
+            obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # the story tells of one: what is changed, or the first
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)

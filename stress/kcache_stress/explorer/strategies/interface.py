@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from kcache_model.driver import Driver
 
 from ..calls import Call, Calls
-from ..events import Imprecise, Trace
+from ..events import Trace, imprecise_slots
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import HUB, Scheduler
 
@@ -117,7 +117,7 @@ class Strategy(ABC):
     def learn(self, step: Step) -> HappensBefore | None:
         """An execution is over. Returns its happens-before relation, if the strategy works it out."""
         if self.coverage is Coverage.EXHAUSTED:
-            self.doubts.update((str(slot), None) for _, _, _, slot in step.trace if type(slot) is Imprecise)
+            self.doubts.update((str(slot), None) for event in step.trace for slot in imprecise_slots(event))
         return None
 
     @abstractmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from math import log
 
+from ..events import parts_of
 from ..virtual.scheduler import FOREVER
 from .interface import STOP, Coverage, Strategy
 
@@ -70,7 +71,8 @@ class PartialOrderSampling(Strategy):
         for number, thread in self.scheduler.threads.items():
             pending = thread.pending
             if number != chosen and pending is not None and not thread.finished:
-                watched.setdefault(id(pending[1]), []).append(number)
+                for _, obj, _ in parts_of(*pending):
+                    watched.setdefault(id(obj), []).append(number)
         self._watched = self.scheduler.watched = watched
 
     def has_more(self) -> bool:
