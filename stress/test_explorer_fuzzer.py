@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 CLEAN = (
-    *("dict", "dict subclass", "list", "module global", "event and queue", "other containers", "published"),
+    *("dict", "dict subclass", "list", "module global", "event and queue", "other containers", "published", "nested"),
     *("attribute", "calls back", "class attribute", "closure", "foreign base", "foreign object"),
 )
 """Parts of the vocabulary that the explorer knows all about."""

@@ -302,6 +302,71 @@ PUBLISHED = part(
     """,
 )
 
+NESTED = part(
+    "nested",
+    's.ng = [[0], [0]]; s.nw = {"a": s.ng[0], "b": [5]}; s.np = (s.ng[0], s.ng[1]); s.nf = {1}; s.nj = {2}',
+    "s.ng, s.nw, s.np, sorted(s.nf), sorted(s.nj)",
+    """
+    s.ng[0].append(NUM)
+    s.ng[1].append(NUM)
+    s.ng[0].insert(0, NUM)
+    s.ng[1].insert(0, NUM)
+    s.ng[0][0] = NUM
+    s.ng[1][0] = NUM
+    s.ng.append([NUM])
+    s.ng.reverse()
+    s.ng.sort()
+    s.ng[0], s.ng[1] = s.ng[1], s.ng[0]
+    s.ng[0].extend(s.ng[1])
+    s.ng[1] += s.ng[0]
+    s.nw["b"].append(NUM)
+    s.nw["b"] = s.ng[1]
+    s.np = ([NUM], s.ng[1])
+    list(map(list.append, s.ng, [NUM, NUM]))
+    for row in s.ng: row.append(NUM)
+    s.nf.add(NUM)
+    s.nj.add(NUM)
+    s.nf |= s.nj
+    s.nj.update(s.nf)
+    """,
+    """
+    repr(s.ng)
+    str(s.nw)
+    f"{s.np}"
+    "%s %s" % s.np
+    "%s %s" % (s.ng[1], s.ng[0])
+    "{} {}".format(s.ng, s.nw)
+    s.ng == [[0], [0]]
+    s.ng[0] == s.ng[1]
+    s.np == ([0], [0])
+    s.nw == {"a": [0], "b": [5]}
+    (s.ng[0], s.ng[1]) < ([0], [1])
+    [0] in s.ng
+    [0] in s.np
+    s.ng[0] in [[0], [1]]
+    s.ng.count([0])
+    [len(row) for row in sorted(s.ng)]
+    max(s.ng)[0]
+    sum(s.ng, [])
+    list(map(len, s.ng))
+    list(map(tuple, s.np))
+    list(map(sum, s.nw.values()))
+    list(itertools.chain(*s.ng))
+    list(itertools.chain.from_iterable(s.ng))
+    list(zip(*s.ng))
+    [pair for pair in zip(s.ng[1], s.ng[0])]
+    [*s.ng[0], *s.ng[1]]
+    s.ng[0] + s.ng[1]
+    functools.reduce(operator.add, s.ng)
+    dict(zip("ab", map(tuple, s.ng)))
+    any(map(len, s.ng))
+    sorted(s.nf | s.nj)
+    sorted(s.nf.union(s.nj))
+    s.nf == s.nj
+    s.nf.isdisjoint(s.nj), len(s.nf)
+    """,
+)
+
 FOREIGN = part(
     "foreign object",
     's.b = ff.Store(); s.b.put("p", 1); s.names = ["p", "q"]; s.io = io.StringIO(); s.ns = types.SimpleNamespace(a=0)',
@@ -386,4 +451,4 @@ LIBRARY = part(
     """,
 )
 
-CONTAINERS = (DICT, SUBCLASS, LIST, OTHERS, CALLBACKS, ITERATORS, PUBLISHED, FOREIGN, LIBRARY)
+CONTAINERS = (DICT, SUBCLASS, LIST, OTHERS, CALLBACKS, ITERATORS, PUBLISHED, NESTED, FOREIGN, LIBRARY)

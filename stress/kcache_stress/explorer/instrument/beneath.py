@@ -15,7 +15,7 @@ from .knowledge import READERS, is_inert
 from .tables import IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
-_MOST_WITHIN: Final = 2_000
+_MOST_WITHIN: Final = 5_000
 LOOKING: Final[frozenset[type]] = frozenset(
     {map, filter, itertools.chain, itertools.starmap, itertools.accumulate, itertools.compress, itertools.groupby}
     | {itertools.dropwhile, itertools.takewhile, itertools.filterfalse}
@@ -82,14 +82,15 @@ class Within:
 
     Attributes:
         places: the containers, and how they are touched.
-        obstacle: why these are not all, or not only read; empty if nothing.
+        runs_python: whether objects among them have code in Python for it.
+        is_whole: whether these are all.
     """
 
-    __slots__ = ("obstacle", "places")
+    __slots__ = ("is_whole", "places", "runs_python")
 
     def __init__(self, roots: Iterable[object], *, through_objects: bool = False) -> None:
         self.places: list[tuple[object, int]] = []
-        self.obstacle = ""
+        self.runs_python, self.is_whole = False, True
         todo: list[object] = []
         for root in roots:
             if type(root) not in atoms:
@@ -102,11 +103,11 @@ class Within:
                 continue
             seen.add(id(item))
             if len(seen) > _MOST_WITHIN:
-                self.obstacle = "looks at more than can be followed"
+                self.is_whole = False
                 return
             if not through_objects and not is_atom(kind) and not is_inert(kind):
-                self.obstacle = "compares or shows objects by code in Python"
-                return
+                self.runs_python = True  # that says what it does itself
+                continue
             if kind in ITERATORS:
                 self.places += [(item, WRITE), *beneath(item)]
             elif is_foreign(kind) or (issubclass(kind, _COMPOSED) and not issubclass(kind, (tuple, frozenset))):

@@ -2,6 +2,7 @@
 """Rewriting of expressions: reads, operators, comprehensions."""
 
 import ast
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -192,6 +193,9 @@ class Expressions(Rewriting):
         return ast.copy_location(parts, node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        joined = _as_compiled(node)
+        if joined is not None:
+            return self.visit_JoinedStr(joined)
         left, right = self.expression(node.left), self.expression(node.right)
         shows = isinstance(node.op, ast.Mod)  # it formats a text: the elements are looked at
         watched = [] if self.context.quiet else self._watched(node)
@@ -287,6 +291,9 @@ class Expressions(Rewriting):
             value = self.shown(value, node.value)
         return ast.copy_location(ast.FormattedValue(value, node.conversion, specification), node)
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        return cast(ast.expr, self.generic_visit(node))
+
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
         value = self.expression(node.value)
         if not (self.context.quiet or self.is_unshared(node.value)):
@@ -353,6 +360,43 @@ class Expressions(Rewriting):
     def _source(self, node: Comprehension) -> ast.expr:
         later = isinstance(node, ast.GeneratorExp) or (self.pauses and _ENTERS)
         return self.iterated(node.generators[0].iter, later=later)
+
+
+_FORMAT: Final = re.compile(r"%(?:%|([-+ #0]*)(\d{0,3})(?:(\.)(\d{0,3}))?([sra]))")
+
+
+def _as_compiled(node: ast.BinOp) -> ast.JoinedStr | None:
+    """Return what the compiler makes of `"%s .." % (a, ..)`: one text after another, not all of them in one step.
+
+    CPython, Python/ast_opt.c, `optimize_format`. None if it leaves the operation alone.
+    """
+    left, right = node.left, node.right
+    if not (isinstance(node.op, ast.Mod) and isinstance(left, ast.Constant) and isinstance(right, ast.Tuple)):
+        return None
+    if not isinstance(left.value, str) or any(isinstance(part, ast.Starred) for part in right.elts):
+        return None
+    values: list[ast.expr] = []
+    operands, text, end = iter(right.elts), "", 0
+    for found in _FORMAT.finditer(left.value):
+        between, end = left.value[end : found.start()], found.end()
+        text += between + ("%" if found[0] == "%%" else "")
+        operand = None if found[0] == "%%" else next(operands, None)
+        if "%" in between or (operand is None and found[0] != "%%"):
+            return None
+        if operand is not None:
+            width = found[2] and ("" if "-" in found[1] else ">") + found[2]
+            precision = f".{int(found[4] or 0)}" if found[3] else ""
+            values += [ast.Constant(text)] if text else []
+            values.append(ast.FormattedValue(operand, ord(found[5]), _specification(width + precision)))
+            text = ""
+    text += left.value[end:]
+    if "%" in left.value[end:] or next(operands, None) is not None:
+        return None
+    return build.place(ast.JoinedStr([*values, *([ast.Constant(text)] if text else [])]), node)
+
+
+def _specification(text: str) -> ast.JoinedStr | None:
+    return ast.JoinedStr([ast.Constant(text)]) if text else None
 
 
 def _are_scalars(node: ast.expr, is_scalar: Callable[[ast.expr], bool]) -> bool:

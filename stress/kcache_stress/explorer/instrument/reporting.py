@@ -171,7 +171,7 @@ class Accesses:
 
         def find() -> list[Pending]:
             slot = self.imprecise_if_calling_back(arguments, looks=looks)
-            return [*self._given(arguments, effect, slot), *(_within(arguments, slot) if looks else ())]
+            return [*self._given(arguments, effect, slot), *(self._within(arguments, slot) if looks else ())]
 
         self.report_all(find)
 
@@ -183,7 +183,7 @@ class Accesses:
         def find() -> list[Pending]:
             looked_at = (item, *others) if looks else others
             slot = self.imprecise_if_calling_back(looked_at)
-            return [*self._given(others, 0, slot), (effect, item, slot), *_within(looked_at, slot)]
+            return [*self._given(others, 0, slot), (effect, item, slot), *self._within(looked_at, slot)]
 
         self.report_all(find)
 
@@ -211,6 +211,13 @@ class Accesses:
             else:
                 for container, writes in beneath(argument):
                     yield writes, container, slot
+
+    def _within(self, arguments: Sequence[object], slot: object, *, through_objects: bool = False) -> Iterator[Pending]:
+        within = Within(arguments, through_objects=through_objects)
+        if not within.is_whole:
+            self.gate.doubt("looks at more than can be followed")
+        changes = int(not all(map(only_reads, arguments)))
+        return ((writes or changes, place, slot) for place, writes in within.places)
 
     def advance(self, iterator: object) -> None:
         """Report a step of an iterator: it moves itself, and it reads what is beneath it."""
@@ -270,13 +277,14 @@ class Accesses:
                 continue
             if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
                 return self.imprecise("runs code in Python while it is at work")
-        obstacle = Within(arguments).obstacle if looks else ""
-        return self.imprecise(obstacle) if obstacle else None
+        if looks and Within(arguments).runs_python:
+            return self.imprecise("compares or shows objects by code in Python")
+        return None
 
     def key_slot(self, key: object) -> object:
         """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
         slot = slot_of(key)
-        if slot is None and Within(((key,),)).obstacle:
+        if slot is None and Within(((key,),)).runs_python:
             return self.imprecise(f"compares keys by code of {type(key).__name__}")
         return slot
 
@@ -311,16 +319,11 @@ class Accesses:
 
     def within(self, item: object) -> list[Pending]:
         """What C touches that looks at the elements of what nobody else can know."""
-        return list(_within((item,), self.imprecise_if_calling_back((item,))))
+        return list(self._within((item,), self.imprecise_if_calling_back((item,))))
 
     def look_through(self, items: Sequence[object]) -> None:
         """Report a look at all that is within some objects, by way of their attributes, too."""
-        self.report_all(lambda: [(0, place, None) for place, _ in Within(items, through_objects=True).places])
-
-
-def _within(arguments: Sequence[object], slot: object) -> Iterator[Pending]:
-    changes = int(not all(map(only_reads, arguments)))
-    return ((writes or changes, place, slot) for place, writes in Within(arguments).places)
+        self.report_all(lambda: list(self._within(items, None, through_objects=True)))
 
 
 def _merged(found: list[Pending]) -> tuple[Pending, ...]:
