@@ -342,7 +342,7 @@ CLASSES = {
     "class C:\n  def __init__(self): self.l = []\n  def add(self, x): self.l.append(x)\n  def all(self): self.add(1)\n"
     "def main(): C().all()": ["w list"],
     "from functools import cached_property\nclass C:\n  @cached_property\n  def n(self): return 1\n"
-    "def main():\n  c = C()\n  c.n\n  c.n": ["w C n", "r C n", "r C n"],
+    "def main():\n  c = C()\n  c.n\n  c.n": ["w C n", "r C n"],
     "class C:\n  def __init__(self): self.f = [].append\n  def go(self): self.f(1)\ndef main(): C().go()": ["w list"],
     "class C:\n  def __init__(self): self.key = len\n  def go(self, d): self.key(d)\nD = {}\ndef main(): C().go(D)": [
         "r dict"

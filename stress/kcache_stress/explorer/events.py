@@ -83,6 +83,10 @@ class Together:
         self.parts = parts
 
 
+COMPOUND: Final = frozenset({Imprecise, Together})
+"""The types of the slots of accesses that are more than one on one known place."""
+
+
 def parts_of(kind: int, obj: object, slot: object) -> tuple[Pending, ...]:
     """What an access touches."""
     return slot.parts if type(slot) is Together else ((kind, obj, slot),)

@@ -18,6 +18,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from .events import (
     ACQUIRE,
     BLOCKED,
+    COMPOUND,
     JOIN,
     QUERY,
     RELEASE,
@@ -27,7 +28,6 @@ from .events import (
     WRITE,
     Imprecise,
     Pending,
-    Together,
     Trace,
     identity,
     location,
@@ -38,7 +38,6 @@ from .events import (
 Clock = tuple[int, ...]
 """thread -> the number of trace events up to and including its last one that is known."""
 _SLOT = itemgetter(3)
-_COMPOUND = frozenset({Imprecise, Together})
 
 
 @dataclass
@@ -142,7 +141,7 @@ def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | N
 
     Several parts, an imprecise slot, or an object with two names make the difference.
     """
-    if not namespaces and _COMPOUND.isdisjoint(map(type, map(_SLOT, trace))):
+    if not namespaces and COMPOUND.isdisjoint(map(type, map(_SLOT, trace))):
         return None
     accesses: list[tuple[int, Pending]] = [
         (thread, part) for thread, kind, obj, slot in trace if kind <= WRITE for part in parts_of(kind, obj, slot)

@@ -8,10 +8,15 @@ from gc import get_referents
 from typing import Any
 
 from ..events import Pending, unite
-from .beneath import LOOKING, beneath, has_variables, instance_variables
+from .beneath import LOOKING, atoms, beneath, has_variables, instance_variables, is_simple
 from .knowledge import is_inert
 from .reporting import Accesses
 from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
+
+
+def _hashes(item: Any) -> bool:
+    """Whether the operators of an object hash elements that are no atoms."""
+    return issubclass(type(item), (set, frozenset, dict)) and not atoms.issuperset(map(type, item))
 
 
 class Steps:
@@ -39,7 +44,6 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain, native = accesses.methods.get, accesses.learn, PLAIN, frozenset(CONTAINERS)
     gate, key_slot, use, report_all = accesses.gate, accesses.key_slot, accesses.use, accesses.report_all
-    sequences = frozenset({list, str, bytes, tuple, deque})
 
     def read(item: object) -> None:
         """Use all of `item`: truth, length, text, unpacking."""
@@ -55,13 +59,23 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         """Use all of `item`, and look at its elements: show them."""
         accesses.use((item,))
 
-    def within(item: object) -> None:
+    def mapping(item: object) -> None:
+        """Make a dict of `item`: of a mapping that is a copy."""
+        if issubclass(type(item), dict):
+            read(item)
+        else:
+            deep(item)
+
+    def within(*items: object) -> None:
         """Look at the elements of what nobody else can know."""
-        report_all(lambda: accesses.within(item))
+        for item in items:
+            if not (type(item) in native and is_simple(item)):
+                accesses.look_within(items)
+                return
 
     def pair(left: object, right: object) -> None:
-        """Use both at once, in an operation that does not look at their elements unless it hashes them."""
-        both(left, right, looks=type(left) not in sequences)
+        """Use both at once, in an operation that looks at their elements only to hash them."""
+        both(left, right, looks=_hashes(left) or _hashes(right))
 
     def compare(left: object, right: object) -> None:
         """Use both at once, and look at their elements."""
@@ -176,8 +190,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         """Go on in a generator."""
         pause()
         generators, accesses.resumed = accesses.resumed, ()
-        for generator in generators:
-            report(generator, None, 1)
+        accesses.report_step(tuple((1, generator, None) for generator in generators))
         return value
 
     def delegate(item: Any) -> Any:
@@ -196,16 +209,20 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         """Start an iteration over what is no container, but may have some beneath it."""
         if kind in ITERATORS and not fresh:
             return Steps(item, lambda: touch(item))
+        containers = list(beneath(item))
+        if not containers:
+            return item
+        if len(containers) == 1 and not containers[0][1] and kind not in LOOKING:  # as below, which is slower
+            container = containers[0][0]
+            report(container, None, 0)
+            return single(iter(item), container, first)
 
         def find() -> list[Pending]:
-            return [(writes, container, None) for container, writes in beneath(item)]
+            found = beneath(item) if kind in LOOKING else containers
+            return [(writes, container, None) for container, writes in found]
 
-        fixed = find()
-        if not fixed:
-            return item
-        found = find if kind in LOOKING else lambda: fixed
-        report_all(found)
-        return steps(iter(item), lambda: report_all(found), first)
+        report_all(find)
+        return steps(iter(item), lambda: report_all(find), first)
 
     def iterate(item: Any, fresh: int = 0) -> Any:
         """Start a loop: the start and the first step are one access, unless the start notes the size."""
@@ -231,6 +248,8 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def lazy(item: Any, fresh: int = 0) -> Any:
         """Start an iteration whose first step may come later."""
         kind = type(item)
+        if kind in VIEWS:
+            return iterate(item)
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
         return foreign(item, kind, fresh, True)
@@ -281,20 +300,20 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if type(item) is types.ModuleType:
             report(item.__dict__, name, 0)
             return
+        found: list[Pending] = []
         is_class = issubclass(type(item), type)
         if is_class or name not in instance_variables(item):
             for owner in (item if is_class else type(item)).__mro__ or ():
-                found = owner.__dict__.get(name)
-                if found is not None or name in owner.__dict__:
-                    if type(found) is cached_property and item is not owner:
-                        report(item, name, 1)  # the first look-up stores the value
-                    elif type(found) is types.MemberDescriptorType or type(found) is property:
-                        report(item, name, 0)
-                    else:
-                        report(owner, name, 0)
+                held = owner.__dict__.get(name)
+                if held is not None or name in owner.__dict__:
+                    if type(held) is cached_property and item is not owner:
+                        found.append((1, item, name))  # the first look-up stores the value
+                    elif type(held) is not types.MemberDescriptorType and type(held) is not property:
+                        found.append((0, owner, name))
                     break
-        if not is_class:
-            report(item, name, 0)
+        if not is_class and not (found and found[0][1] is item):
+            found.append((0, item, name))
+        accesses.report_step(tuple(found))
 
     def setattribute(item: Any, name: str) -> None:
         if isinstance(item, (type, types.ModuleType)):
@@ -308,6 +327,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         "_kc_pair": pair,
         "_kc_deep": deep,
         "_kc_within": within,
+        "_kc_mapping": mapping,
         "_kc_compare": compare,
         "_kc_inplace": inplace,
         "_kc_getitem": getitem,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .foreign import is_foreign
 from .knowledge import READERS, is_inert
-from .tables import IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
+from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
 _MOST_WITHIN: Final = 5_000
@@ -131,6 +131,27 @@ def is_simple(container: Any) -> bool:
     if not atoms.issuperset(map(type, container)):
         return False
     return not issubclass(type(container), dict) or atoms.issuperset(map(type, dict.values(container)))
+
+
+def simple_containers(items: Iterable[object], *, looks: bool) -> list[object] | None:
+    """The containers among some objects; ``None`` if that is not all that code in C touches.
+
+    Args:
+        items: what it is given.
+        looks: whether it looks at their elements.
+    """
+    found = []
+    for item in items:
+        kind = type(item)
+        if kind in atoms:
+            continue
+        if kind in CONTAINERS:
+            found.append(item)
+        elif kind is not tuple and kind is not frozenset:
+            return None
+        if looks and not is_simple(item):
+            return None
+    return found
 
 
 def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:

@@ -16,6 +16,7 @@ from .names import (
     CALL1,
     DEEP,
     LOCALS,
+    MAPPING,
     METHOD,
     METHOD1,
     NAMESPACE,
@@ -138,7 +139,7 @@ class Calls(Expressions):
             looks, argument = name in _LOOKING, node.args[0]
             if self.is_flat(argument) or (not looks and self.is_unshared(argument)):
                 return self._untouched(node)
-            hook = READ if not looks else WITHIN if self.is_unshared(argument) else DEEP
+            hook = READ if not looks else WITHIN if self.is_unshared(argument) else MAPPING if name == "dict" else DEEP
             guarded = self.context.guard(
                 self._arguments(node),
                 lambda of: build.call(hook, *of),
@@ -147,9 +148,19 @@ class Calls(Expressions):
                 quiet=ATOMS if looks else QUIET,
             )
             return build.place(guarded, node)
-        if not self._watched_arguments(node) and name not in _ATTRIBUTES and name not in UNKNOWN_BUILTINS:
+        if name in _ATTRIBUTES or name in UNKNOWN_BUILTINS or not all(map(self.is_unshared, self._values(node))):
+            return None
+        watched = self._watched_arguments(node)
+        if not watched:
             return self._untouched(node)
-        return None
+        guarded = self.context.guard(
+            self._arguments(node),
+            lambda of: build.call(WITHIN, *(of[number] for number in watched)),
+            lambda of: self._again(node, node.func, of),
+            watched,
+            quiet=ATOMS,
+        )
+        return build.place(guarded, node)
 
     def _watched_arguments(self, node: ast.Call) -> list[int]:
         return [number for number, value in enumerate(self._values(node)) if not self.is_flat(value)]

@@ -192,7 +192,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
-            use(arguments, looks=kind not in _COPYING)
+            copies = kind in _COPYING or all(issubclass(type(argument), dict) for argument in arguments)
+            use(arguments, looks=not copies)
             return
         maker = makers.get(kind, no_variables)
         if maker is no_variables:
@@ -265,9 +266,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
-            if kind in foreign:
-                report(owner, None, WRITE)
-            use(arguments, _FOREIGN)
+            use(arguments, _FOREIGN, also=[(WRITE, owner, None)] if kind in foreign else [])
         else:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from ..events import Imprecise, Pending, take_as_a_whole
-from .beneath import METHOD_TYPES, Within, beneath, only_reads
+from .beneath import METHOD_TYPES, Within, beneath, only_reads, simple_containers
 from .foreign import foreign_methods, is_foreign
 from .knowledge import is_inert, is_known_function, reaches_by_name
 from .names import RESUMED
@@ -23,7 +23,7 @@ ReportTogether = Callable[[tuple[Pending, ...]], None]
 
 _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 9
-_LOUD: Final = frozenset({frozenset, memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
+_LOUD: Final = frozenset({memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
 _CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.partial})
 
 
@@ -136,7 +136,7 @@ class Accesses:
             self._enter_unseen(item)
             self.report_all(lambda: self._of_iterator(item))
         else:
-            self.report_all(lambda: [(writes or write, container, None) for container, writes in beneath(item)])
+            self.report_step(_merged([(writes or write, container, None) for container, writes in beneath(item)]))
 
     def _of_iterator(self, item: object) -> list[Pending]:
         slot = self.step_slot(item)
@@ -146,11 +146,7 @@ class Accesses:
         """Report what one step touches; again if others have come in before it, and it touches something else now."""
         found = _merged(find())
         for _ in range(_LOOKS):
-            if self._together is not None and len(found) > 1:
-                self._together(found)
-            else:
-                for kind, obj, slot in found:
-                    self.report(obj, slot, kind)
+            self.report_step(found)
             if self._together is None or not found:
                 return
             before, found = found, _merged(find())
@@ -159,19 +155,35 @@ class Accesses:
                 return
         self.gate.doubt("what one step looks at changes all the time")
 
-    def use(self, arguments: Sequence[object], effect: int = 0, *, looks: bool = True) -> None:
+    def report_step(self, parts: tuple[Pending, ...]) -> None:
+        """Report what one step touches, each place once."""
+        if self._together is not None and len(parts) > 1:
+            self._together(parts)
+        else:
+            for kind, obj, slot in parts:
+                self.report(obj, slot, kind)
+
+    def use(
+        self, arguments: Sequence[object], effect: int = 0, *, looks: bool = True, also: Sequence[Pending] = ()
+    ) -> None:
         """Report what code in C does to what it is given: to the containers, and to those within them.
 
         Args:
             arguments: what it is given.
             effect: what it does to the containers among these.
             looks: whether it looks at the elements: compares or shows them, asks for their truth, calls with them.
+            also: what else it touches.
         """
+        simple = simple_containers(arguments, looks=looks)
+        if simple is not None:  # as below, which is slower
+            self.report_step(_merged([*also, *((effect, container, None) for container in simple)]))
+            if not looks or simple_containers(arguments, looks=True) is not None:
+                return
         self._run(arguments)
 
         def find() -> list[Pending]:
             slot = self.imprecise_if_calling_back(arguments, looks=looks)
-            return [*self._given(arguments, effect, slot), *(self._within(arguments, slot) if looks else ())]
+            return [*also, *self._given(arguments, effect, slot), *(self._within(arguments, slot) if looks else ())]
 
         self.report_all(find)
 
@@ -309,24 +321,31 @@ class Accesses:
         """
         if self.gate.is_shared(generator):
             slot = self.imprecise("goes on in a generator in which others may find it at work")
-        self.report(generator, slot, 1)
-        chain = [generator]
-        while type(inner := chain[-1].gi_yieldfrom) is types.GeneratorType:
-            self.report(inner, None, 1)
-            chain.append(inner)
-        if inner is None and not throws and chain[-1].gi_frame is not None and RESUMED in chain[-1].gi_code.co_names:
+        self.report_all(lambda: [(1, each, slot if each is generator else None) for each in _delegates(generator)])
+        chain = _delegates(generator)
+        last = chain[-1]
+        if last.gi_yieldfrom is None and not throws and last.gi_frame is not None and RESUMED in last.gi_code.co_names:
             self.resumed = tuple(chain)
 
-    def within(self, item: object) -> list[Pending]:
-        """What C touches that looks at the elements of what nobody else can know."""
-        return list(self._within((item,), self.imprecise_if_calling_back((item,))))
+    def look_within(self, items: Sequence[object]) -> None:
+        """Report a look at the elements of what nobody else can know."""
+        if simple_containers(items, looks=True) is None:
+            self.report_all(lambda: list(self._within(items, self.imprecise_if_calling_back(items))))
 
     def look_through(self, items: Sequence[object]) -> None:
         """Report a look at all that is within some objects, by way of their attributes, too."""
         self.report_all(lambda: list(self._within(items, None, through_objects=True)))
 
 
-def _merged(found: list[Pending]) -> tuple[Pending, ...]:
+def _delegates(generator: "types.GeneratorType[Any, Any, Any]") -> list["types.GeneratorType[Any, Any, Any]"]:
+    """A generator, the one that it delegates to, and so on."""
+    chain = [generator]
+    while type(inner := chain[-1].gi_yieldfrom) is types.GeneratorType:
+        chain.append(inner)
+    return chain
+
+
+def _merged(found: Sequence[Pending]) -> tuple[Pending, ...]:
     """Each place once: written if it is at all, imprecise if it is at all."""
     if len(found) < 2:
         return tuple(found)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..events import ACQUIRE, BLOCKED, WRITE, Pending, Trace, are_dependent, imprecise_slots
+from ..events import ACQUIRE, BLOCKED, COMPOUND, WRITE, Pending, Trace, are_dependent, imprecise_slots
 from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
 from ..virtual.virtual_thread import Timed
@@ -151,8 +151,9 @@ class Dpor(Strategy):
         first = starts[branch] if branch < len(starts) else own_events
         order = happens_before(trace, step.threads, first)
         for earlier, later in order.races:
-            for slot in (*imprecise_slots(trace[earlier]), *imprecise_slots(trace[later])):
-                self.doubts[str(slot)] = None
+            for event in (trace[earlier], trace[later]):
+                if type(event[3]) in COMPOUND:
+                    self.doubts.update((str(slot), None) for slot in imprecise_slots(event))
         del self._nodes[branch + 1 :]
         self._nodes += [None] * (len(schedule) + 1 - len(self._nodes))
         if self._steps_are_events:
