@@ -54,6 +54,7 @@ class Gate:
 
     Attributes:
         met: the unknown code that was entered: ``FILE:LINE: what``.
+        lasting: why no execution is part of a proof any more.
         rebound: the names of classes and modules that were bound although no code says so.
         reports: whether it is reported as events, too.
         facts: what is known of the names of all instrumented modules.
@@ -61,6 +62,7 @@ class Gate:
 
     def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
         self.met: dict[str, None] = {}
+        self.lasting: dict[str, None] = {}
         self.rebound: set[str] = set()
         self.reports = False
         self.facts = Facts()
@@ -124,9 +126,11 @@ class Gate:
         """An execution begins."""
         self._resumers.clear()
 
-    def doubt(self, what: str) -> None:
-        """What comes of this line is no proof, whatever the order."""
+    def doubt(self, what: str, *, lasts: bool = False) -> None:
+        """What comes of this line is no proof, whatever the order; nor is any execution after it, if that lasts."""
         frame = self._innermost(sys._getframe(1))
+        if lasts:
+            self.lasting[f"{self.where(frame)}: {what}"] = None
         if self._scheduler.live and not (frame is not None and _is_of_runtime(frame)):
             self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
 

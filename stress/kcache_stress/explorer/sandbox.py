@@ -236,7 +236,7 @@ class Sandbox:
     def doubts(self) -> tuple[str, ...]:
         """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
         unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
-        return tuple(dict.fromkeys((*self.scheduler.doubts, *unreported)))
+        return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
 
     def unseen(self, trace: Trace) -> str:
         """The first code that ran in an execution without being seen, and may have locks of its own; empty if none."""

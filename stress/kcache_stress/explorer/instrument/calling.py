@@ -15,6 +15,7 @@ from .names import (
     CALL,
     CALL1,
     DEEP,
+    DOUBLE_STAR,
     LOCALS,
     MAPPING,
     METHOD,
@@ -24,6 +25,7 @@ from .names import (
     QUIET,
     READ,
     SETATTRIBUTE,
+    STAR,
     UNPACKED,
     WITHIN,
 )
@@ -172,7 +174,8 @@ class Calls(Expressions):
         if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):
             return self._untouched(node)
         if name in METHOD_NAMES and self.is_unshared(function.value):
-            return self._plain(node) if name in COMPARING_NAMES else self._method_of_new(node, name)
+            looks = name in COMPARING_NAMES or name == "update" or len(self._values(node)) > 1
+            return self._plain(node) if looks else self._method_of_new(node, name)
         arguments = self._arguments(node)
         if name in {"__setattr__", "__delattr__"} and arguments:
             return self._store_by_name(node, function, arguments)
@@ -260,26 +263,39 @@ class Calls(Expressions):
 
     def _unpacked(self, node: ast.Call) -> ast.expr:
         """Rewrite a call with star-arguments: positional ones become one tuple, as Python makes it itself."""
-        if len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
-            positional = self.consumed(node.args[0].value)
+        one = node.args[0] if len(node.args) == 1 else None
+        function = self.expression(node.func)
+        if isinstance(one, ast.Starred):
+            positional = self.expression(one.value)
         else:
             positional = ast.Tuple(self.expressions(node.args), ast.Load())
-        function = self.expression(node.func)
         keywords = [
-            self.consumed(keyword.value) if keyword.arg is None else self.expression(keyword.value)
+            self._unpacked_names(keyword.value) if keyword.arg is None else self.expression(keyword.value)
             for keyword in node.keywords
         ]
+        operands, at = [function, positional, *keywords], 1
+        if isinstance(one, ast.Starred) and not self.is_unshared(one.value):
+            if keywords and self.context.binds:  # what follows a single star is unpacked when the named ones are there
+                name = self.context.temporary()
+                operands[1] = ast.NamedExpr(build.store(name), positional)
+                operands.append(build.call(STAR, build.load(name)))
+                at = -1
+            else:
+                operands[1] = build.call(STAR, positional)
 
         def operation(of: Atoms) -> ast.expr:
             again = [
                 ast.copy_location(ast.keyword(keyword.arg, atom), keyword)
-                for keyword, atom in zip(node.keywords, of[2:], strict=True)
+                for keyword, atom in zip(node.keywords, of[2:], strict=False)
             ]
-            return ast.copy_location(ast.Call(of[0], [ast.Starred(of[1], ast.Load())], again), node)
+            return ast.copy_location(ast.Call(of[0], [ast.Starred(of[at], ast.Load())], again), node)
 
         def hook(of: Atoms) -> ast.expr:
-            named = [atom for keyword, atom in zip(node.keywords, of[2:], strict=True) if keyword.arg is not None]
-            return build.call(UNPACKED, of[0], of[1], *named)
+            named = [atom for keyword, atom in zip(node.keywords, of[2:], strict=False) if keyword.arg is not None]
+            return build.call(UNPACKED, of[0], of[at], *named)
 
-        guarded = self.context.guard([function, positional, *keywords], hook, operation, embed=False)
-        return build.place(guarded, node)
+        return build.place(self.context.guard(operands, hook, operation, embed=False), node)
+
+    def _unpacked_names(self, node: ast.expr) -> ast.expr:
+        value = self.expression(node)
+        return value if self.is_unshared(node) else build.place(build.call(DOUBLE_STAR, value), node)

@@ -217,6 +217,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
+        if callee is weakref.proxy:
+            gate.doubt("what is done by way of a weak proxy is not seen", lasts=True)
         if callee in _SILENT:
             return
         if not is_known_function(callee):
@@ -266,7 +268,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
-            use(arguments, _FOREIGN, also=[(WRITE, owner, None)] if kind in foreign else [])
+            changes = not issubclass(kind, bytearray)  # whose methods that the table does not know are those of bytes
+            use(arguments, _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
         else:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)
@@ -361,6 +364,25 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         else:
             call(callee, *arguments)
 
+    def star(item: Any) -> Any:
+        """Make the positional arguments of a call, now: but for an iterator, which the call itself consumes."""
+        kind = type(item)
+        if kind in VIEWS or kind in CONTAINERS:
+            touch(item)
+            return tuple(item)
+        if kind not in quiet:
+            touch(item)
+        return item
+
+    def double_star(item: Any) -> Any:
+        """Make named arguments of a call, now."""
+        if type(item) in CONTAINERS:
+            touch(item)
+            return dict(item) if isinstance(item, dict) else item
+        if type(item) not in quiet:
+            touch(item)
+        return item
+
     def unpacked(callee: Any, positional: Any, *keywords: Any) -> None:
         """Handle a call with star-arguments; an iterator must not be consumed before the call itself does it."""
         call(callee, *(positional if type(positional) in sequences else ()), *keywords)
@@ -371,6 +393,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         "_kc_call": call,
         "_kc_call1": call1,
         "_kc_unpacked": unpacked,
+        "_kc_star": star,
+        "_kc_double_star": double_star,
     }
 
 

@@ -201,10 +201,10 @@ class Expressions(Rewriting):
         watched = [] if self.context.quiet else self._watched(node)
         if not watched:
             return ast.copy_location(ast.BinOp(left, node.op, right), node)
-        hook = COMPARE if shows else PAIR
+        one, both = (DEEP, COMPARE) if shows else (READ, PAIR)
         guarded = self.context.guard(
             [left, right],
-            lambda of: build.call(hook, *of) if len(watched) > 1 else build.call(READ, of[watched[0]]),
+            lambda of: build.call(both, *of) if len(watched) > 1 else build.call(one, of[watched[0]]),
             lambda of: ast.copy_location(ast.BinOp(of[0], node.op, of[1]), node),
             watched,
             quiet=ATOMS if shows else QUIET,
@@ -214,7 +214,7 @@ class Expressions(Rewriting):
     def _watched(self, node: ast.BinOp) -> list[int]:
         """Say which operands may be containers: none beside a scalar, unless that multiplies or formats."""
         if isinstance(node.op, ast.Mod):
-            return [] if self.is_flat(node.right) else [0, 1]
+            return [number for number, side in enumerate((node.left, node.right)) if not self.is_flat(side)]
         watched = [number for number, side in enumerate((node.left, node.right)) if not self.is_unshared(side)]
         if self.is_scalar(node.left) or self.is_scalar(node.right):
             return watched if isinstance(node.op, ast.Mult) else []

@@ -64,8 +64,8 @@ class Watcher(Protocol):
         """A name of a class or a module is about to be bound."""
         ...
 
-    def doubt(self, what: str) -> None:
-        """What comes of this line is no proof, whatever the order."""
+    def doubt(self, what: str, *, lasts: bool = False) -> None:
+        """What comes of this line is no proof, whatever the order; nor is any execution after it, if that lasts."""
         ...
 
 
