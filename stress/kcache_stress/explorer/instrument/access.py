@@ -73,6 +73,11 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
                 accesses.look_within(items)
                 return
 
+    def of_new(container: object, *arguments: object) -> None:
+        """Call a method of what nobody else can know, with what others may know."""
+        copies = all(issubclass(type(argument), dict) for argument in arguments)
+        use(arguments, looks=bool(arguments) and not copies, new=(container,))
+
     def pair(left: object, right: object) -> None:
         """Use both at once, in an operation that looks at their elements only to hash them."""
         both(left, right, looks=_hashes(left) or _hashes(right))
@@ -328,6 +333,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         "_kc_deep": deep,
         "_kc_within": within,
         "_kc_mapping": mapping,
+        "_kc_of_new": of_new,
         "_kc_compare": compare,
         "_kc_inplace": inplace,
         "_kc_getitem": getitem,

@@ -22,6 +22,7 @@ from .names import (
     METHOD1,
     NAMESPACE,
     NEXT,
+    OF_NEW,
     QUIET,
     READ,
     SETATTRIBUTE,
@@ -175,7 +176,7 @@ class Calls(Expressions):
             return self._untouched(node)
         if name in METHOD_NAMES and self.is_unshared(function.value):
             looks = name in COMPARING_NAMES or name == "update" or len(self._values(node)) > 1
-            return self._plain(node) if looks else self._method_of_new(node, name)
+            return self._looking_method_of_new(node, function) if looks else self._method_of_new(node, name)
         arguments = self._arguments(node)
         if name in {"__setattr__", "__delattr__"} and arguments:
             return self._store_by_name(node, function, arguments)
@@ -205,6 +206,15 @@ class Calls(Expressions):
         rewrite = self.consumed if name in CONSUMING_NAMES else self.expression
         arguments = [rewrite(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
         return self._again(node, self.expression(node.func), arguments)
+
+    def _looking_method_of_new(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
+        """Rewrite one that looks at the elements of the container, or at those of its arguments."""
+        guarded = self.context.guard(
+            [self.expression(function.value), *self._arguments(node)],
+            lambda of: build.call(OF_NEW, *of),
+            lambda of: self._again(node, attribute(of[0], function), of[1:]),
+        )
+        return build.place(guarded, node)
 
     def _store_by_name(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
         """Rewrite `object.__setattr__(self, name, value)` or `self.__setattr__(name, value)`."""

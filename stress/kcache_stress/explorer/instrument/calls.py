@@ -57,6 +57,7 @@ _WRITERS: Final = frozenset({operator.setitem, operator.delitem})
 
 _FOREIGN: Final = WRITE
 _READING: Final = 0
+_LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
 _ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
 _TEXT: Final = frozenset({exec, eval, compile, __import__})
 _LAZY: Final = frozenset(
@@ -154,6 +155,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """A function in Python: the gate watches what of it is not instrumented."""
         code = callee.__code__
+        if callee in _LOOKING_UP and arguments:
+            report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
+            return
         if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
             return
         if is_own(callee) or (callee not in READERS and not makes_objects(code) and gate.is_known(callee)):

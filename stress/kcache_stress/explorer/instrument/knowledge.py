@@ -83,7 +83,7 @@ def _is_heap_type_of_python(kind: type) -> bool:
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _TRANSPARENT_FILES: Final = frozenset(
     {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword"}
-    | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "ast", "dis", "opcode", "_py_abc"}
+    | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
 )
 _MANAGERS: Final = (
     *("_GeneratorContextManager", "contextmanager", "closing", "suppress", "nullcontext", "ContextDecorator"),
@@ -124,7 +124,6 @@ def is_transparent(code: CodeType) -> bool:
 _READING_FILES: Final = (
     "copy.py",
     "pprint.py",
-    "inspect.py",
     f"json{os.sep}encoder.py",
     f"json{os.sep}__init__.py",
     "dataclasses.py",
@@ -143,7 +142,6 @@ _CONTAINED: Final = frozenset(
         "sched",
         "weakref",
         "_weakrefset",
-        "inspect",
         "json",
         "pprint",
     }

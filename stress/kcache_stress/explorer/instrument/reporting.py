@@ -164,7 +164,13 @@ class Accesses:
                 self.report(obj, slot, kind)
 
     def use(
-        self, arguments: Sequence[object], effect: int = 0, *, looks: bool = True, also: Sequence[Pending] = ()
+        self,
+        arguments: Sequence[object],
+        effect: int = 0,
+        *,
+        looks: bool = True,
+        also: Sequence[Pending] = (),
+        new: Sequence[object] = (),
     ) -> None:
         """Report what code in C does to what it is given: to the containers, and to those within them.
 
@@ -173,17 +179,19 @@ class Accesses:
             effect: what it does to the containers among these.
             looks: whether it looks at the elements: compares or shows them, asks for their truth, calls with them.
             also: what else it touches.
+            new: what nobody else can know, but for the elements.
         """
         simple = simple_containers(arguments, looks=looks)
-        if simple is not None:  # as below, which is slower
+        if simple is not None and simple_containers(new, looks=True) is not None:  # as below, which is slower
             self.report_step(_merged([*also, *((effect, container, None) for container in simple)]))
             if not looks or simple_containers(arguments, looks=True) is not None:
                 return
         self._run(arguments)
 
         def find() -> list[Pending]:
-            slot = self.imprecise_if_calling_back(arguments, looks=looks)
-            return [*also, *self._given(arguments, effect, slot), *(self._within(arguments, slot) if looks else ())]
+            looked_at = (*(arguments if looks else ()), *new)
+            slot = self.imprecise_if_calling_back((*arguments, *new), looks=looks)
+            return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
 
         self.report_all(find)
 
