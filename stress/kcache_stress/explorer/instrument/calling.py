@@ -175,7 +175,8 @@ class Calls(Expressions):
         if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):
             return self._untouched(node)
         if name in METHOD_NAMES and self.is_unshared(function.value):
-            looks = name in COMPARING_NAMES or name == "update" or len(self._values(node)) > 1
+            several = name in CONSUMING_NAMES and len(self._values(node)) > 1
+            looks = several or name in COMPARING_NAMES or name == "update"
             return self._looking_method_of_new(node, function) if looks else self._method_of_new(node, name)
         arguments = self._arguments(node)
         if name in {"__setattr__", "__delattr__"} and arguments:
