@@ -133,6 +133,7 @@ class IsNotRepaired(StoreOf018):
         return [*super().list_keys(), *self._ghosts]
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("port", [LeavesEmptySets, TakesShortcut, ForgetsFailures, IsNotRepaired])
 def test_what_client_go_does_not_do_is_accused(port: Port) -> None:
     semantics = Semantics.CURRENT if issubclass(port, StoreOf036) else Semantics.CLASSIC

@@ -179,6 +179,7 @@ def test_wrong_arguments_say_what_is_right() -> None:
         run_conformance(kcache.new_indexer, semantics="nosuch")
 
 
+@pytest.mark.nightly
 def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
     coverage: Coverage = Counter()
     target = replace(make_target(kcache.new_indexer), is_strict=True)
@@ -254,6 +255,7 @@ def test_no_machine_is_too_slow_for_one_program() -> None:
         assert run_phase(phase, context).counts["programs"], phase
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
 def test_no_phase_of_a_kind_is_over_before_it_began(kind: Kind) -> None:
     context = KindContext(kind.load(kind.reference), kind.reference, seconds=0.0)
@@ -312,7 +314,7 @@ def test_an_implementation_that_returns_copies_passes_if_it_says_so() -> None:
         run_conformance(factory, phases=("smoke",))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", ["list", "list_keys", "get_by_key", "by_index", "list_index_func_values"])
 def test_what_is_declared_as_missing_is_never_called(name: str) -> None:
     def forbidden(self: Any, *args: Any) -> Any:

@@ -134,7 +134,7 @@ def test_a_target_whose_calls_cannot_meet_is_refused() -> None:
 # Examples
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("name", "is_deadlock"),
     [

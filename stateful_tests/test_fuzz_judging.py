@@ -93,6 +93,7 @@ def report_of(function: Callable[[Any], Any], **options: Any) -> Any:
     return fuzz(Subject(function, Kind.INDEX, "f"), Kind.INDEX, FuzzOptions(seconds=1.0, **options))
 
 
+@pytest.mark.nightly
 def test_hostile_objects_only_warn_unless_strict():
     def index(obj):
         return [(obj["metadata"].get("labels") or {}).get("app", "")]

@@ -354,6 +354,7 @@ def test_findings_of_other_processes_can_be_tried_again(write, monkeypatch, rule
     assert answer_to(finding) is Answer.FIXED
 
 
+@pytest.mark.nightly
 def test_programs_and_interleavings_can_be_tried_again(write):
     text = """
         import time

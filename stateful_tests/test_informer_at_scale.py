@@ -170,6 +170,7 @@ def api(server):
         api_client.rest_client.pool_manager.clear()
 
 
+@pytest.mark.nightly
 def test_thousands_of_changes_over_connections_that_break(server, api, record_property):
     pods, choice, writer = server.pods, random.Random(1), Writer(server.pods, 0)
     for _ in range(SIZE.objects):

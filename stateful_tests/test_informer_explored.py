@@ -118,6 +118,7 @@ def test_a_factory_is_started_by_two_threads_and_shut_down() -> None:
     assert result.coverage in COVERED
 
 
+@pytest.mark.nightly
 def test_two_threads_ask_a_factory_for_the_same_type() -> None:
     def setup(load: Load) -> Sequence[Callable[[], object]]:
         factory, server = factory_of(load)

@@ -162,6 +162,7 @@ def test_granularities(granularity: Granularity) -> None:
     assert correct.is_exhausted
 
 
+@pytest.mark.nightly
 def test_many_failing_schedules_replay(effort: Callable[[int, int], int]) -> None:
     """Many different schedules of each target, each run again in a sandbox of its own kind."""
     schedules, reproduced = effort(2, 20), 0
@@ -245,6 +246,7 @@ def test_a_batch_is_plain_data() -> None:
     assert decode_batch(encode_batch(batch)) == batch
 
 
+@pytest.mark.nightly
 def test_batches_run_in_any_executor() -> None:
     batches = [Batch(spec("textbook"), QUICK, (MOVE,) * 3), Batch(spec("textbook"), QUICK, seeds=(0, 5))]
     here, complete = spread(iter(batches), jobs=2)

@@ -55,7 +55,7 @@ def test_a_concurrent_fault_is_found_from_generated_programs_in_both_thread_orde
     assert fails(subject, reversed_threads(found), 5000)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_is_not_accused(example: Example, effort: Callable[[int, int], int]) -> None:
     subject = load_subject(f"{example.path}:new_indexer")

@@ -172,6 +172,7 @@ def orbits(every: Iterable[Program]) -> dict[Program, int]:
     return class_of
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("bound", "sizes", "target"),
     [
@@ -334,6 +335,7 @@ def test_a_target_without_writes_has_no_programs() -> None:
     assert programs("2x2", only(OperationName.LIST, OperationName.GET)) == []
 
 
+@pytest.mark.one_in(2, start=1)
 @pytest.mark.parametrize(
     ("prefix", "threads"),
     [

@@ -283,6 +283,7 @@ def test_who_polls_keeps_nobody_from_sleeping() -> None:
     assert result.problem is None
 
 
+@pytest.mark.nightly
 def test_what_is_long_is_replayed_at_its_length() -> None:
     def setup(load: Load) -> Sequence[Callable[[], object]]:
         lock = load("threading").Lock()

@@ -104,6 +104,7 @@ def expected():
     return {}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # of the real SystemExit
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_primitives_do_what_those_of_cpython_do(name, virtual, expected):

@@ -54,11 +54,11 @@ class Names:
         return type(item).__name__
 
 
-def load(source, report, *, pause=None, name="snippet"):
+def load(source, report, *, pause=None, together=None, name="snippet"):
     tree = ast.parse(source)
     facts = collect_facts(tree)
     code = compile(rewrite(tree, facts, pauses=pause is not None), f"{name}.py", "exec")
-    namespace = {"__name__": name, **make_hooks(report, gate_of(code), pause)}
+    namespace = {"__name__": name, **make_hooks(report, gate_of(code), pause, together)}
     exec(code, namespace)
     return namespace
 

@@ -155,6 +155,7 @@ def test_it_draws_the_calls_and_the_order(visit: Callable[..., Visit]) -> None:
     assert shown.page.locator("#lanes text").all_text_contents() == ["thread 1", "thread 2", "thread 3"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", ["button", "key"])
 def test_jump_to_the_first_error(visit: Callable[..., Visit], make_history: MakeHistory, how: str) -> None:
     shown = visit(judged(make_history(900, 3, wrong_from=600)))
@@ -247,6 +248,7 @@ def width_of(shown: Visit, selector: str) -> float:
     return float(box["width"])
 
 
+@pytest.mark.nightly
 def test_zoom(visit: Callable[..., Visit], make_history: MakeHistory) -> None:
     shown = visit(judged(make_history(200, 3, wrong_from=100)))
     error = "#drawing .error .box"
@@ -282,6 +284,7 @@ def test_logical_and_real_time(visit: Callable[..., Visit], violation: Page) -> 
     assert width_of(shown, "#call-0 .box") == pytest.approx(first[0], rel=0.01)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_dark_and_light(visit: Callable[..., Visit], violation: Page, scheme: str) -> None:
     shown = visit(violation, scheme=scheme)
@@ -323,6 +326,7 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.one_in(2, start=1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_there_is_enough_contrast(visit: Callable[..., Visit], violation: Page, scheme: str) -> None:
     for pair, contrast in visit(violation, scheme=scheme).page.evaluate(CONTRAST):
@@ -372,6 +376,7 @@ def test_a_foreign_script_does_not_run(visit: Callable[..., Visit], tmp_path: Pa
     shown.watched.messages.clear()  # the browser says that it has refused
 
 
+@pytest.mark.nightly
 def test_five_thousand_calls_stay_usable(visit: Callable[..., Visit], make_history: MakeHistory) -> None:
     page = judged(make_history(5000, 4, wrong_from=4000))
     began = time.monotonic()

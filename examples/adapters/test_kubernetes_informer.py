@@ -65,6 +65,7 @@ KEPT = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.one_in(9, start=2)
 @pytest.mark.parametrize("name", KEPT)
 def test_it_keeps_the_rules(informer: VirtualInformer, name: str) -> None:

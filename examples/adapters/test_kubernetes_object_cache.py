@@ -40,6 +40,7 @@ def test_the_suite_finds_nothing_wrong_with_the_cache() -> None:
         assert set(result.not_tested) == set(UNSUPPORTED)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("broken", "phase", "kinds"),
     [

@@ -191,6 +191,7 @@ def test_a_correct_target_is_exhausted(move: str) -> None:
     assert "not all interleavings were covered" in cut.stdout
 
 
+@pytest.mark.nightly
 def test_programs_that_hypothesis_writes() -> None:
     arguments = ("--generator", "hypothesis", "--shape", "2x2", "--seed", "1")
     found = in_this_process("explore", EXAMPLES["lookup_in_two_steps"], *arguments)

@@ -161,6 +161,7 @@ make.kcache_unsupported = official_informer.kcache_unsupported
 """
 
 
+@pytest.mark.nightly
 def test_what_an_informer_is_built_on_is_controlled_without_being_named(tmp_path: Path) -> None:
     """Its locks and threads are; the case studies tell of what is found."""
     pytest.importorskip("kubernetes.informer", reason="the client has an informer since 36.0.0")

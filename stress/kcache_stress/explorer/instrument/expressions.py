@@ -193,7 +193,7 @@ class Expressions(Rewriting):
         return ast.copy_location(parts, node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        joined = _as_compiled(node)
+        joined = as_compiled(node)
         if joined is not None:
             return self.visit_JoinedStr(joined)
         left, right = self.expression(node.left), self.expression(node.right)
@@ -365,7 +365,7 @@ class Expressions(Rewriting):
 _FORMAT: Final = re.compile(r"%(?:%|([-+ #0]*)(\d{0,3})(?:(\.)(\d{0,3}))?([sra]))")
 
 
-def _as_compiled(node: ast.BinOp) -> ast.JoinedStr | None:
+def as_compiled(node: ast.BinOp) -> ast.JoinedStr | None:
     """Return what the compiler makes of `"%s .." % (a, ..)`: one text after another, not all of them in one step.
 
     CPython, Python/ast_opt.c, `optimize_format`. None if it leaves the operation alone.
