@@ -24,7 +24,7 @@ import kcache.cli  # noqa: F401
 from kcache_stress.isolation import supervisor
 
 settings.register_profile(
-    "ci", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "ci", max_examples=50, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("nightly", settings.get_profile("ci"), derandomize=False, max_examples=1000)
 PROFILE = os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci")

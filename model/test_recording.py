@@ -53,6 +53,7 @@ def histories() -> Iterator[History]:
         yield simulator.history() if number % 3 else simulator.stretches(4)
 
 
+@pytest.mark.nightly
 def test_recorded_and_in_memory_the_verdict_is_the_same() -> None:
     answers = set()
     for number, history in enumerate(histories()):

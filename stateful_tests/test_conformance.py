@@ -296,6 +296,7 @@ def test_a_finding_ends_the_run_early() -> None:
     assert [phase.phase for phase in caught.value.result.phases] == ["smoke", "vectors"]
 
 
+@pytest.mark.nightly
 def test_an_implementation_that_returns_copies_passes_if_it_says_so() -> None:
     def copies(objs: list[Any]) -> list[Any]:
         return [copy.copy(obj) for obj in objs]

@@ -238,6 +238,7 @@ def test_what_fails_once_and_then_passes_is_reported_as_it_was_seen(tmp_path: Pa
     assert "it found nothing" in told or "does not do the same each time" in told
 
 
+@pytest.mark.nightly
 def test_time_that_is_over_makes_nothing_right() -> None:
     target = spec("lookup_in_two_steps")
     none = explore_examples(examples(target, seconds=0.0))

@@ -144,6 +144,7 @@ def test_what_a_function_may_do_to_its_process(write, body, rule, said):
         assert answer_to(finding) is Answer.FIXED
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "body",
     [
@@ -381,6 +382,7 @@ def test_programs_and_interleavings_can_be_tried_again(write):
     assert answer_to(finding) is Answer.FIXED
 
 
+@pytest.mark.nightly
 def test_the_same_seed_finds_the_same():
     def index(obj):
         labels = obj["metadata"].get("labels") or {}

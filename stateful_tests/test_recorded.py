@@ -139,6 +139,7 @@ def test_a_wrong_outcome_is_a_finding() -> None:
     assert all(finding.scenario and finding.program for finding in found)
 
 
+@pytest.mark.nightly
 def test_a_scenario_ends_where_an_unsupported_write_would_be_needed() -> None:
     target = make_target(kcache.new_indexer, "no transactions", unsupported=["transaction"])
     (scenario,) = (one for one in scenarios(Semantics.CURRENT) if one.id == "transaction")

@@ -258,6 +258,7 @@ def test_batches_run_in_any_executor() -> None:
     assert (there.programs, there.executions) == (here.programs, here.executions)
 
 
+@pytest.mark.nightly
 def test_the_first_finding_ends_the_work() -> None:
     endless = (Batch(spec("lookup_in_two_steps"), QUICK, seeds=(seed, 20)) for seed in itertools.count(0, 20))
     tally, complete = spread(endless, jobs=1)

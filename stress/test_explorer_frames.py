@@ -256,7 +256,7 @@ def naive(of: Subject, program: Program) -> SearchResult:
     return search(runner, Naive(), ProgramJudge(program, runner.final_reads), SearchLimits(executions=1_500))
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("name", BODIES)
 def test_it_agrees_with_naive_enumeration(tmp_path: Path, name: str) -> None:
     of = made(tmp_path, BODIES[name])

@@ -219,6 +219,7 @@ POLITE = """
     """
 
 
+@pytest.mark.nightly
 def test_threads_that_give_way_to_each_other_are_no_livelock_if_turns_end_it(code: Path) -> None:
     """However short the executions are that count as endless."""
     code.write_text(textwrap.dedent(POLITE))

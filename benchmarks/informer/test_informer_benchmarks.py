@@ -46,5 +46,6 @@ def test_manifests_and_models_have_the_same_node():
     assert [node_of(pod) for pod in api.list_pods().items] == [node_of(pod) for pod in listed(1)] == ["node-1"]
 
 
+@pytest.mark.nightly
 def test_memory_is_sampled_from_the_first_to_the_last_event():
     assert [sample.events for sample in memory.curve(4000, 4)] == [0, 1000, 2000, 3000, 4000]

@@ -85,6 +85,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.nightly
 def test_it_does_not_go_back_with_a_replica_that_lags_behind(informer: VirtualInformer) -> None:
     update_twice = (CREATE, UPDATE, UPDATE)
     steps = (SETTLE, Step(StepName.GO_BACK, 1), EXPIRE)

@@ -54,6 +54,7 @@ def test_other_strategies_find_it_too(strategy: Any) -> None:
     assert FAULT in result.problem.summary
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_a_global_lock_hides_it(loop_first: bool) -> None:
     result = explore_scenario(stop_meets_loop(loop_first=loop_first), copies=copies(Granularity.GIL))

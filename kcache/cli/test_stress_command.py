@@ -131,6 +131,7 @@ def test_a_target_that_cannot_be_loaded(tmp_path: Path) -> None:
     assert "nowhere.py" in done.output
 
 
+@pytest.mark.nightly
 def test_one_thread_and_many(tmp_path: Path) -> None:
     alone = stress("--reference", "--duration", "1s", "--threads", "1", "--json", str(tmp_path / "alone.json"))
     assert alone.exit_code == 0
