@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from .foreign import is_foreign
-from .knowledge import READERS, is_inert
+from .knowledge import READERS, inert, is_inert
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
 _DEEPEST: Final = 6
@@ -70,9 +70,11 @@ def only_reads(item: object) -> bool:
     if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
         methods = native_methods_of(item.__objclass__)  # type: ignore[attr-defined]
         return methods is None or not methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
-    if kind in METHOD_TYPES and not isinstance(item.__self__, (types.ModuleType, type(None))):  # type: ignore[attr-defined]
-        return type(item.__self__) in PLAIN or native_methods_of(type(item.__self__)) is not None  # type: ignore[attr-defined]
-    return not callable(item) or isinstance(item, type) or (kind is types.BuiltinFunctionType and item in READERS)
+    if kind in METHOD_TYPES:
+        owner = type(item.__self__)  # type: ignore[attr-defined]
+        if owner not in (types.ModuleType, type(None)):
+            return owner in PLAIN or native_methods_of(owner) is not None
+    return not callable(item) or issubclass(kind, type) or (kind is types.BuiltinFunctionType and item in READERS)
 
 
 class Within:
@@ -93,13 +95,13 @@ class Within:
         self.runs_python, self.is_whole = False, True
         todo: list[object] = []
         for root in roots:
-            if type(root) not in atoms:
+            if through_objects or type(root) not in atoms:
                 todo += _elements(root, through_objects=through_objects)
         seen: set[int] = set()
         while todo:
             item = todo.pop()
             kind = type(item)  # never by way of `__class__`, which may run code of the module under test
-            if (kind in atoms and not through_objects) or id(item) in seen:
+            if kind in PLAIN or (kind in atoms and not through_objects) or id(item) in seen:
                 continue
             seen.add(id(item))
             if len(seen) > _MOST_WITHIN:
@@ -113,6 +115,12 @@ class Within:
             elif is_foreign(kind) or (issubclass(kind, _COMPOSED) and not issubclass(kind, (tuple, frozenset))):
                 self.places.append((item, 0))
             todo += _elements(item, through_objects=through_objects)
+
+
+def forget_types() -> None:
+    """Let go of the types that were met: they keep their modules."""
+    atoms.intersection_update(IMMUTABLE)
+    inert.clear()
 
 
 def is_atom(kind: type) -> bool:

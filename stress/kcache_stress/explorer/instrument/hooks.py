@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .access import access_hooks
-from .beneath import atoms
+from .beneath import atoms, forget_types
 from .calls import call_hooks
 from .names import (
     AFTER,
@@ -47,6 +47,7 @@ def make_hooks(
             before every access.
         pause: called where CPython can switch threads, if the module was rewritten with `pauses`; returns None too.
     """
+    forget_types()
     accesses = Accesses(report, gate, together)
 
     def own_locals(namespace: Any) -> Any:

@@ -205,14 +205,15 @@ _RUN_BY_C: Final = frozenset(
 )
 
 
-_inert: dict[type, bool] = {}
+inert: Final[dict[type, bool]] = {}
+"""What is known of the types that were met so far."""
 
 
 def is_inert(kind: type) -> bool:
     """Whether nothing in Python runs where an object of a type is hashed, compared, iterated over or shown."""
-    known = _inert.get(kind)
+    known = inert.get(kind)
     if known is None:
-        known = _inert[kind] = _is_inert(kind)
+        known = inert[kind] = _is_inert(kind)
     return known
 
 

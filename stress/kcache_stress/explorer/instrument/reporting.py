@@ -186,7 +186,7 @@ class Accesses:
             self.report_step(_merged([*also, *((effect, container, None) for container in simple)]))
             if not looks or simple_containers(arguments, looks=True) is not None:
                 return
-        self._run(arguments)
+        self._run_over(arguments)
 
         def find() -> list[Pending]:
             looked_at = (*(arguments if looks else ()), *new)
@@ -197,11 +197,17 @@ class Accesses:
 
     def use_container(self, item: object, effect: int, arguments: Sequence[object], *, looks: bool) -> None:
         """Report what a method of a container does that runs over its arguments, or looks at its own elements."""
-        self._run(arguments)
         others = [argument for argument in arguments if argument is not item]
+        looked_at = (item, *others) if looks else others
+        simple = simple_containers(looked_at, looks=True)
+        if simple is not None:  # as below, which is slower
+            touched = simple if looks else [*simple, item]
+            self.report_step(_merged([(effect if each is item else 0, each, None) for each in touched]))
+            if simple_containers(looked_at, looks=True) is not None:
+                return
+        self._run_over(arguments)
 
         def find() -> list[Pending]:
-            looked_at = (item, *others) if looks else others
             slot = self.imprecise_if_calling_back(looked_at)
             return [*self._given(others, 0, slot), (effect, item, slot), *self._within(looked_at, slot)]
 
@@ -209,10 +215,10 @@ class Accesses:
 
     def hand_over(self, arguments: Sequence[object]) -> None:
         """Report what unknown code may do to the containers that it is given."""
-        self._run(arguments)
+        self._run_over(arguments)
         self.report_all(lambda: list(self._given(arguments, 1, None)))
 
-    def _run(self, arguments: Sequence[object]) -> None:
+    def _run_over(self, arguments: Sequence[object]) -> None:
         for argument in arguments:
             if type(argument) is types.GeneratorType:
                 self.touch(argument)
