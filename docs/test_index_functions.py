@@ -219,6 +219,7 @@ def test_the_good_example_passes(
         assert ENGINES[rule](subject) == set()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(3))
 def test_the_examples_of_each_style_pass(number: int, tmp_path: Path) -> None:
     code = blocks(section("How to write a good one"), "python")
@@ -275,6 +276,7 @@ def test_lambdas_are_not_tried_in_other_processes() -> None:
     assert skipped == {Engine.CROSSHAIR, Engine.WORLDS}
 
 
+@pytest.mark.nightly
 def test_strict_makes_hostile_objects_fail() -> None:
     def by_name(obj: Any) -> list[str]:
         return [obj["metadata"].get("name") or ""]

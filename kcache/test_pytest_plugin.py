@@ -114,7 +114,7 @@ def test_a_target_that_cannot_be_loaded_is_an_error_not_a_pass(project: Path) ->
     assert "there is no module nowhere" in output
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("ini", "arguments", "is_mine_kept"),
     [

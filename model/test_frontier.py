@@ -55,7 +55,7 @@ def generic_status(history: History) -> Status:
     return search_linearization(model, model.initial(history.indexes), history.calls, SearchBudget(), agrees).status
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("seed", range(CHUNKS))
 def test_verdict_equals_that_of_the_generic_search(seed: int) -> None:
     verdicts: Counter[Status] = Counter()
@@ -119,7 +119,7 @@ def test_first_call_that_nothing_explains(seed: int) -> None:
     assert seen > 80
 
 
-@pytest.mark.one_in(16)
+@pytest.mark.one_in(32)
 @pytest.mark.parametrize("seed", range(4))
 def test_size_of_the_windows_does_not_matter(seed: int) -> None:
     verdicts: Counter[Status] = Counter()

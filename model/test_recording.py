@@ -154,6 +154,7 @@ def test_too_long_to_be_explained_the_call_is_told(monkeypatch: pytest.MonkeyPat
     assert wrong.lines == ((4, 5),)
 
 
+@pytest.mark.nightly
 def test_progress_is_told() -> None:
     told: list[int] = []
     lines = list(dump_events(Simulator(5).correct(3, 12_000)))

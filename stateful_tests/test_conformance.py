@@ -193,6 +193,7 @@ def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
         assert coverage[operation, "ok"] > 20, operation
 
 
+@pytest.mark.nightly
 def test_the_same_seed_runs_the_same_programs() -> None:
     def programs(seed: int) -> list[Program]:
         seen: list[Program] = []
@@ -245,6 +246,7 @@ def test_the_budget_is_shared_among_the_chosen_phases() -> None:
         assert max(turn.seconds for turn in planned) > 4.0
 
 
+@pytest.mark.nightly
 def test_no_machine_is_too_slow_for_one_program() -> None:
     """What came before the first question costs nothing; every phase runs something, however little time it has."""
     clock = itertools.count(100.0, 0.75)

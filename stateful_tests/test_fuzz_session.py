@@ -258,6 +258,7 @@ _TRIALS = st.builds(
 )
 
 
+@pytest.mark.nightly
 @given(_TRIALS)
 def test_words_come_back(trial):
     word = encode_trial(trial)

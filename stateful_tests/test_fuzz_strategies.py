@@ -66,7 +66,7 @@ def _for_each(examples: int) -> Any:
     )
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize(
     ("reading", "is_whole"), [(_READINGS["much"], False), (_READINGS["nothing"], True)], ids=["pruned", "whole"]
 )
@@ -173,7 +173,7 @@ def test_further_bounds_of_texts():
     assert is_valid_text("Not a Name", Text(Format.NAME, examples=("Not a Name",)))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("shape", [*map(Text, Format), Text(Format.NAME, 1, 9), Text(pattern="^x{2}"), Text(least=30)])
 def test_texts_are_valid_where_they_stand(shape: Text):
     @_for_each(60)

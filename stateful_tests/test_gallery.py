@@ -58,14 +58,14 @@ def test_the_gallery_is_what_it_claims() -> None:
     assert all(example.summary for example in EXAMPLES)
 
 
-@pytest.mark.one_in(6, start=1)
+@pytest.mark.one_in(12, start=1)
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_caught_with_a_small_example(example: Example) -> None:
     options = SuiteOptions(phases=SEQUENTIAL_PHASES, budget_seconds=240, strict=example.is_strict)
     require_small(example, run_suite(loaded(example), options))
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("example", SEQUENTIAL, ids=name)
 def test_a_sequential_fault_is_caught_in_a_process_of_its_own(example: Example) -> None:
     with pytest.raises(ConformanceError) as caught:
@@ -82,7 +82,7 @@ def require_small(example: Example, result: SuiteResult) -> None:
     assert len(finding.program) <= 8 or (example.is_strict and finding.scenario)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_right_in_one_thread(example: Example, effort: Effort) -> None:
     target = loaded(example)
@@ -90,7 +90,7 @@ def test_a_concurrent_fault_is_right_in_one_thread(example: Example, effort: Eff
     assert run_examples(make_state_machine(target, Semantics.CLASSIC), effort(4, 300), 0) is None
 
 
-@pytest.mark.one_in(48)
+@pytest.mark.one_in(96)
 @pytest.mark.parametrize("example", CONCURRENT[::-1], ids=name)
 def test_the_explorer_as_a_phase_finds_a_concurrent_fault(example: Example) -> None:
     """Some; the explorer's own tests have them all."""
@@ -116,7 +116,7 @@ def test_stress_finds_a_concurrent_fault(example: Example) -> None:
         pytest.xfail("stress did not find it in 8 s")
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example, effort: Effort) -> None:
     """All but the explorer, whose own tests explore these designs too."""

@@ -26,13 +26,13 @@ COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)
 ENOUGH = 10**6
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
 def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
     assert virtual_informer(REFERENCE, Granularity.SYNC).run_once(program).problem is None
 
 
-@pytest.mark.one_in(14, start=1)
+@pytest.mark.one_in(28, start=1)
 @pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
 def test_all_interleavings_without_preemptions(program: Any) -> None:
     informer = virtual_informer(REFERENCE, Granularity.SYNC)
@@ -53,6 +53,7 @@ def test_all_interleavings_with_one_preemption(program: Any) -> None:
         pytest.skip(f"nothing is wrong in {result.executions:,} interleavings; there are more")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("granularity", [Granularity.SYNC, pytest.param(Granularity.FREE, marks=pytest.mark.nightly)])
 def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort: Callable[[int, int], int]) -> None:
     informer = virtual_informer(REFERENCE, granularity)

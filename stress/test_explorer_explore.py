@@ -292,6 +292,7 @@ def test_a_certificate() -> None:
     assert certificate.tally.programs == certificate.programs > 800
 
 
+@pytest.mark.nightly
 def test_verification_prints_only_what_it_has_done() -> None:
     cut = verify(spec("textbook"), parse_bound("2x1"), seconds=0.0)
     assert cut.status is Status.UNKNOWN

@@ -60,7 +60,7 @@ def test_no_difference_among_many(share: int, folder: Path) -> None:
     assert [described(found) for found in tally.found] == []
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("cause", CAUSES)
 def test_what_once_was_called_exhausted(cause: str, folder: Path) -> None:
     compared = list(compare(example(cause), folder, "cause", pairs=[(0, 1)], effort=THOROUGH))

@@ -84,7 +84,7 @@ def random_micros(first, folder, granularity, count=MICRO_BATCH):
     return Micros([Author(seed).bodies() for seed in range(first, first + count)], folder, granularity)
 
 
-@pytest.mark.one_in(120)
+@pytest.mark.one_in(240)
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_random_micro_programs(batch, tmp_path):
     micros, tally = random_micros(1000 * batch, tmp_path, FREE), Tally()
@@ -95,7 +95,7 @@ def test_random_micro_programs(batch, tmp_path):
     assert tally.several > 0.3 * tally.programs, "most programs must have something to choose"
 
 
-@pytest.mark.one_in(80, start=41)
+@pytest.mark.one_in(160, start=41)
 @pytest.mark.parametrize("granularity", [GIL, SYNC])
 @pytest.mark.parametrize("batch", range(BATCHES // 3))
 def test_random_micro_programs_in_larger_steps(batch, granularity, tmp_path):
@@ -106,7 +106,7 @@ def test_random_micro_programs_in_larger_steps(batch, granularity, tmp_path):
     assert tally.exhausted > 0.2 * tally.programs
 
 
-@pytest.mark.one_in(20)
+@pytest.mark.one_in(40)
 @pytest.mark.parametrize("batch", range(BATCHES // 6))
 def test_larger_steps_show_some_of_what_smaller_ones_show(batch, tmp_path):
     """Whatever can happen if threads are switched at locks only can happen under a GIL; that, without one."""
@@ -166,7 +166,7 @@ def shared(tmp_path_factory):
     return make
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("granularity", REWRITTEN)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_micro_programs_by_hand(name, granularity, shared):
@@ -273,7 +273,7 @@ def indexer_program(name, seed, shapes=SHAPES):
     return explorer_program(seed, subject(name).target, Semantics.CLASSIC, chosen)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", INDEXERS)
 def test_programs_of_indexers(name, effort):
     tally = Tally()
@@ -283,7 +283,7 @@ def test_programs_of_indexers(name, effort):
     assert tally.compared > 0.5 * tally.programs
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("granularity", [GIL, SYNC])
 @pytest.mark.parametrize("name", INDEXERS[::3])
 def test_programs_of_indexers_in_larger_steps(name, granularity, effort):
@@ -316,7 +316,7 @@ def first_problem(name, program, strategy, executions):
     return search(runner, strategy, ProgramJudge(program, runner.final_reads), SearchLimits(executions))
 
 
-@pytest.mark.one_in(6, start=1)
+@pytest.mark.one_in(12, start=1)
 @pytest.mark.parametrize("name", INDEXERS)
 def test_a_problem_is_found_exactly_if_brute_force_finds_one(name, effort):
     """Naive judges each execution in the order in which it happened, Dpor in all orders that happens-before admits."""

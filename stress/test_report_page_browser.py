@@ -194,6 +194,7 @@ def test_a_click_tells_everything_about_a_call(visit: Callable[..., Visit], viol
     assert re.search(r"result\s+None", text)
 
 
+@pytest.mark.nightly
 def test_hovering_tells_the_essence(visit: Callable[..., Visit], violation: Page) -> None:
     shown = visit(violation)
     assert shown.page.locator("#hint").is_hidden()
@@ -272,6 +273,7 @@ def test_zoom(visit: Callable[..., Visit], make_history: MakeHistory) -> None:
     assert shown.page.locator("#drawing [role=option]").count() == 200
 
 
+@pytest.mark.nightly
 def test_logical_and_real_time(visit: Callable[..., Visit], violation: Page) -> None:
     shown = visit(violation)
     first = width_of(shown, "#call-0 .box"), width_of(shown, "#call-1 .box")
@@ -398,6 +400,7 @@ def test_five_thousand_calls_stay_usable(visit: Callable[..., Visit], make_histo
     assert shown.page.locator("#drawing [role=option]").count() == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", [1200, 500])
 def test_long_names_and_messages_leave_each_other_room(visit: Callable[..., Visit], width: int) -> None:
     index, message = "index" * 40, "it failed " * 40
@@ -417,6 +420,7 @@ def test_on_a_narrow_screen_nothing_is_lost(visit: Callable[..., Visit], violati
     assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.nightly
 def test_paper_shows_the_picture_in_strips(visit: Callable[..., Visit], make_history: MakeHistory) -> None:
     shown = visit(judged(make_history(60, 3, wrong_from=40)))
     shown.page.evaluate("dispatchEvent(new Event('beforeprint'))")

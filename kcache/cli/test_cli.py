@@ -288,6 +288,7 @@ def new_indexer(key_func, indexers):
 """
 
 
+@pytest.mark.nightly
 def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
     (tmp_path / "hostile.py").write_text(HOSTILE, encoding="utf-8")
     report = tmp_path / "report.xml"

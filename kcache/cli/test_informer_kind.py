@@ -94,6 +94,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
     assert again.exit_code == 0
 
 
+@pytest.mark.nightly
 def test_the_reference_is_the_default(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     done = kcache_command(

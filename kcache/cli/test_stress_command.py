@@ -84,7 +84,7 @@ def test_a_fault_is_shown_with_its_calls() -> None:
     assert done.output.index("overlapped another") < found.start()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("happens", "kind", "said"),
     [

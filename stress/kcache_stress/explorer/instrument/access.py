@@ -8,7 +8,7 @@ from gc import get_referents
 from typing import Any
 
 from ..events import Pending, unite
-from .beneath import LOOKING, atoms, beneath, has_variables, instance_variables, is_simple
+from .beneath import LOOKING, atoms, beneath, has_variables, instance_variables, is_atom, is_simple
 from .knowledge import is_inert
 from .reporting import Accesses
 from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
@@ -16,7 +16,9 @@ from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEW
 
 def _hashes(item: Any) -> bool:
     """Whether the operators of an object hash elements that are no atoms."""
-    return issubclass(type(item), (set, frozenset, dict)) and not atoms.issuperset(map(type, item))
+    if not issubclass(type(item), (set, frozenset, dict)) or atoms.issuperset(map(type, item)):
+        return False
+    return not all(is_atom(type(element)) for element in item)
 
 
 class Steps:

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from .beneath import instance_variables, is_simple
+from .beneath import instance_variables
 from .knowledge import READERS, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
 from .reporting import Accesses
 from .tables import (
@@ -337,10 +337,12 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if type(inner) is function and id(inner.__code__) in silent:
                 return
         elif kind is _BUILTIN:
-            if callee in _SIMPLE and type(argument) in CONTAINERS and (callee in _COPYING or is_simple(argument)):
-                report(argument, None, 0)
-                if callee in _COPYING or is_simple(argument):  # others may have come in before it
-                    return
+            if callee in _SIMPLE and type(argument) in CONTAINERS:
+                if callee in _COPYING:
+                    report(argument, None, 0)
+                else:
+                    use((argument,))
+                return
         elif kind is type and type(argument) in quiet and callee in plain:
             return
         call(callee, argument)

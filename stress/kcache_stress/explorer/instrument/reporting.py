@@ -145,14 +145,20 @@ class Accesses:
     def report_all(self, find: Callable[[], list[Pending]]) -> None:
         """Report what one step touches; again if others have come in before it, and it touches something else now."""
         found = _merged(find())
+        self.report_step(found)
+        if found:
+            self._report_again(found, find)
+
+    def _report_again(self, before: tuple[Pending, ...], find: Callable[[], list[Pending]]) -> None:
+        if self._together is None:
+            return
         for _ in range(_LOOKS):
-            self.report_step(found)
-            if self._together is None or not found:
-                return
-            before, found = found, _merged(find())
+            found = _merged(find())
             known = {(id(obj), type(slot) is Imprecise) for _, obj, slot in before}
             if known.issuperset((id(obj), type(slot) is Imprecise) for _, obj, slot in found):
                 return
+            self.report_step(found)
+            before = found
         self.gate.doubt("what one step looks at changes all the time")
 
     def report_step(self, parts: tuple[Pending, ...]) -> None:
@@ -181,36 +187,40 @@ class Accesses:
             also: what else it touches.
             new: what nobody else can know, but for the elements.
         """
-        simple = simple_containers(arguments, looks=looks)
-        if simple is not None and simple_containers(new, looks=True) is not None:  # as below, which is slower
-            self.report_step(_merged([*also, *((effect, container, None) for container in simple)]))
-            if not looks or simple_containers(arguments, looks=True) is not None:
-                return
-        self._run_over(arguments)
 
         def find() -> list[Pending]:
             looked_at = (*(arguments if looks else ()), *new)
             slot = self.imprecise_if_calling_back((*arguments, *new), looks=looks)
             return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
 
+        simple = simple_containers(arguments, looks=looks)
+        if simple is not None and simple_containers(new, looks=True) is not None:  # as below, which is slower
+            found = _merged([*also, *((effect, container, None) for container in simple)])
+            self.report_step(found)
+            if found and looks and simple_containers(arguments, looks=True) is None:
+                self._report_again(found, find)
+            return
+        self._run_over(arguments)
         self.report_all(find)
 
     def use_container(self, item: object, effect: int, arguments: Sequence[object], *, looks: bool) -> None:
         """Report what a method of a container does that runs over its arguments, or looks at its own elements."""
         others = [argument for argument in arguments if argument is not item]
         looked_at = (item, *others) if looks else others
-        simple = simple_containers(looked_at, looks=True)
-        if simple is not None:  # as below, which is slower
-            touched = simple if looks else [*simple, item]
-            self.report_step(_merged([(effect if each is item else 0, each, None) for each in touched]))
-            if simple_containers(looked_at, looks=True) is not None:
-                return
-        self._run_over(arguments)
 
         def find() -> list[Pending]:
             slot = self.imprecise_if_calling_back(looked_at)
             return [*self._given(others, 0, slot), (effect, item, slot), *self._within(looked_at, slot)]
 
+        simple = simple_containers(looked_at, looks=True)
+        if simple is not None:  # as below, which is slower
+            touched = simple if looks else [*simple, item]
+            found = _merged([(effect if each is item else 0, each, None) for each in touched])
+            self.report_step(found)
+            if simple_containers(looked_at, looks=True) is None:
+                self._report_again(found, find)
+            return
+        self._run_over(arguments)
         self.report_all(find)
 
     def hand_over(self, arguments: Sequence[object]) -> None:
