@@ -37,6 +37,12 @@ def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypat
         assert ": " in result.note
 
 
+def test_a_step_on_two_containers_is_one_event(tmp_path, monkeypatch):
+    """Were it two, the first would be read later than its event says, and what is seen in between left out."""
+    result = explored("two_concatenated", tmp_path, monkeypatch, Granularity.FREE, twin=False, samples=0)
+    assert result.problem is not None
+
+
 @pytest.mark.one_in(16, start=4)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())

@@ -297,12 +297,16 @@ class Calls(Expressions):
         def operation(of: Atoms) -> ast.expr:
             again = [
                 ast.copy_location(ast.keyword(keyword.arg, atom), keyword)
-                for keyword, atom in zip(node.keywords, of[2:], strict=False)
+                for keyword, atom in zip(node.keywords, of[2 : 2 + len(keywords)], strict=True)
             ]
             return ast.copy_location(ast.Call(of[0], [ast.Starred(of[at], ast.Load())], again), node)
 
         def hook(of: Atoms) -> ast.expr:
-            named = [atom for keyword, atom in zip(node.keywords, of[2:], strict=False) if keyword.arg is not None]
+            named = [
+                atom
+                for keyword, atom in zip(node.keywords, of[2 : 2 + len(keywords)], strict=True)
+                if keyword.arg is not None
+            ]
             return build.call(UNPACKED, of[0], of[at], *named)
 
         return build.place(self.context.guard(operands, hook, operation, embed=False), node)
