@@ -7,6 +7,7 @@ import importlib
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -341,6 +342,36 @@ def test_threads_that_a_setup_starts_take_the_place_of_nobody() -> None:
     assert result.problem is None
     first, *others = known[-3:]
     assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("granularity", [Granularity.FREE, Granularity.GIL])
+def test_a_schedule_that_meets_unknown_code_for_the_first_time_is_followed(
+    tmp_path: Path, granularity: Granularity
+) -> None:
+    path = tmp_path / "showing.py"
+    path.write_text(
+        "import pprint\n"
+        "class Counter:\n"
+        "    def __init__(self):\n"
+        "        self.value, self.step = 0, 1\n"
+        "    def add(self):\n"
+        "        self.value = self.value + self.step\n"
+        "    def look(self):\n"
+        "        after = self.value + self.step\n"
+        "        self.again()\n"
+        "        if self.value + self.step != after:\n"
+        "            return pprint.isreadable([self])\n"
+        "    def again(self):\n"
+        "        pass\n"
+    )
+    scenario, copies = counting(path, "add", "look"), Copies((), granularity)
+    scenario = replace(scenario, check=lambda results: None if results[1] is None else "torn")
+    result = explore_scenario(scenario, copies=copies)
+    assert problem_of(result) == (FindingKind.INVARIANT, "torn")
+    for known in (copies, Copies((), granularity)):
+        replay = replay_scenario(scenario, result.schedule, copies=known, is_strict=result.is_strict)
+        assert replay.followed
+        assert replay.problem == result.problem
 
 
 def test_what_is_not_repeatable_is_said_to_be(code: Path) -> None:

@@ -203,14 +203,14 @@ class Sandbox:
         """Whether the code did what could not be known when it was loaded."""
         return bool(self.gate.met or self.gate.rebound)
 
-    def start_again(self) -> None:
-        """Load everything anew, as code needs it that did what was met so far.
+    def start_again(self, *, is_strict: bool = False) -> None:
+        """Load everything anew, as code needs it that did what was met so far; ``is_strict`` if that is known before.
 
         Where code that cannot be seen is at work, it may write whatever it gets hold of.
         """
         rebound = frozenset(self.gate.rebound)
         self._facts = self._facts.merge(Facts(class_level=rebound, written_globals=rebound))
-        if self.gate.met:
+        if self.gate.met or is_strict:
             self.is_strict = self.gate.reports = True
             self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
         self.gate.met.clear()

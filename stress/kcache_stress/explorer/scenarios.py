@@ -81,6 +81,7 @@ class ScenarioResult:
         audited: how many executions at opcodes an exhaustive search was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
         unseen: the code that ran unseen in what showed the problem: it may have locks of its own that exclude this.
+        is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
     """
 
     coverage: Coverage
@@ -94,6 +95,7 @@ class ScenarioResult:
     audited: int = 0
     refused: str = ""
     unseen: str = ""
+    is_strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,14 +147,13 @@ def explore_scenario(
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
     """
     copies = copies or Copies(scenario.instrument, granularity)
-    own = _ScenarioRunner(scenario, copies, most_events)
     chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
         "bounded": lambda: PreemptionBounded(most=preemptions),
         "opcodes": lambda: OpcodeSampling(seed),
     }
-    granularity = own.subject.granularity
+    granularity = copies.sandbox.granularity
     if strategy == "dpor" and granularity.is_of_opcodes:
         raise ValueError('what an opcode accesses is not known; at this granularity, say strategy="opcodes"')
     seen: set[object] = set()
@@ -161,7 +162,14 @@ def explore_scenario(
         limits = SearchLimits(executions, seconds)
         return search(runner, chosen[strategy](), judge, limits, on_execution=lambda run: seen.add(_outcome_of(run)))
 
+    own = _ScenarioRunner(scenario, copies, most_events)
     result = _explored(own, searched)
+    if own.is_surprised:  # a schedule is followed where the modules are loaded as they were for the search
+        seen.clear()
+        own, before = _ScenarioRunner(scenario, copies, most_events), result
+        result = _explored(own, searched)
+        took, spent = before.executions + result.executions, before.seconds + result.seconds
+        result = replace(result, executions=took, seconds=spent)
     if result.problem is not None or not result.coverage.is_complete or samples == 0:
         return result
     sampled = _ScenarioRunner(scenario, copies.at(sampling_granularity(granularity)), most_events)
@@ -184,7 +192,8 @@ def explore_scenario(
 def _explored(own: _ScenarioRunner, searched: Callable[[Runner, ProgramJudge], SearchResult]) -> ScenarioResult:
     """What a search of a scenario gave, with the smallest schedule of what it found."""
     runner, judge = cast(Runner, own), cast(ProgramJudge, own)  # as far as a search is concerned
-    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=own.subject.granularity)
+    subject = own.subject
+    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=subject.granularity, is_strict=subject.is_strict)
     try:
         found = searched(runner, judge)
         result = replace(
@@ -219,10 +228,12 @@ def replay_scenario(
     *,
     granularity: Granularity = Granularity.FREE,
     copies: Copies | None = None,
+    is_strict: bool = False,
     most_events: int = MOST_EVENTS,
 ) -> ScenarioReplay:
-    """Follow a schedule that :func:`explore_scenario` found with the same arguments."""
-    runner = _ScenarioRunner(scenario, copies or Copies(scenario.instrument, granularity), most_events)
+    """Follow a schedule that :func:`explore_scenario` found with the same arguments, and ``is_strict`` as it said."""
+    copies = copies or Copies(scenario.instrument, granularity)
+    runner = _ScenarioRunner(scenario, copies, most_events, is_strict=is_strict)
     narrator = Narrator(schedule)
     try:
         execution = runner.run(narrator)
@@ -275,7 +286,9 @@ class Copies:
 class _ScenarioRunner:
     """Runs one scenario again and again; ``subject`` is where its modules live, ``leftovers`` what stays there."""
 
-    def __init__(self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS) -> None:
+    def __init__(
+        self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS, *, is_strict: bool = False
+    ) -> None:
         self.subject = copies.sandbox
         self._most_events = most_events
         self._scenario = scenario
@@ -287,11 +300,17 @@ class _ScenarioRunner:
         if not (self.subject.is_strict or self.subject.granularity.is_of_opcodes):
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
                 self.run(Replay(()))
-            if self.subject.is_surprised:
-                self.subject.start_again()
-                self._modules.clear()
-                self._rehearse()
-                self.leftovers = self._leftovers(looks)
+        if self.is_surprised or (is_strict and not self.subject.is_strict):
+            self.subject.start_again(is_strict=is_strict)
+            self._modules.clear()
+            self._rehearse()
+            self.leftovers = self._leftovers(looks)
+
+    @property
+    def is_surprised(self) -> bool:
+        """Whether the modules did what they were not loaded for, and have to be loaded anew."""
+        subject = self.subject
+        return subject.is_surprised and not (subject.is_strict or subject.granularity.is_of_opcodes)
 
     def _leftovers(self, looks: bool) -> Leftovers:
         return Leftovers(instrumented_modules(self.subject) if looks else ())
