@@ -31,6 +31,7 @@ def main() -> None:
         print(text, flush=True)
         if given.found is not None:
             kind = f"{found.comparison.verdict.name.lower()}_{found.comparison.granularity.value}"
+            given.found.mkdir(parents=True, exist_ok=True)
             (given.found / f"{kind}_{len(tally.found):03}.txt").write_text(text)
 
     with tempfile.TemporaryDirectory() as folder:

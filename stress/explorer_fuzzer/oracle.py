@@ -54,6 +54,7 @@ class Oracle:
         self._random = random.Random(seed)
         self._places: dict[int, list[int]] = {}
         self._shared: dict[int, list[int]] = {}
+        self._written: dict[int, list[int]] = {}
 
     def look(self, double: int) -> None:
         """All schedules with at most one preemption, and so many of those with two."""
@@ -61,6 +62,7 @@ class Oracle:
             run = self._follow(((first, _ALL), (1 - first, _ALL)))
             self._places[first] = self._places_of(run, first)
             self._shared[first] = self._places_of(run, first, leave_out=_OWN)
+            self._written[first] = self._places_of(run, first, leave_out=_OWN, file=self._bench.module.__file__)
         for first in (0, 1):
             for steps in self._spread(self._places[first]):
                 self._follow(((first, steps), (1 - first, _ALL), (first, _ALL)))
@@ -87,19 +89,19 @@ class Oracle:
             run = self._bench.run(strategy)
             strategy.learn(Step(run.execution.trace, run.execution.ending, run.execution.threads))
             self._note(run, ())
-        for preemptions in range(3, _MOST_PREEMPTIONS + 1):
-            for schedule in self._with_preemptions(preemptions, executions):
+        for places, preemptions in itertools.product((self._written, self._shared), range(3, _MOST_PREEMPTIONS + 1)):
+            for schedule in self._with_preemptions(places, preemptions, executions):
                 if wanted <= self.seen.keys():
                     return set()
                 self._follow(schedule)
         return wanted - self.seen.keys()
 
-    def _with_preemptions(self, preemptions: int, most: int) -> Iterator[Schedule]:
-        """All schedules with so many preemptions where a thread comes to what is not its own, or ``most`` of them."""
+    def _with_preemptions(self, among: dict[int, list[int]], preemptions: int, most: int) -> Iterator[Schedule]:
+        """All schedules with so many preemptions at these places of each thread, or ``most`` of them."""
         for first in (0, 1):
             threads = (first, 1 - first)
             cuts = (preemptions + 1) // 2, preemptions // 2
-            places = [self._shared[thread] for thread in threads]
+            places = [among[thread] for thread in threads]
             if math.prod(math.comb(len(its), count) for its, count in zip(places, cuts, strict=True)) <= most // 2:
                 drawn = itertools.product(*map(itertools.combinations, places, cuts))
             elif all(len(its) >= count for its, count in zip(places, cuts, strict=True)):
@@ -128,8 +130,12 @@ class Oracle:
             at[thread], thread = until, 1 - thread
         self._follow(tuple(schedule))
 
-    def _places_of(self, run: Run, thread: int, leave_out: re.Pattern[str] | None = None) -> list[int]:
+    def _places_of(
+        self, run: Run, thread: int, leave_out: re.Pattern[str] | None = None, file: str | None = None
+    ) -> list[int]:
         """After how many steps a thread comes to something that may be shared, but for opcodes that are left out.
+
+        Of the code of one ``file``, if one is given: what that calls has many places, if it locks, and few that matter.
 
         With a global lock there are few opcodes before which threads are switched, whatever they do: all are places.
         """
@@ -140,8 +146,10 @@ class Oracle:
         def is_place(event: Event) -> bool:
             _, kind, code, offset = event
             if kind != PAUSE:
-                return True
+                return file is None
             if not isinstance(code, CodeType) or not isinstance(offset, int):
+                return False
+            if file is not None and code.co_filename != file:
                 return False
             if offset in _constant(code, self._bench.module):
                 return False

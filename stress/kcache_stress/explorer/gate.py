@@ -176,9 +176,11 @@ class Gate:
             self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)
 
     def where(self, frame: FrameType | None) -> str:
-        """``FILE:LINE`` of the innermost instrumented frame."""
+        """``FILE:LINE`` of the innermost instrumented frame; of the frame itself if a harness has called it."""
+        itself = frame
         while (frame := self._innermost(frame)) is not None and _is_of_runtime(frame):
             frame = frame.f_back
+        frame = frame or itself
         return "?" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
     def watch(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:

@@ -132,7 +132,8 @@ def explore_scenario(
 
     Args:
         scenario: what to explore.
-        seconds: the most time for the search; making its result smaller may take a little more.
+        seconds: the most time for the search; making its result smaller may take a little more, and a search that meets
+            unknown code late begins anew.
         executions: the most executions.
         granularity: where threads may be switched.
         strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to ``preemptions``, fewest first;
