@@ -105,8 +105,6 @@ def check(
         raise click.UsageError("--semantics is for Indexers")
     if kind != INDEXER and strict:
         raise click.UsageError("--strict is for Indexers")
-    if kind != INDEXER and instrument:
-        raise click.UsageError("--instrument is for Indexers: name the packages in kcache_instrument, beside TARGET")
     target = chosen_target(target, is_reference, REFERENCE if kind == INDEXER else KINDS[kind].reference)
     options = SuiteOptions(
         semantics=Semantics(semantics),

@@ -21,6 +21,7 @@ class KindContext:
         target: what the kind's ``load`` made.
         spec: the name of the target, by which a private copy of it can be loaded; ``None`` if it has none.
         strict_errors: ask for kcache's error types.
+        instrument: further packages that the explorer instruments.
         seed: of everything random.
         seconds: how long the phase may search.
         patience_seconds: how long one call may take.
@@ -32,6 +33,7 @@ class KindContext:
     target: Any
     spec: str | None = None
     strict_errors: bool = False
+    instrument: tuple[str, ...] = ()
     seed: int = 0
     seconds: float = 10.0
     patience_seconds: float = 3.0
@@ -52,6 +54,7 @@ class Stopped:
         detail: the stacks, or the end of the error output.
         patience_seconds: how long was waited.
         strict_errors: how the target was tested.
+        instrument: further packages that the explorer instrumented.
     """
 
     spec: str
@@ -61,6 +64,7 @@ class Stopped:
     detail: str
     patience_seconds: float
     strict_errors: bool
+    instrument: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

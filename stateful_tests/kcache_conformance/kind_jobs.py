@@ -48,6 +48,7 @@ def stopped_finding(kind: Kind, spec: str, arguments: Arguments, end: JobEnd, ph
             end.message,
             arguments["patience_seconds"],
             arguments["strict_errors"],
+            tuple(arguments.get("instrument", ())),
         )
     )
 
@@ -107,6 +108,7 @@ def _run(target: Any, spec: str | None, arguments: Arguments, watch: Watch, list
             target,
             spec,
             arguments["strict_errors"],
+            tuple(arguments.get("instrument", ())),
             2 * arguments["seed"] + turn.is_last,
             turn.seconds,
             arguments["patience_seconds"],

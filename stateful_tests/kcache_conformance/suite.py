@@ -38,7 +38,7 @@ class SuiteOptions:
         phases: which phases to run, of :data:`~.phases.PHASES`.
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
         kind: of the target; one of :data:`~.kinds.KIND_NAMES`.
-        instrument: further packages that the explorer instruments for an Indexer; other kinds name theirs themselves.
+        instrument: further packages that the explorer instruments.
     """
 
     semantics: Semantics = Semantics.CLASSIC

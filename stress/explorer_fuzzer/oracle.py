@@ -53,16 +53,14 @@ class Oracle:
         self._bench = bench
         self._random = random.Random(seed)
         self._places: dict[int, list[int]] = {}
-        self._shared: dict[int, list[int]] = {}
-        self._written: dict[int, list[int]] = {}
+        self._shared: dict[int, set[int]] = {0: set(), 1: set()}
+        self._written: dict[int, set[int]] = {0: set(), 1: set()}
 
     def look(self, double: int) -> None:
         """All schedules with at most one preemption, and so many of those with two."""
         for first in (0, 1):
             run = self._follow(((first, _ALL), (1 - first, _ALL)))
             self._places[first] = self._places_of(run, first)
-            self._shared[first] = self._places_of(run, first, leave_out=_OWN)
-            self._written[first] = self._places_of(run, first, leave_out=_OWN, file=self._bench.module.__file__)
         for first in (0, 1):
             for steps in self._spread(self._places[first]):
                 self._follow(((first, steps), (1 - first, _ALL), (first, _ALL)))
@@ -96,12 +94,12 @@ class Oracle:
                 self._follow(schedule)
         return wanted - self.seen.keys()
 
-    def _with_preemptions(self, among: dict[int, list[int]], preemptions: int, most: int) -> Iterator[Schedule]:
+    def _with_preemptions(self, among: dict[int, set[int]], preemptions: int, most: int) -> Iterator[Schedule]:
         """All schedules with so many preemptions at these places of each thread, or ``most`` of them."""
         for first in (0, 1):
             threads = (first, 1 - first)
             cuts = (preemptions + 1) // 2, preemptions // 2
-            places = [among[thread] for thread in threads]
+            places = [sorted(among[thread]) for thread in threads]
             if math.prod(math.comb(len(its), count) for its, count in zip(places, cuts, strict=True)) <= most // 2:
                 drawn = itertools.product(*map(itertools.combinations, places, cuts))
             elif all(len(its) >= count for its, count in zip(places, cuts, strict=True)):
@@ -167,8 +165,12 @@ class Oracle:
 
     def _note(self, run: Run, schedule: Schedule) -> None:
         self.executions += 1
-        if run.outcome:
-            self.seen.setdefault(run.outcome, schedule)
+        if run.outcome and run.outcome not in self.seen:
+            self.seen[run.outcome] = schedule
+            for thread in (0, 1):  # what raises if it runs alone may come further
+                self._shared[thread].update(self._places_of(run, thread, leave_out=_OWN))
+                file = self._bench.module.__file__
+                self._written[thread].update(self._places_of(run, thread, leave_out=_OWN, file=file))
 
 
 @functools.lru_cache(maxsize=64)  # each holds a module, and all that it is made of

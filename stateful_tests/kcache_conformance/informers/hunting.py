@@ -15,6 +15,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import ScenarioResult
+from kcache_stress.loading import existing
 
 from .fake_server import FakeServer
 from .findings import bare_finding, finding_of
@@ -35,13 +36,22 @@ class VirtualHunter:
         spec: the name of the target.
         watch: told of each program and each execution.
         on_finding: told of a finding before it is made smaller.
+        instrument: further packages to instrument.
 
     Raises:
+        TargetError: there is no such package to instrument.
         CannotExploreError: the target cannot be scheduled.
     """
 
-    def __init__(self, spec: str, watch: Watch, on_finding: Callable[[Finding], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        spec: str,
+        watch: Watch,
+        on_finding: Callable[[Finding], None] = lambda _: None,
+        instrument: tuple[str, ...] = (),
+    ) -> None:
         self._spec = spec
+        self._instrument = existing(instrument)
         self._watch = watch
         self._on_finding = on_finding
         self._informers: dict[Granularity, VirtualInformer] = {}
@@ -105,7 +115,14 @@ class VirtualHunter:
         assert result.problem is not None
         if not result.schedule:
             return bare_finding(phase, result.problem, self._spec, program)
-        token = InformerToken(self._spec, program, result.problem.kind, result.schedule, result.granularity)
+        token = InformerToken(
+            self._spec,
+            program,
+            result.problem.kind,
+            result.schedule,
+            result.granularity,
+            instrument=self._instrument,
+        )
         finding = self.follow(phase, token) or bare_finding(phase, result.problem, self._spec, program)
         return replace(finding, unseen=result.unseen)
 
@@ -116,16 +133,14 @@ class VirtualHunter:
         self._watch.rest()
         if replay.problem is None:
             return None
-        told = InformerToken(
-            token.target, token.program, token.kind, token.schedule, token.granularity, replay.fingerprint
-        )
+        told = replace(token, fingerprint=replay.fingerprint)
         detail = f"{token.program}\n{informer.told(token.program)}"
         return finding_of(phase, replay.problem, told, detail=detail, story=replay.story)
 
     def _informer(self, granularity: Granularity) -> VirtualInformer:
         found = self._informers.get(granularity)
         if found is None:
-            found = virtual_informer(self._spec, granularity)
+            found = virtual_informer(self._spec, granularity, self._instrument)
             self._require_control(found)
             self._informers[granularity] = found
         return found
@@ -141,8 +156,8 @@ class VirtualHunter:
             return
         if RealInformer(load_informer_target(self._spec)).run(plainest) is None:
             raise CannotExploreError(
-                "it waits for something outside of its own modules; name the packages that it is built on in "
-                "kcache_instrument, an attribute of the factory"
+                "it waits for something outside of its own modules; name the packages that it is built on with "
+                "--instrument, or in kcache_instrument of the factory"
             )
 
     def _noting(self, program: InformerProgram) -> Callable[[], None]:

@@ -29,7 +29,7 @@ def _stopped(stopped: Stopped) -> Finding:
     program = from_note(stopped.note)
     if program is None:
         return Finding(kind, stopped.phase, f"making the informer {did}", detail=stopped.detail)
-    token = InformerToken(stopped.spec, program, kind)
+    token = InformerToken(stopped.spec, program, kind, instrument=stopped.instrument)
     return finding_of(stopped.phase, Problem(kind, f"a call of the informer {did}"), token, detail=stopped.detail)
 
 

@@ -98,7 +98,7 @@ def _machine(context: KindContext) -> PhaseOutcome:
 def _explorer(context: KindContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused=_NO_NAME)
-    hunter = VirtualHunter(context.spec, context.watch, context.on_finding)
+    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.instrument)
     counts = Counter(programs=0, executions=0)
     try:
         hunter.run_once(InformerProgram())
@@ -184,7 +184,7 @@ def _virtual(context: KindContext) -> VirtualHunter | None:
     """What runs programs deterministically; ``None`` if the target cannot be scheduled."""
     if context.spec is None:
         return None
-    hunter = VirtualHunter(context.spec, context.watch, context.on_finding)
+    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.instrument)
     try:
         hunter.run_once(InformerProgram())
     except CannotExploreError:

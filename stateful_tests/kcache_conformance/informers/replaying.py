@@ -31,7 +31,7 @@ def replay_word(word: str, watch: Watch) -> Replayed:
     """
     token = decode_token(word)
     if token.schedule:
-        return _followed(VirtualHunter(token.target, watch), token)
+        return _followed(VirtualHunter(token.target, watch, instrument=token.instrument), token)
     return _searched(token, watch)
 
 
@@ -71,7 +71,7 @@ def _searched(token: InformerToken, watch: Watch) -> Replayed:
             finding = real.finding("replay", token.program, problem, is_small=True)
             return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
     try:
-        hunter = VirtualHunter(token.target, watch)
+        hunter = VirtualHunter(token.target, watch, instrument=token.instrument)
         result = hunter.search(token.program, Granularity.SYNC, "bounded", seconds=_SEARCH_SECONDS)
     except CannotExploreError:
         return Replayed(ReplayAnswer.CHANGED, "it did not fail again on real threads, which is no proof")

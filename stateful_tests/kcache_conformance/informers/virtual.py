@@ -143,6 +143,6 @@ class VirtualInformer:
 
 
 @functools.lru_cache(maxsize=4)
-def virtual_informer(spec: str, granularity: Granularity) -> VirtualInformer:
+def virtual_informer(spec: str, granularity: Granularity, instrument: tuple[str, ...] = ()) -> VirtualInformer:
     """The same one each time: making it takes seconds."""
-    return VirtualInformer(spec, granularity=granularity)
+    return VirtualInformer(spec, instrument, granularity)

@@ -26,6 +26,7 @@ class InformerToken:
         schedule: who ran for how many steps; empty if it was found with real threads.
         granularity: where threads were switched.
         fingerprint: of the instrumented sources, where there is a schedule.
+        instrument: further packages that were instrumented.
     """
 
     target: str
@@ -34,6 +35,7 @@ class InformerToken:
     schedule: Schedule = ()
     granularity: Granularity = Granularity.SYNC
     fingerprint: str = ""
+    instrument: tuple[str, ...] = ()
 
 
 def encode_token(token: InformerToken) -> str:
@@ -43,6 +45,8 @@ def encode_token(token: InformerToken) -> str:
         data["s"] = to_numbers(token.schedule)
         data["g"] = token.granularity.value
         data["f"] = token.fingerprint
+    if token.instrument:
+        data["i"] = list(token.instrument)
     return pack(PREFIX, data)
 
 
@@ -63,6 +67,7 @@ def decode_token(word: str) -> InformerToken:
             from_numbers(data.get("s", [])),
             Granularity(data.get("g", Granularity.SYNC.value)),
             str(data.get("f", "")),
+            tuple(map(str, data.get("i", ()))),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise FormatError(f"the word does not hold a finding about an informer ({error!r}); copy all of it") from None

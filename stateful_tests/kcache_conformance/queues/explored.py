@@ -36,13 +36,12 @@ from kcache_stress.explorer.scenarios import (
 from kcache_stress.explorer.schedule import Schedule
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.virtual.virtual_thread import SetupDeadlockError
-from kcache_stress.loading import named_packages
+from kcache_stress.loading import existing, named_packages
 
 from .findings import Setting, concurrent_finding
 from .programs import may_wait_for_ever
 from .sequential import noted
 from .target import QueueTarget
-from .word import QueueToken
 
 _CONSUMER: Final = "kcache_model.queues.consumer"
 _REFERENCE: Final = "kcache.queues"
@@ -206,6 +205,9 @@ class QueueExplorer:
         setting: for findings.
         watch: told of each program and each execution.
         on_finding: told of a finding before it is made smaller.
+
+    Raises:
+        TargetError: there is no such package to instrument.
     """
 
     def __init__(
@@ -220,7 +222,7 @@ class QueueExplorer:
         self._watch = watch
         self._on_finding = on_finding
         place = place_of(target)
-        self._copies = Copies(place.instrument, folder=place.folder)
+        self._copies = Copies((*place.instrument, *existing(setting.instrument)), folder=place.folder)
         self._share = AuditShare()
         self._is_loaded = False
 
@@ -314,14 +316,11 @@ class QueueExplorer:
             expected, observed = verdict.expected, verdict.wrong.outcome
             raises = observed.error is not None and expected is not None and expected.error is None
             kind = FindingKind.EXCEPTION if raises else FindingKind.NONLINEARIZABLE
-        token = QueueToken(
-            self._setting.target,
-            program,
-            kind,
-            schedule,
-            replay.fingerprint,
-            self._setting.strict_errors,
-            granularity,
+        token = replace(
+            self._setting.token(program, kind),
+            schedule=schedule,
+            fingerprint=replay.fingerprint,
+            granularity=granularity,
         )
         return concurrent_finding(
             self._setting,

@@ -25,10 +25,16 @@ class Setting:
     Attributes:
         target: name of the implementation.
         strict_errors: ask for kcache's error types.
+        instrument: further packages that the explorer instruments.
     """
 
     target: str
     strict_errors: bool = False
+    instrument: tuple[str, ...] = ()
+
+    def token(self, program: QueueProgram, kind: FindingKind) -> QueueToken:
+        """What it takes to see a finding again that has no schedule."""
+        return QueueToken(self.target, program, kind, strict_errors=self.strict_errors, instrument=self.instrument)
 
 
 def kind_of(mismatch: Mismatch) -> FindingKind:
@@ -73,7 +79,7 @@ def _told(setting: Setting, phase: str, mismatch: Mismatch, title: str, scenario
     position = len(program.prefix) - 1
     observed = "did not return" if mismatch.observed.waits else f"gave {mismatch.observed}"
     why = f" ({title})" if title else ""
-    token = QueueToken(setting.target, program, kind, strict_errors=setting.strict_errors)
+    token = setting.token(program, kind)
     return Finding(
         kind,
         phase,
@@ -103,7 +109,7 @@ def concurrent_finding(
 ) -> Finding:
     """The finding of a program with several threads, with what each call gave."""
     remarks = {(call.thread, call.position): _remark(call) for call in calls if _is_telling(call)}
-    token = token or QueueToken(setting.target, program, kind, strict_errors=setting.strict_errors)
+    token = token or setting.token(program, kind)
     return Finding(
         kind,
         phase,

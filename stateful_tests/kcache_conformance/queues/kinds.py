@@ -14,10 +14,11 @@ from kcache_model.queues.program import QueueKind, QueueProgram
 from kcache_model.queues.script import call_text, script
 
 from ..kind import Kind, Stopped
+from .findings import Setting
 from .phases import PHASES, run_phase
 from .replaying import replay_word
 from .target import QueueTarget, load_queue_target, make_queue_target
-from .word import PREFIX, QueueToken, decode_token, encode_token
+from .word import PREFIX, decode_token, encode_token
 
 
 def _kind(kind: QueueKind, summary: str, reference: str) -> Kind:
@@ -53,8 +54,8 @@ def _stopped(stopped: Stopped) -> Finding:
     finding = Finding(kind, stopped.phase, f"{what} {did}", observed=Outcome(value=did), detail=stopped.detail)
     if program is None:
         return finding
-    token = QueueToken(stopped.spec, program, kind, strict_errors=stopped.strict_errors)
-    return replace(finding, schedule=encode_token(token), script=script(program, stopped.spec))
+    setting = Setting(stopped.spec, stopped.strict_errors, stopped.instrument)
+    return replace(finding, schedule=encode_token(setting.token(program, kind)), script=script(program, stopped.spec))
 
 
 def _program(note: str) -> QueueProgram | None:

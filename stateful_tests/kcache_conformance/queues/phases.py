@@ -252,7 +252,7 @@ def _finding(
 
 
 def _setting(context: KindContext) -> Setting:
-    return Setting(context.target.name, context.strict_errors)
+    return Setting(context.target.name, context.strict_errors, context.instrument)
 
 
 def _patience(context: KindContext) -> float:

@@ -36,14 +36,18 @@ def replay_word(word: str, watch: Watch) -> Replayed:
     target = load_queue_target(token.target, token.program.kind)
     if token.program.is_sequential:
         return _again(target, token, watch)
-    explorer = QueueExplorer(target, Setting(token.target, token.strict_errors), watch)
+    explorer = QueueExplorer(target, _setting(token), watch)
     if token.schedule:
         return _followed(explorer, token)
     return _searched(explorer, target, token, watch)
 
 
+def _setting(token: QueueToken) -> Setting:
+    return Setting(token.target, token.strict_errors, token.instrument)
+
+
 def _again(target: QueueTarget, token: QueueToken, watch: Watch) -> Replayed:
-    setting = Setting(token.target, token.strict_errors)
+    setting = _setting(token)
     with hands() as makes:
         mismatch = run_program(
             target,
@@ -96,7 +100,7 @@ def _searched(explorer: QueueExplorer, target: QueueTarget, token: QueueToken, w
 
 def _stressed(target: QueueTarget, token: QueueToken, watch: Watch) -> Finding | None:
     program: QueueProgram = token.program
-    stress = QueueStress(target, Setting(token.target, token.strict_errors), watch, 0, _PATIENCE_SECONDS)
+    stress = QueueStress(target, _setting(token), watch, 0, _PATIENCE_SECONDS)
     with stress.underway():
         found = stress.repeat(program, _STRESS_SECONDS)
         return None if found is None else stress.finding(program, found, is_small=True)

@@ -28,6 +28,7 @@ class QueueToken:
         fingerprint: of the instrumented sources, where there is a schedule.
         strict_errors: whether kcache's error types were asked for.
         granularity: where threads were switched.
+        instrument: further packages that were instrumented.
     """
 
     target: str
@@ -37,6 +38,7 @@ class QueueToken:
     fingerprint: str = ""
     strict_errors: bool = False
     granularity: Granularity = Granularity.FREE
+    instrument: tuple[str, ...] = ()
 
 
 def encode_token(token: QueueToken) -> str:
@@ -48,6 +50,8 @@ def encode_token(token: QueueToken) -> str:
         data["f"] = token.fingerprint
     if token.strict_errors:
         data["e"] = 1
+    if token.instrument:
+        data["i"] = list(token.instrument)
     return pack(PREFIX, data)
 
 
@@ -69,6 +73,7 @@ def decode_token(word: str) -> QueueToken:
             str(data.get("f", "")),
             bool(data.get("e")),
             Granularity(data.get("g", Granularity.FREE.value)),
+            tuple(map(str, data.get("i", ()))),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, FormatError):

@@ -12,7 +12,7 @@ from kcache_model.driver import Driver
 from kcache_model.items import Semantics
 from kcache_model.target import INDEXES, Target, TargetError, make_target
 
-from ..loading import TARGET_PREFIX, load_target, named_packages
+from ..loading import TARGET_PREFIX, existing, load_target, named_packages
 from ..probing import probe
 from .audit import AuditShare
 from .execution import Runner
@@ -97,9 +97,7 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
     file = Path(location).resolve() if location.endswith(".py") else None
     instrument = tuple(instrument)
     named = {*instrument, *named_packages(real.factory, spec)}
-    for package in named:
-        if find(package) is None:
-            raise TargetError(f"there is no package {package} to instrument; it must be importable here")
+    existing(named)
     packages = named if file else named | {location.partition(".")[0]}
     roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
     sandbox, module = _loaded(roots, _made_of(real, roots), granularity, file or location)
