@@ -149,7 +149,13 @@ PROGRAMS = [
 def test_programs_survive_words() -> None:
     for program in PROGRAMS:
         token = InformerToken(
-            "pkg.mod:make", program, FindingKind.INVARIANT, ((0, 3), (2, 1)), Granularity.FREE, "0a1b2c3d"
+            "pkg.mod:make",
+            program,
+            FindingKind.INVARIANT,
+            ((0, 3), (2, 1)),
+            Granularity.FREE,
+            "0a1b2c3d",
+            ("built_on",),
         )
         assert decode_token(encode_token(token)) == token
 

@@ -286,11 +286,42 @@ def test_a_fixed_queue(spec: Any) -> None:
 def test_words_hold_plain_data_only() -> None:
     program = QueueProgram(QueueKind.FIFO, prefix=(op.add(A1),), threads=((op.pop(),), (op.close(),)))
     token = QueueToken("pkg.mod:factory", program, FindingKind.DEADLOCK, ((0, 3), (1, 2)), "abcd1234", True)
+    token = dataclasses.replace(token, instrument=("built_on", "pkg.more"))
     word = encode_token(token)
     assert decode_token(word) == token
     for damaged in ("kx1." + word[4:], word[:-5], "kq1.", word[:20] + "AAAA" + word[24:]):
         with pytest.raises(FormatError):
             decode_token(damaged)
+
+
+@pytest.mark.parametrize("instrument", [(), ("unlocked_base",)])
+def test_a_package_is_instrumented_if_that_is_wanted(
+    instrument: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the queue hands its locking to is seen only then; the word of a finding says so."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    (folder / "unlocked_base.py").write_text("def store(items, key, obj):\n    items[key] = obj\n")
+    monkeypatch.syspath_prepend(folder)
+    file = tmp_path / "late_store.py"
+    file.write_text(
+        "import unlocked_base\n"
+        "from kcache.queues import FIFO\n"
+        "class new_queue(FIFO):\n"
+        "    def update(self, obj, /):\n"
+        "        super().update(obj)\n"
+        "        unlocked_base.store(self._items, obj['key'], obj)\n"
+    )
+    target = load_queue_target(f"{file}:new_queue", QueueKind.FIFO)
+    explorer = QueueExplorer(target, Setting(target.name, instrument=instrument), Unwatched())
+    program = QueueProgram(QueueKind.FIFO, threads=((op.update(A1),), (op.pop(), op.length())))
+    finding = explorer.explore(program, executions=2_000, seconds=60.0).finding
+    assert finding is not None
+    assert decode_token(finding.schedule).instrument == instrument
+    assert ("unlocked_base.py:2 in store" in finding.interleaving) == bool(instrument)
+    kind = kind_of_word(finding.schedule)
+    assert kind is not None
+    assert kind.replay(finding.schedule, Unwatched()).note == "the same schedule still fails"
 
 
 def test_one_set_of_copies_serves_many_programs() -> None:

@@ -225,8 +225,14 @@ def test_a_certificate(golden: Callable[[str, str], None]) -> None:
         (["explore", "--reference", "--strategy", "states", "--granularity", "gil"], "leave out --granularity"),
         (["explore", "--reference", "--instrument", "nosuchpackage"], "there is no package nosuchpackage"),
         (["check", "--reference", "--only", "explorer", "--instrument", "nosuch"], "there is no package nosuch to"),
-        (["check", "--kind", "fifo", "--only", "explorer", "--instrument", "nosuch"], "there is no package nosuch to"),
-        (["check", "--kind", "informer", "--only", "explorer", "--instrument", "nosuch"], "there is no package nosuch"),
+        (
+            ["check", "--reference", "--kind", "fifo", "--only", "explorer", "--instrument", "nosuch"],
+            "there is no package nosuch to",
+        ),
+        (
+            ["check", "--reference", "--kind", "informer", "--only", "explorer", "--instrument", "nosuch"],
+            "there is no package nosuch",
+        ),
         (["replay", "cache.py:new_indexer", "kx1.abc"], "leave out TARGET"),
         (["verify", "--bound", "many"], "bound"),
     ],
