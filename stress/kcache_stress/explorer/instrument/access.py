@@ -11,7 +11,18 @@ from ..events import Pending, unite
 from .beneath import LOOKING, atoms, beneath, has_variables, instance_variables, is_atom, is_simple
 from .knowledge import is_inert
 from .reporting import Accesses
-from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, VIEWS, WRITE
+from .tables import (
+    CONTAINERS,
+    DEFAULTS,
+    INDEXED,
+    ITERATORS,
+    KEYED,
+    PLAIN,
+    REFLECTIVE,
+    REFLECTIVE_READS,
+    VIEWS,
+    WRITE,
+)
 
 
 def _hashes(item: Any) -> bool:
@@ -131,7 +142,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             report(item, slot, 0)
             if key in item:
                 return
-        report(item, accesses.default_slot(item, slot), 1)
+        accesses.report_default(item, slot)
 
     def getitem(item: object, key: object) -> None:
         if type(item) is dict:
@@ -295,6 +306,17 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         del item
         gate.doubt(f"uses {name}")
 
+    def by_name(item: Any, name: str, write: int) -> None:
+        """Reach an attribute whose name is a value."""
+        if name == "__dict__" and not write:
+            namespace(item)
+        elif name in (REFLECTIVE if write else REFLECTIVE_READS):
+            reflect(item, name)
+        elif write:
+            setattribute(item, name)
+        else:
+            attribute(item, name)
+
     def match(item: object) -> None:
         """Compare with patterns, which look at what is within."""
         read(item)
@@ -353,5 +375,6 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         "_kc_setattribute": setattribute,
         "_kc_rebind": rebind,
         "_kc_reflect": reflect,
+        "_kc_by_name": by_name,
         "_kc_match": match,
     }

@@ -8,8 +8,9 @@ from typing import cast
 from . import build
 from .calling import Calls
 from .context import Atoms
-from .expressions import REFLECTIVE, Key
+from .expressions import Key
 from .names import DELITEM, GETITEM, INPLACE, REBIND, SETATTRIBUTE, SETITEM
+from .tables import REFLECTIVE
 
 
 class Assignments(Calls):
@@ -66,6 +67,8 @@ class Assignments(Calls):
         return self._assign(node.targets, node.value, node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
+        if self.evaluates_annotations and self.context.scope.kind == "class":
+            node.annotation = self.expression(node.annotation)
         if node.value is None:
             return node
         if isinstance(node.target, ast.Name) and (not self._reported(node.target) or not self.context.binds):

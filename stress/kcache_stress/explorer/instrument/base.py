@@ -1,6 +1,8 @@
 """What the parts of the rewriter share: the context, the facts, and how private names are called."""
 
 import ast
+import functools
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -49,6 +51,18 @@ class Rewriting(ast.NodeTransformer):
     def report(self, owner: ast.expr, slot: str | None, write: int) -> ast.expr:
         """Return a call of the report function itself."""
         return build.call(REPORT, owner, ast.Constant(slot), ast.Constant(write))
+
+    @functools.cached_property
+    def _annotates_later(self) -> bool:
+        """Whether annotations are texts, or evaluated when somebody asks for them."""
+        statements = cast(ast.Module, self.module.node).body
+        futures = (each for each in statements if isinstance(each, ast.ImportFrom) and each.module == "__future__")
+        return sys.version_info >= (3, 14) or any(name.name == "annotations" for each in futures for name in each.names)
+
+    @property
+    def evaluates_annotations(self) -> bool:
+        """Whether annotations are evaluated here, where threads may run."""
+        return not self.context.quiet and not self._annotates_later
 
     def report_name(self, name: str, write: int) -> ast.expr | None:
         """Return the report of a variable, None if it needs none."""

@@ -5,6 +5,7 @@ import collections
 import contextlib
 import functools
 import gc
+import io
 import itertools
 import types
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from .foreign import is_foreign
 from .knowledge import READERS, inert, is_inert
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
+_BUFFER: Final = type(io.BytesIO().getbuffer().obj)
 _DEEPEST: Final = 6
 _MOST_WITHIN: Final = 5_000
 LOOKING: Final[frozenset[type]] = frozenset(
@@ -25,6 +27,7 @@ METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperTyp
 
 _COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
 _LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
+_PLACES: Final = (*_COMPOSED, BaseException)
 _ITERATE: Final[dict[type, Any]] = {kind: kind.__iter__ for kind in (list, tuple, set, frozenset, collections.deque)}
 
 atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
@@ -55,12 +58,15 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             yield item.__self__, methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
     elif kind is memoryview:
         with contextlib.suppress(ValueError):  # it was released
-            yield item.obj, 0  # type: ignore[attr-defined]
+            owner = item.obj  # type: ignore[attr-defined]
+            # the buffer of a `BytesIO` is an object of its own, which refers to that alone
+            yield from ((each, 0) for each in (gc.get_referents(owner) if type(owner) is _BUFFER else [owner]))
     elif kind is functools.partial:
         for argument in (*item.args, *item.keywords.values()):  # type: ignore[attr-defined]
             if methods_of(type(argument)) is not None:
                 yield argument, WRITE
-    elif methods_of(kind) is not None:
+        yield from beneath(item.func, depth)  # type: ignore[attr-defined]
+    elif methods_of(kind) is not None or issubclass(kind, BaseException):
         yield item, 0
 
 
@@ -112,7 +118,7 @@ class Within:
                 continue
             if kind in ITERATORS:
                 self.places += [(item, WRITE), *beneath(item)]
-            elif is_foreign(kind) or (issubclass(kind, _COMPOSED) and not issubclass(kind, (tuple, frozenset))):
+            elif is_foreign(kind) or (issubclass(kind, _PLACES) and not issubclass(kind, (tuple, frozenset))):
                 self.places.append((item, 0))
             todo += _elements(item, through_objects=through_objects)
 

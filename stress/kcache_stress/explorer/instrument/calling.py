@@ -11,7 +11,7 @@ from .knowledge import UNKNOWN_BUILTINS
 from .names import (
     AFTER,
     ATOMS,
-    ATTRIBUTE,
+    BY_NAME,
     CALL,
     CALL1,
     DEEP,
@@ -43,7 +43,8 @@ _READERS: Final = frozenset(
 _LOOKING: Final = frozenset({"repr", "str", "sum", "any", "all", "dict", "set", "frozenset", "bytes", "hash"})
 """Those that look at the elements of their argument: show or compare them, ask for their truth, run over them."""
 _LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
-_ATTRIBUTES: Final = {"getattr": ATTRIBUTE, "hasattr": ATTRIBUTE, "setattr": SETATTRIBUTE, "delattr": SETATTRIBUTE}
+_ATTRIBUTES: Final = {"getattr": 0, "hasattr": 0, "setattr": 1, "delattr": 1}
+"""Builtins that reach an attribute by its name, and whether they store it."""
 _NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
@@ -113,12 +114,12 @@ class Calls(Expressions):
 
     def _builtin(self, node: ast.Call, name: str) -> ast.expr | None:
         """Rewrite the call of a builtin whose effect is known; None if it is an ordinary function."""
-        if name in _UNTOUCHING:
+        if name in _UNTOUCHING and not (name == "type" and len(node.args) > 1):
             return self._untouched(node)
         if name in _ATTRIBUTES and len(node.args) > 1:
             guarded = self.context.guard(
                 self._arguments(node),
-                lambda of: build.call(_ATTRIBUTES[name], of[0], of[1]),
+                lambda of: build.call(BY_NAME, of[0], of[1], ast.Constant(_ATTRIBUTES[name])),
                 lambda of: self._again(node, node.func, of),
                 embed=False,
             )
@@ -170,6 +171,8 @@ class Calls(Expressions):
 
     def _method(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
         name = self.mangled(function.attr)
+        if name == "__init__":
+            return self._plain(node)
         watched = self._watched_arguments(node)
         stored = name in self.facts.stored_names
         if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):

@@ -3,8 +3,11 @@
 What a container's method does to it, what a known function does to its arguments; whatever is not known is unknown.
 """
 
+import abc
 import array
+import codecs
 import copy
+import copyreg
 import functools
 import inspect
 import json
@@ -31,6 +34,7 @@ from .tables import (
     ITERATORS,
     KEYED,
     PLAIN,
+    REFLECTIVE,
     SILENT,
     VIEWS,
     WRITE,
@@ -59,6 +63,12 @@ _FOREIGN: Final = WRITE
 _READING: Final = 0
 _LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
 _ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
+_HIDDEN: Final = frozenset(
+    {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
+    | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
+    | {inspect.getgeneratorlocals, inspect.getcoroutinelocals, inspect.getclosurevars}
+)
+"""Functions that reach what Python keeps for itself."""
 _TEXT: Final = frozenset({exec, eval, compile, __import__})
 _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
@@ -110,8 +120,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if arguments and access & DEFAULTS:
             slot = accesses.key_slot(arguments[0])
             if arguments[0] not in item:
-                access |= WRITE
-                slot = accesses.default_slot(item, slot)
+                accesses.report_default(item, slot)
+                return
         elif arguments and access & INDEXED and type(arguments[0]) is int:
             slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
         report(item, slot, access & WRITE)
@@ -155,7 +165,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """A function in Python: the gate watches what of it is not instrumented."""
         code = callee.__code__
-        if callee in _LOOKING_UP and arguments:
+        if callee in _HIDDEN:
+            gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
+        elif callee in _LOOKING_UP and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
             return
         if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
@@ -184,6 +196,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 run(own, (callee, *arguments))
         elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
             changes = int(kind is operator.methodcaller)
+            named = callee.__reduce__()[1]
+            if kind is operator.attrgetter and any(not REFLECTIVE.isdisjoint(each.split(".")) for each in named):
+                gate.doubt(f"uses {' '.join(named)}")
             use(arguments, changes)
             if kind is not operator.itemgetter and arguments:
                 report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
@@ -193,6 +208,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
 
     def construct(kind: type, arguments: tuple[Any, ...]) -> None:
         """Calling a class: what making an instance does to the arguments."""
+        if kind is type and len(arguments) == 3:
+            use(arguments[2:])
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
@@ -223,6 +240,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         if callee is weakref.proxy:
             gate.doubt("what is done by way of a weak proxy is not seen", lasts=True)
+        if callee in _HIDDEN:
+            gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
         if callee in _SILENT:
             return
         if not is_known_function(callee):
@@ -253,7 +272,11 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             methods = natives[kind] = native_methods_of(kind) or {}
         if name in methods:
             perform(owner, methods[name], arguments)
+        elif name in _REACHING or (kind is types.SimpleNamespace and name == "__init__"):
+            gate.doubt(f"calls {name}")
         elif name in _ATTRIBUTE_METHODS and arguments:
+            if arguments[0] in REFLECTIVE:
+                gate.doubt(f"uses {arguments[0]}")
             report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
         elif kind is types.GeneratorType:
             accesses.resume(owner)
@@ -404,6 +427,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     }
 
 
+_REACHING: Final = frozenset({"__getstate__", "__setstate__", "__set__", "__delete__"})
 _ATTRIBUTE_METHODS: Final = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
 
 

@@ -13,12 +13,14 @@ class Construction:
         private: the stores on `self` that happen before anybody else can see it.
         after_super: those that happen after the `__init__` of a base class ran, which may have shown `self` to others.
         escapes: whether `self` is shown to others.
+        order: the names that are stored before that, in order: what a setter is called for may show `self`, too.
     """
 
     def __init__(self, owner: ast.ClassDef, node: Function) -> None:
         self.private: set[ast.Attribute] = set()
         self.after_super: set[ast.Attribute] = set()
-        self.escapes = False
+        self.order: list[str] = []
+        self.escapes = bool(node.decorator_list)
         self._based = False
         self._self = (node.args.posonlyargs + node.args.args)[0].arg
         self._known = set(_constants(owner, fields=node.name == "__post_init__"))
@@ -50,7 +52,7 @@ class Construction:
             else:
                 self.escapes = True
         elif isinstance(node, ast.Name):
-            self.escapes |= node.id in {self._self, "locals"}
+            self.escapes |= node.id in {self._self, "locals", "super", "vars", "__class__"}
         elif isinstance(node, ast.Call) and self._is_base_init(node):
             for child in (*node.args, *node.keywords):
                 if not (isinstance(child, ast.Name) and child.id == self._self):
@@ -83,6 +85,7 @@ class Construction:
     def _store(self, node: ast.Attribute) -> None:
         self._known.add(node.attr)
         if not self.escapes:
+            self.order.append(node.attr)
             (self.after_super if self._based else self.private).add(node)
 
     def _is_own(self, node: ast.AST) -> bool:

@@ -33,6 +33,7 @@ from .names import (
     WITHIN,
     Comprehension,
 )
+from .tables import REFLECTIVE, REFLECTIVE_READS
 
 _ELEMENT: Final = "_kc_element"
 
@@ -41,13 +42,6 @@ _ENTERS: Final = sys.version_info < (3, 12)
 """Whether comprehensions are functions."""
 _NEW_ITERATORS: Final = frozenset({"enumerate", "zip", "map", "filter", "reversed"})
 """Builtins that make an iterator which nobody else can know."""
-
-_REFLECTIVE_READS: Final = frozenset(
-    {"cell_contents", "__closure__", "__defaults__", "__kwdefaults__", "__globals__", "f_locals", "f_globals"}
-    | {"gi_frame", "cr_frame", "ag_frame", "tb_frame", "__code__", "__bases__", "__subclasses__", "gi_running"}
-)
-REFLECTIVE: Final = _REFLECTIVE_READS | {"__class__", "__dict__", "__annotations__", "__wrapped__", "__doc__"}
-"""Attributes by which one reaches into what Python keeps for itself."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +97,14 @@ class Expressions(Rewriting):
     def attribute_report(self, attribute: str, write: int = 0) -> Callable[[Atoms], ast.expr] | None:
         """Return what makes the report of an attribute from its object, None if it needs none."""
         name = self.mangled(attribute)
+        if write and name in REFLECTIVE:
+            return lambda of: build.call(REFLECT, of[0], ast.Constant(name))
         if self.facts.is_class_level(name):
             hook = SETATTRIBUTE if write else ATTRIBUTE
             return lambda of: build.call(hook, of[0], ast.Constant(name))
         if name == "__dict__" and not write:
             return lambda of: build.call(NAMESPACE, of[0])
-        if name in REFLECTIVE if write else name in _REFLECTIVE_READS:
+        if name in REFLECTIVE_READS:
             return lambda of: build.call(REFLECT, of[0], ast.Constant(name))
         if self.facts.is_mutable(name):
             return lambda of: self.report(of[0], name, write)

@@ -7,7 +7,8 @@ never changes afterwards: reading it needs no report.  This is what keeps instru
 import ast
 import builtins
 import functools
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -22,6 +23,12 @@ HARMLESS_BASES: Final = frozenset(
 """Names of classes that are not instrumented whose `__init__` shows nobody the new object."""
 
 _REFLECTIVE_GLOBALS: Final = frozenset({"__globals__", "f_globals", "__builtins__", "f_builtins"})
+_REACHES_ALL: Final = frozenset(
+    {"__dict__", "__set__", "__delete__", "__setstate__", "__getstate__", "__setattr__", "__delattr__"}
+)
+"""Attributes by which any name can be stored."""
+_BY_NAME: Final = frozenset({"setattr", "delattr", "vars", "__setattr__", "__delattr__"})
+_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,8 @@ class Facts:
         constructed: attributes that `__init__` stores before others can see the object.
         everything_global: globals are reached by names that cannot be read off the source.
         derivations: (class, base) pairs, by name; "?" is a base that has none.
+        constructors: the names that each `__init__` stores before others can see the object, in order.
+        setters: names that classes give to properties or other objects: to store one may call something.
     """
 
     mutable_names: frozenset[str] = frozenset()
@@ -61,6 +70,8 @@ class Facts:
     constructed: frozenset[str] = frozenset()
     everything_global: bool = False
     derivations: frozenset[tuple[str, str]] = frozenset()
+    constructors: frozenset[tuple[str, ...]] = frozenset()
+    setters: frozenset[str] = frozenset()
 
     def merge(self, other: "Facts") -> "Facts":
         """Return what is known when the modules of both are instrumented together."""
@@ -85,6 +96,8 @@ class Facts:
             constructed=used(self.constructed) if self.reconstructs else frozenset(),
             everything_global=self.everything_global,
             derivations=frozenset((name, "type") for name in used(self.metaclasses)),
+            constructors=frozenset((name,) for name in used(self.shown)),
+            setters=used(self.shown),
         )
 
     @functools.cached_property
@@ -98,6 +111,15 @@ class Facts:
         found = {"?", "type"} | {base for _, base in self.derivations if base.endswith(("Meta", "Type"))}
         while derived := {name for name, base in self.derivations if base in found and name not in found}:
             found |= derived
+        return frozenset(found)
+
+    @functools.cached_property
+    def shown(self) -> frozenset[str]:
+        """The attributes that some `__init__` stores when it has stored one that may call something with the object."""
+        calling = self.setters | self.class_level
+        found: set[str] = set()
+        for names in self.constructors:
+            found.update(itertools.dropwhile(lambda name: name not in calling, names))
         return frozenset(found)
 
     def is_mutable(self, name: str) -> bool:
@@ -122,7 +144,7 @@ class Facts:
         on_modules = {attribute for owner, attribute in self.named_owners if owner in self.module_names}
         return replace(
             self,
-            mutable_names=self.mutable_names | (self.after_super if self.init_escapes else frozenset()),
+            mutable_names=self.mutable_names | self.shown | (self.after_super if self.init_escapes else frozenset()),
             class_level=self.class_level | on_classes | on_modules | self.written_globals,
             written_globals=self.written_globals | on_modules,
         )
@@ -158,6 +180,9 @@ class _Collector(ast.NodeVisitor):
         self._bases: set[str] = set()
         self._everything_global = False
         self._derivations: set[tuple[str, str]] = set()
+        self._constructors: set[tuple[str, ...]] = set()
+        self._setters: set[str] = set()
+        self._called: set[ast.expr] = set()
 
     def facts(self) -> Facts:
         return Facts(
@@ -176,6 +201,8 @@ class _Collector(ast.NodeVisitor):
             frozenset(self._mangled(store.attr) for store in self._constructed) | self._fields,
             self._everything_global,
             frozenset(self._derivations),
+            frozenset(self._constructors),
+            frozenset(self._setters),
         )._concluded()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -183,7 +210,15 @@ class _Collector(ast.NodeVisitor):
         self._derivations.update((node.name, _name_of_base(base)) for base in node.bases)
         for statement in node.body:  # a class may keep anything that can be called
             if isinstance(statement, ast.Assign):
-                self._stored.update(_plain_names(statement.targets))
+                names = set(_plain_names(statement.targets))
+                self._stored.update(names)
+                self._reconstructs |= bool(names & _CONSTRUCTORS)
+                if not isinstance(statement.value, ast.Constant):
+                    self._setters.update(map(self._mangled_in(node), names))
+            elif isinstance(statement, ast.AnnAssign) and isinstance(statement.value, ast.Call):
+                self._setters.update(map(self._mangled_in(node), _plain_names([statement.target])))
+            elif isinstance(statement, ast.FunctionDef) and any(map(_is_setter, statement.decorator_list)):
+                self._setters.add(self._mangled_in(node)(statement.name))
         if node.decorator_list:  # perhaps a dataclass, whose `__init__` stores what is annotated
             for statement in node.body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -208,13 +243,14 @@ class _Collector(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self._modules.update(alias.asname or alias.name for alias in node.names)
+        self._everything |= any(alias.name in _BY_NAME for alias in node.names)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
-            if node.attr == "__dict__":
-                self._everything = True
+            self._everything |= node.attr in _REACHES_ALL
             self._everything_global |= node.attr in _REFLECTIVE_GLOBALS
+            self._reconstructs |= node.attr in _CONSTRUCTORS and node not in self._called
             return
         if node.attr == "__dict__":
             self._everything = True
@@ -225,9 +261,15 @@ class _Collector(ast.NodeVisitor):
         self._mutable.add(name)
         self._owner(node.value, name)
 
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str):
+            self._everything |= node.value in _REACHES_ALL or node.value in _BY_NAME
+            self._everything_global |= node.value in _REFLECTIVE_GLOBALS
+            self._reconstructs |= node.value in _CONSTRUCTORS
+
     def visit_Name(self, node: ast.Name) -> None:
-        if node.id in {"setattr", "delattr", "vars"}:
-            self._everything = True
+        self._everything |= node.id in _BY_NAME
+        self._reconstructs |= node.id in _CONSTRUCTORS and isinstance(node.ctx, ast.Load)
         if self._functions:
             self._everything_global |= node.id == "globals"
 
@@ -237,6 +279,10 @@ class _Collector(ast.NodeVisitor):
             # outside a constructor, or on the object itself: it is constructed again, while others know it
             inside = getattr(self._functions[-1], "name", "") in {"__init__", "__post_init__"}
             self._reconstructs |= not inside or getattr(node.func.value, "id", "") == "self"
+            if not inside:
+                self._mutable.update(keyword.arg for keyword in node.keywords if keyword.arg)
+                self._everything |= any(keyword.arg is None for keyword in node.keywords)
+        self._called.add(node.func)
         if name not in {"setattr", "delattr", "__setattr__", "__delattr__"}:
             self.generic_visit(node)
             return
@@ -285,6 +331,9 @@ class _Collector(ast.NodeVisitor):
                     bound = child.asname or child.name.partition(".")[0]
                 if not load and self._mangled(bound) in names:
                     self._globals.add(self._mangled(bound))
+            for bound in _bound_by_pattern(child):
+                if self._mangled(bound) in names:
+                    self._globals.add(self._mangled(bound))
 
     def _constructor(self, owner: ast.ClassDef, node: Function) -> None:
         construction = construction_of(owner, node)
@@ -295,6 +344,7 @@ class _Collector(ast.NodeVisitor):
         if construction.after_super:
             self._bases.update(_name_of_base(base) for base in owner.bases)
         self._escapes |= construction.escapes
+        self._constructors.add(tuple(map(self._mangled, construction.order)))
 
     def _owner(self, owner: ast.expr, name: str) -> None:
         """Note whether `name` is stored on something that is not an ordinary instance."""
@@ -307,6 +357,23 @@ class _Collector(ast.NodeVisitor):
 
     def _mangled(self, name: str) -> str:
         return mangle(name, self._class.name if self._class else None)
+
+    @staticmethod
+    def _mangled_in(owner: ast.ClassDef) -> Callable[[str], str]:
+        return lambda name: mangle(name, owner.name)
+
+
+def _is_setter(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Attribute) and decorator.attr in {"setter", "deleter"}
+
+
+def _bound_by_pattern(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds which are no nodes themselves."""
+    found = getattr(node, "rest", None) if isinstance(node, ast.MatchMapping) else None
+    if isinstance(node, ast.MatchStar | ast.MatchAs | ast.ExceptHandler):
+        found = node.name
+    if found is not None:
+        yield found
 
 
 def _is_dunder(name: str) -> bool:

@@ -9,8 +9,12 @@ from .scopes import Scope
 
 _SCALAR_CALLS: Final = frozenset(
     {"len", "int", "str", "float", "bool", "id", "isinstance", "issubclass", "callable", "hasattr", "range", "repr"}
-    | {"hash", "ord", "chr", "abs", "round", "any", "all", "format", "type", "divmod", "object"}
+    | {"hash", "ord", "chr", "any", "all", "format", "type", "object"}
 )
+_SAME: Final = frozenset({"abs", "round", "divmod"})
+"""Builtins that hand on what a method of their argument returns."""
+_TRUTHS: Final = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+"""Comparisons whose value is a truth value, whoever implements them."""
 
 
 class Inference:
@@ -29,23 +33,24 @@ class Inference:
         if isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda):
             return True
         if isinstance(node, ast.Compare):
-            # the operators of sets of numbers give booleans too; only foreign classes return anything else
-            return True
+            sides = (node.left, *node.comparators)
+            return all(isinstance(each, _TRUTHS) for each in node.ops) or all(
+                self.is_scalar(side, scope, depth) for side in sides
+            )
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, ast.Not) or self.is_scalar(node.operand, scope, depth)
         if isinstance(node, ast.BinOp):
-            left, right = (self.is_scalar(side, scope, depth) for side in (node.left, node.right))
-            return (left and right) or ((left or right) and isinstance(node.op, ast.Sub | ast.FloorDiv | ast.Div))
+            # an operator may be overloaded by either side, and return what others know
+            return all(self.is_scalar(side, scope, depth) for side in (node.left, node.right))
         if isinstance(node, ast.BoolOp):
             return all(self.is_scalar(value, scope, depth) for value in node.values)
         if isinstance(node, ast.IfExp):
             return self.is_scalar(node.body, scope, depth) and self.is_scalar(node.orelse, scope, depth)
         if isinstance(node, ast.Call):
-            return (
-                isinstance(node.func, ast.Name)
-                and node.func.id in _SCALAR_CALLS
-                and self.is_builtin(node.func.id, scope)
-            )
+            if not (isinstance(node.func, ast.Name) and self.is_builtin(node.func.id, scope)):
+                return False
+            same = node.func.id in _SAME and all(self.is_scalar(argument, scope, depth) for argument in node.args)
+            return same or node.func.id in _SCALAR_CALLS
         if isinstance(node, ast.Name):
             return self._is_scalar_name(mangle(node.id, scope.class_name), scope, depth)
         return False
@@ -72,8 +77,7 @@ class Inference:
         if isinstance(node, ast.GeneratorExp):
             return True
         if isinstance(node, ast.BinOp):
-            # Any operator may be overloaded, and return what others know; those of new objects are not.
-            return any(isinstance(side, NEW) or self.is_scalar(side, scope) for side in (node.left, node.right))
+            return all(isinstance(side, NEW) or self.is_scalar(side, scope) for side in (node.left, node.right))
         if isinstance(node, ast.BoolOp):
             return all(self.is_unshared(value, scope) for value in node.values)
         if isinstance(node, ast.IfExp):

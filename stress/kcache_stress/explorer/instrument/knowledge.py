@@ -28,7 +28,7 @@ PURE_MODULES: Final = frozenset(
 
 _PURE_SYS: Final = frozenset(
     {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getrecursionlimit", "getdefaultencoding"}
-    | {"is_finalizing", "getswitchinterval", "getfilesystemencoding", "call_tracing", "audit", "getrefcount"}
+    | {"is_finalizing", "getfilesystemencoding", "call_tracing", "audit"}
 )
 UNKNOWN_BUILTINS: Final = frozenset({"open", "input", "exec", "eval", "compile", "__import__", "breakpoint"})
 
@@ -38,7 +38,7 @@ READERS: Final = frozenset(
     | {copy.copy, copy.deepcopy, json.dumps, json.dump, math.fsum, math.prod, heapq.nlargest, heapq.nsmallest}
     | {heapq.merge, contextlib.closing, contextlib.nullcontext}
     | {getattr(operator, name) for name in operator.__all__ if not name.startswith("i") or name in {"is_", "index"}}
-) - {operator.setitem, operator.delitem}
+) - {operator.setitem, operator.delitem, getattr(operator, "call", None)}
 """Functions, in C or not, that only read what they are given, if what they call does."""
 
 _BY_NAME: Final = (getattr, setattr, delattr, hasattr, vars)
@@ -85,6 +85,11 @@ _TRANSPARENT_FILES: Final = frozenset(
     {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword"}
     | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
 )
+_HIDDEN: Final = frozenset(
+    {"ABCMeta.register", "pickle", "getgeneratorstate", "getcoroutinestate", "getgeneratorlocals"}
+    | {"getcoroutinelocals", "getclosurevars", "getmembers", "getmembers_static"}
+)
+"""Those of their functions that reach what Python keeps for itself."""
 _MANAGERS: Final = (
     *("_GeneratorContextManager", "contextmanager", "closing", "suppress", "nullcontext", "ContextDecorator"),
     *("AbstractContextManager", "_RecreationalContextManager", "_AsyncGeneratorContextManager"),
@@ -116,6 +121,8 @@ def is_transparent(code: CodeType) -> bool:
     else:
         return makes_objects(code) or makes_tuples(code)  # both touch the new object alone
     top = name.partition(os.sep)[0]
+    if code.co_qualname in _HIDDEN:
+        return False
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
@@ -198,11 +205,13 @@ def only_reads(code: CodeType) -> bool:
     return file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES
 
 
-_RUN_BY_C: Final = frozenset(
-    {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__len__", "__bool__", "__iter__"}
-    | {"__next__", "__getitem__", "__contains__", "__index__", "__repr__", "__str__", "__format__", "__reduce_ex__"}
-    | {"__reduce__", "__copy__", "__deepcopy__", "__add__", "__radd__", "__iadd__", "__mul__", "__or__", "__ior__"}
+_NOT_RUN_BY_C: Final = frozenset(
+    {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__", "__del__"}
+    | {"__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__dir__"}
+    | {"__enter__", "__exit__", "__aenter__", "__aexit__", "__await__", "__call__", "__subclasshook__", "__prepare__"}
+    | {"__instancecheck__", "__subclasscheck__", "__sizeof__", "__mro_entries__"}
 )
+"""The special methods that no operation in C on the values of others comes to."""
 
 
 inert: Final[dict[type, bool]] = {}
@@ -210,7 +219,7 @@ inert: Final[dict[type, bool]] = {}
 
 
 def is_inert(kind: type) -> bool:
-    """Whether nothing in Python runs where an object of a type is hashed, compared, iterated over or shown."""
+    """Whether nothing in Python runs where an object of a type is hashed, compared, converted, run over or shown."""
     known = inert.get(kind)
     if known is None:
         known = inert[kind] = _is_inert(kind)
@@ -221,7 +230,23 @@ def _is_inert(kind: type) -> bool:
     if kind.__module__ == "functools":
         return True  # the keys of the caches, which compare what they hold
     return not any(
-        isinstance(vars(base).get(name), types.FunctionType)
+        isinstance(value, types.FunctionType) and name.startswith("__") and name not in _NOT_RUN_BY_C
         for base in kind.__mro__
-        for name in _RUN_BY_C & vars(base).keys()
+        for name, value in vars(base).items()
     )
+
+
+_CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.partial, types.GeneratorType})
+
+
+def calls_python(item: object) -> bool:
+    """Whether code in C that uses an object, or calls it, may run code in Python on the way."""
+    kind = type(item)
+    if kind in _CALLABLES or kind in _LOOKUPS or not is_inert(kind):
+        return True
+    if issubclass(kind, type):
+        makers = (vars(base).get(name) for base in item.__mro__ for name in ("__init__", "__new__"))  # type: ignore[attr-defined]
+        return kind is not type or any(isinstance(maker, (types.FunctionType, staticmethod)) for maker in makers)
+    if kind in (types.MethodWrapperType, types.BuiltinMethodType):
+        return not is_inert(type(item.__self__))  # type: ignore[attr-defined]
+    return any(isinstance(vars(base).get("__call__"), types.FunctionType) for base in kind.__mro__)

@@ -13,6 +13,8 @@ NEW_CALLS: Final = frozenset({"list", "dict", "set", "sorted", "tuple", "frozens
 _CONSUMERS: Final = NEW_CALLS | {"len", "sum", "min", "max", "any", "all", "str", "repr", "bool"}
 NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 """Expressions whose value is always a new container."""
+_NAMESPACES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
+"""Builtins that get hold of the variables of whoever calls them."""
 _DELAYED: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp
 
 
@@ -23,9 +25,9 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
         for name, values in scope.values.items()
         if values
         and name not in scope.parameters | scope.global_names | scope.nonlocal_names | scope.published
-        and all(value is not None and _is_new(value, module) for value in values)
+        and all(value is not None and _is_new(value, scope, module) for value in values)
     }
-    if not candidates:
+    if not candidates or any(isinstance(node, ast.Name) and node.id in _NAMESPACES for node in ast.walk(scope.node)):
         return frozenset()
     generator = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(scope.node))
     holders = candidates - scope.held.keys()
@@ -37,11 +39,12 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
     return frozenset(name for name in candidates if scope.held.get(name, set()) <= holders & candidates)
 
 
-def _is_new(value: ast.expr, module: Scope) -> bool:
+def _is_new(value: ast.expr, scope: Scope, module: Scope) -> bool:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        return value.func.id in NEW_CALLS and value.func.id not in module.stores
+        name = value.func.id
+        return name in NEW_CALLS and scope.owner(name) is None and not module.stores.keys() & {name, "*"}
     if isinstance(value, ast.BinOp):
-        return _is_new(value.left, module) or _is_new(value.right, module)
+        return _is_new(value.left, scope, module) and _is_new(value.right, scope, module)
     return isinstance(value, NEW)
 
 
@@ -95,4 +98,16 @@ def _consumes(item: ast.AST, parent: ast.AST, module: Scope) -> bool:
         return parent.test is item
     if isinstance(parent, ast.UnaryOp):
         return isinstance(parent.op, ast.Not)
-    return isinstance(parent, ast.Compare | ast.FormattedValue)
+    if isinstance(parent, ast.Compare):
+        return _only_compares(item, parent)
+    return isinstance(parent, ast.FormattedValue)
+
+
+def _only_compares(item: ast.AST, node: ast.Compare) -> bool:
+    """Say whether a comparison runs no method of another object, which might keep what it is given."""
+    (operator, *more), (other, *_) = node.ops, node.comparators
+    if more:
+        return False
+    if isinstance(operator, ast.Is | ast.IsNot) or (isinstance(operator, ast.In | ast.NotIn) and other is item):
+        return True
+    return all(side is item or isinstance(side, (ast.Constant, *NEW.__args__)) for side in (node.left, other))

@@ -1,7 +1,6 @@
 """Turning accesses into reports, with what has been found out about the types of the objects."""
 
 import collections
-import functools
 import gc
 import sys
 import types
@@ -10,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from ..events import Imprecise, Pending, take_as_a_whole
-from .beneath import METHOD_TYPES, Within, beneath, only_reads, simple_containers
+from .beneath import LOOKING, METHOD_TYPES, Within, beneath, only_reads, simple_containers
 from .foreign import foreign_methods, is_foreign
-from .knowledge import is_inert, is_known_function, reaches_by_name
+from .knowledge import calls_python, is_known_function, reaches_by_name
 from .names import RESUMED
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
@@ -24,7 +23,6 @@ ReportTogether = Callable[[tuple[Pending, ...]], None]
 _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 9
 _LOUD: Final = frozenset({memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
-_CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.partial})
 
 
 class Watcher(Protocol):
@@ -246,7 +244,7 @@ class Accesses:
                 yield effect, argument, slot
             else:
                 for container, writes in beneath(argument):
-                    yield writes, container, slot
+                    yield writes or (effect if kind is memoryview else 0), container, slot
 
     def _within(self, arguments: Sequence[object], slot: object, *, through_objects: bool = False) -> Iterator[Pending]:
         within = Within(arguments, through_objects=through_objects)
@@ -281,7 +279,9 @@ class Accesses:
         """The slot of steps of an iterator of C: imprecise if they run anything in Python."""
         if type(iterator) in _STEPS_OF_CONTAINERS:
             return None
-        if self._runs_python(iterator, 0):
+        if self._runs_python(iterator, 0) or (
+            type(iterator) in LOOKING and Within(container for container, _ in beneath(iterator)).runs_python
+        ):
             return self.imprecise(f"a step of a {type(iterator).__name__} runs code in Python")
         return None
 
@@ -290,7 +290,7 @@ class Accesses:
             return depth > 4
         for inner in gc.get_referents(iterator):
             kind = type(inner)
-            if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
+            if calls_python(inner):
                 return True
             if kind in ITERATORS and self._runs_python(inner, depth + 1):
                 return True
@@ -311,7 +311,7 @@ class Accesses:
             kind = type(argument)
             if kind in PLAIN:
                 continue
-            if kind in _CALLABLES or kind is types.GeneratorType or not is_inert(kind):
+            if calls_python(argument):
                 return self.imprecise("runs code in Python while it is at work")
         if looks and Within(arguments).runs_python:
             return self.imprecise("compares or shows objects by code in Python")
@@ -324,12 +324,13 @@ class Accesses:
             return self.imprecise(f"compares keys by code of {type(key).__name__}")
         return slot
 
-    def default_slot(self, item: object, slot: object) -> object:
-        """The slot of a read that stores what is missing: not known exactly where code in Python makes that."""
+    def report_default(self, item: object, slot: object) -> None:
+        """Report a read that stores what is missing: not known exactly where code in Python makes that."""
         factory = getattr(item, "default_factory", None)
-        if type(factory) in _CALLABLES or (isinstance(factory, type) and not is_inert(factory)):
-            return self.imprecise("makes what is missing by code in Python")
-        return slot
+        if factory is not None and calls_python(factory):
+            slot = self.imprecise("makes what is missing by code in Python")
+        made_of = ((writes, container, None) for container, writes in beneath(factory))
+        self.report_step(_merged([(1, item, slot), *made_of]))
 
     def resume(
         self, generator: "types.GeneratorType[Any, Any, Any]", slot: object = None, *, throws: bool = False

@@ -9,7 +9,7 @@ from . import build
 from .assignments import Assignments
 from .construction import construction_of
 from .context import Context
-from .names import MATCH, PAUSE, PREFIX, RESUMED, Function
+from .names import MATCH, PAUSE, PREFIX, REFLECT, RESUMED, Function, mangle
 
 
 class Statements(Assignments):
@@ -165,7 +165,11 @@ class Statements(Assignments):
         )
         quiet = self.context.quiet
         with self.inside(Context(self.scopes[node], quiet, None, methods)):
+            elsewhere = not quiet and any(map(_stores_elsewhere, node.body))
             node.body = self.block(node.body)
+            if elsewhere:  # there are no temporaries in classes
+                doubt = build.call(REFLECT, ast.Constant(None), ast.Constant("a class body that stores elsewhere"))
+                node.body.insert(0, build.place(ast.Expr(doubt), node))
         return [*reports, *self.cleared(node)]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:
@@ -178,6 +182,10 @@ class Statements(Assignments):
         reports = self.report_store(node.name, node)
         node.decorator_list = self.expressions(node.decorator_list)
         self._defaults(node.args)
+        if self.evaluates_annotations:
+            node.returns = node.returns and self.expression(node.returns)
+            for argument in _parameters(node.args):
+                argument.annotation = argument.annotation and self.expression(argument.annotation)
         with self.inside(self._callable_context(node)) as context:
             docstring = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
             start = [build.place(token, node) for token in self.cell_tokens(context.scope)]
@@ -222,7 +230,24 @@ class Statements(Assignments):
         if construction is None:
             return frozenset()
         after_super = frozenset() if self.facts.escapes else construction.after_super
-        return frozenset(construction.private | after_super)
+        stores = construction.private | after_super
+        return frozenset(store for store in stores if mangle(store.attr, owner.name) not in self.facts.shown)
+
+
+def _parameters(arguments: ast.arguments) -> list[ast.arg]:
+    rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest]
+
+
+def _stores_elsewhere(node: ast.AST) -> bool:
+    """Say whether a statement of a class body stores anything but an attribute of the class."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.Nonlocal | ast.Global):
+        return True
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return True
+    return any(map(_stores_elsewhere, ast.iter_child_nodes(node)))
 
 
 def is_generator(node: Function) -> bool:

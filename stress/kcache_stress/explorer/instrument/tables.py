@@ -72,7 +72,8 @@ _LIST: Final = _methods(
 _DEQUE: Final = _LIST | _methods(writes="appendleft popleft rotate", writes_from="extendleft")
 _ARRAY: Final = _LIST | _methods(
     reads="tobytes tolist tounicode buffer_info",
-    writes="byteswap fromlist frombytes fromunicode",
+    writes="byteswap frombytes fromunicode",
+    writes_from="extend __iadd__ __init__ fromlist",
 )
 _SET: Final = _methods(
     reads=_COMMON,
@@ -109,6 +110,17 @@ CONSUMING_NAMES: Final = frozenset(
 COMPARING_NAMES: Final = frozenset(
     name for methods in CONTAINERS.values() for name, access in methods.items() if access & COMPARES
 )
+REFLECTIVE_READS: Final = frozenset(
+    {"cell_contents", "__closure__", "__defaults__", "__kwdefaults__", "__globals__", "f_locals", "f_globals"}
+    | {"gi_frame", "cr_frame", "ag_frame", "tb_frame", "__code__", "__bases__", "__subclasses__", "gi_running"}
+    | {"__getstate__", "__setstate__", "__set__", "__delete__", "add_note", "__notes__"}
+    | {"register_error", "lookup_error", "update_wrapper"}
+    | {"__traceback__", "with_traceback", "__context__", "__cause__", "__suppress_context__"}
+)
+REFLECTIVE: Final = REFLECTIVE_READS | frozenset(
+    {"__class__", "__dict__", "__annotations__", "__wrapped__", "__doc__", "__name__", "__qualname__", "_value_"}
+)
+"""Attributes by which one reaches into what Python keeps for itself: all that may be stored, and what may be read."""
 
 VIEWS: Final = frozenset(
     type(view)
