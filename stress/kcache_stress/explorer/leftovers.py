@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
+from types import GeneratorType, ModuleType
 
 from .instrument.names import PREFIX
+from .instrument.tables import ITERATORS
 from .state.canonical_state import CanonicalState
 
 
@@ -37,9 +39,10 @@ class Leftovers:
             state = CanonicalState()
             state.read((value,))
             self._kept.append(state)  # tokens may be the ids of what it keeps alive
+            tokens = [*state.tokens, *_position(value)]
             if self._executions == 1:
-                self._first[name] = state.tokens
-            elif self._first.get(name) != state.tokens:
+                self._first[name] = tokens
+            elif self._first.get(name) != tokens:
                 self.note = f"{name} keeps what an execution left: let setup make it anew, or the others start from it"
                 return
 
@@ -50,6 +53,20 @@ class Leftovers:
                     yield from _entries(name, vars(value))
                 elif not (isinstance(value, (type, ModuleType)) or _is_virtual(value)):
                     yield name, value
+
+
+def _position(value: object) -> Iterator[object]:
+    """How far something has come that goes on when it is used, which its attributes do not tell."""
+    if isinstance(value, GeneratorType):
+        yield value.gi_frame and value.gi_frame.f_lasti
+    elif type(value).__module__ in ("random", "_io"):
+        for name in ("getstate", "getvalue", "tell"):
+            with contextlib.suppress(AttributeError, NotImplementedError, OSError, ValueError):
+                yield getattr(value, name)()
+    elif type(value) in ITERATORS:
+        yield repr(value)
+        with contextlib.suppress(TypeError, AttributeError, ValueError):
+            yield repr(value.__reduce__())
 
 
 def _is_virtual(value: object) -> bool:

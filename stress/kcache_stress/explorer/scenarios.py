@@ -24,7 +24,7 @@ from .granularity import Granularity
 from .judgement.judge import Problem, ProgramJudge
 from .leftovers import Leftovers
 from .sandbox import CannotExploreError, Roots, Sandbox
-from .schedule import Replay, Schedule
+from .schedule import Replay, Schedule, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .sources import fingerprint_of
 from .state.namespaces import instrumented_modules
@@ -205,6 +205,8 @@ def _explored(own: _ScenarioRunner, searched: Callable[[Runner, ProgramJudge], S
                 note = "; ".join(filter(None, (own.leftovers.note, found.note)))
                 return replace(result, coverage=Coverage.NO_PROOF, note=note)
             return result
+        if own.leftovers.note and found.problem.kind is not FindingKind.LIVELOCK:
+            return own.from_scratch(result, found)
         shown = counterexample(runner, judge, found)
         if isinstance(shown, Counterexample):
             shown = smallest(runner, judge, shown)
@@ -302,10 +304,27 @@ class _ScenarioRunner:
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
                 self.run(Replay(()))
         if self.is_surprised or (is_strict and not self.subject.is_strict):
-            self.subject.start_again(is_strict=is_strict)
-            self._modules.clear()
-            self._rehearse()
+            self._load_anew(is_strict=is_strict)
             self.leftovers = self._leftovers(looks)
+
+    def _load_anew(self, *, is_strict: bool) -> None:
+        self.subject.start_again(is_strict=is_strict)
+        self._modules.clear()
+        self._rehearse()
+
+    def from_scratch(self, result: ScenarioResult, found: SearchResult) -> ScenarioResult:
+        """What a problem is worth that was found when others had left something: it must show in modules loaded anew."""
+        note, execution, problem = self.leftovers.note, found.execution, found.problem
+        assert execution is not None
+        assert problem is not None
+        schedule = schedule_of(execution.trace, self.subject.granularity)
+        self._load_anew(is_strict=self.subject.is_strict)
+        again = self.run(Replay(schedule))
+        if again.problem is None or again.problem.kind is not problem.kind:
+            return replace(result, coverage=Coverage.NO_PROOF, note=f"{note}: {problem.summary}")
+        unseen = self.subject.unseen(again.trace)
+        preemptions = again.preemptions
+        return replace(result, problem=again.problem, schedule=schedule, preemptions=preemptions, unseen=unseen)
 
     @property
     def is_surprised(self) -> bool:

@@ -110,4 +110,4 @@ def _only_compares(item: ast.AST, node: ast.Compare) -> bool:
         return False
     if isinstance(operator, ast.Is | ast.IsNot) or (isinstance(operator, ast.In | ast.NotIn) and other is item):
         return True
-    return all(side is item or isinstance(side, (ast.Constant, *NEW.__args__)) for side in (node.left, other))
+    return all(side is item or isinstance(side, ast.Constant | NEW) for side in (node.left, other))
