@@ -10,9 +10,11 @@ from kcache_stress.explorer.strategies.interface import Coverage
 
 CODE = """
 import functools
+import itertools
 import threading
 
 names, made, ready = ["first"], {"n": 0}, None
+ids = itertools.count(1)
 lock = threading.Lock()
 
 class Store:
@@ -41,11 +43,16 @@ def lazily():
 def remembered():
     return len(names)
 
+def counted():
+    with lock:
+        return next(ids)
+
 def nothing():
     return len(names) + len(Store.limits)
 
 def forget():
-    global ready
+    global ready, ids
+    ids = itertools.count(1)
     names[:], made["n"], ready, Store.made = ["first"], 0, None, 0
     Store.limits.clear()
     remembered.cache_clear()
@@ -53,6 +60,7 @@ def forget():
 
 LEFT = {
     "append": "names",
+    "counted": "ids",
     "nested": "made",
     "lazily": "ready",
     "remembered": "remembered",
@@ -95,3 +103,32 @@ def test_what_setup_makes_anew_is_none_of_it(tmp_path, call, granularity):
 
 def test_a_module_that_keeps_nothing_proves_what_it_can(tmp_path):
     assert explored(tmp_path, "nothing", REWRITTEN[0], forget=False).coverage is Coverage.EXHAUSTED
+
+
+@pytest.mark.parametrize("granularity", REWRITTEN)
+@pytest.mark.parametrize("is_locked", [True, False])
+def test_what_others_have_left_accuses_nobody(tmp_path, granularity, is_locked):
+    """The first two numbers are 1 and 2 each time the module is new; without the lock both may be 1."""
+    path = tmp_path / "numbers.py"
+    path.write_text(
+        "import threading\n"
+        "lock, last = threading.Lock(), [0]\n"
+        "def following(number):\n"
+        "    return number + 1\n"
+        "def taken():\n"
+        "    last[0] = following(last[0])\n"
+        "    return last[0]\n"
+        "def locked():\n"
+        "    with lock:\n"
+        "        return taken()\n"
+    )
+
+    def setup(load):
+        module = load(path)
+        return [module.locked if is_locked else module.taken] * 2
+
+    scenario = Scenario((), setup, lambda results: None if sorted(results) == [1, 2] else f"{results}")
+    result = explore_scenario(scenario, granularity=granularity)
+    assert "kcache_target_numbers.last keeps what an execution left" in result.note or not is_locked
+    assert (result.problem is None) == (is_locked or result.coverage is Coverage.NO_PROOF)
+    assert result.coverage is not Coverage.EXHAUSTED

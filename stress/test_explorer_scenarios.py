@@ -374,6 +374,33 @@ def test_a_schedule_that_meets_unknown_code_for_the_first_time_is_followed(
         assert replay.problem == result.problem
 
 
+@pytest.mark.parametrize("granularity", [*REWRITTEN, Granularity.OPCODES])
+def test_code_finds_its_own_module(tmp_path: Path, granularity: Granularity) -> None:
+    """By name, in ``sys.modules``: as pickle, dataclasses, type hints and inspect do."""
+    path = tmp_path / "finding.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "import dataclasses, pickle, sys, typing\n"
+        "class Point:\n"
+        "    next: Point\n"
+        "def look():\n"
+        "    assert vars(sys.modules[__name__]) is globals()\n"
+        "    assert type(pickle.loads(pickle.dumps(Point()))) is Point\n"
+        "    assert typing.get_type_hints(Point) == {'next': Point}\n"
+        "    @dataclasses.dataclass\n"
+        "    class Pair:\n"
+        "        one: typing.ClassVar[int]\n"
+        "        two: int = 2\n"
+        "    return Pair().two\n"
+    )
+    before = dict(sys.modules)
+    scenario = Scenario((), lambda load: [load(path).look] * 2, lambda results: None if results == [2, 2] else "wrong")
+    strategy: Any = "opcodes" if granularity.is_of_opcodes else "pos"
+    result = explore_scenario(scenario, granularity=granularity, executions=4, strategy=strategy)
+    assert result.problem is None
+    assert {name for name in sys.modules if name not in before and "finding" in name} == set()
+
+
 def test_what_is_not_repeatable_is_said_to_be(code: Path) -> None:
     made: list[Any] = []
 

@@ -98,7 +98,7 @@ class Runner:
         The threads are unwound and the Indexer is gone when this returns.
         """
         self._pulse()
-        with Watched(self.subject.sandbox.scheduler):
+        with Watched(self.subject.sandbox.scheduler), self.subject.sandbox.present():
             return self._run(strategy)
 
     def _run(self, strategy: Strategy) -> Execution:

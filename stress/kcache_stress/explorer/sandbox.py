@@ -198,6 +198,24 @@ class Sandbox:
             self._swap_out()
             self._is_active = False
 
+    @contextlib.contextmanager
+    def present(self) -> Iterator[None]:
+        """While this is entered, code that looks for its own module in ``sys.modules`` finds the copy that it is of."""
+        if self._is_active:
+            yield
+            return
+        modules = sys.modules
+        before = {name: modules.get(name) for name in self._own}
+        modules.update(self._own)
+        try:
+            yield
+        finally:
+            for name, module in before.items():
+                if module is None:
+                    modules.pop(name, None)
+                else:
+                    modules[name] = module
+
     @property
     def is_surprised(self) -> bool:
         """Whether the code did what could not be known when it was loaded."""
@@ -257,6 +275,7 @@ class Sandbox:
     def _start_over(self) -> None:
         self._real: dict[str, ModuleType] = {}
         self._private: dict[str, ModuleType] = {}
+        self._own: dict[str, ModuleType] = {}
         self.sources.clear()
         self.opaque.clear()
         scheduler = self.scheduler
@@ -467,6 +486,7 @@ class Sandbox:
     def _swap_out(self) -> None:
         sys.meta_path.remove(self._finder)
         self._private = {name: sys.modules.pop(name) for name in self._private_among(sys.modules)}
+        self._own = {name: module for name, module in self._private.items() if self.is_instrumented(name)}
         # What is private may have become more meanwhile, see `compile`.
         sys.modules.update({name: self._real[name] for name in self._private_among(self._real)})
         for holder, child, real in self._covered:

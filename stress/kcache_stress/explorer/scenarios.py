@@ -313,7 +313,7 @@ class _ScenarioRunner:
         self._rehearse()
 
     def from_scratch(self, result: ScenarioResult, found: SearchResult) -> ScenarioResult:
-        """What a problem is worth that was found when others had left something: it must show in modules loaded anew."""
+        """What a problem is worth that was found when others had left something: it must show in modules made anew."""
         note, execution, problem = self.leftovers.note, found.execution, found.problem
         assert execution is not None
         assert problem is not None
@@ -337,7 +337,7 @@ class _ScenarioRunner:
 
     def run(self, strategy: Strategy) -> _Run:
         """Run the scenario once under ``strategy``."""
-        with Watched(self.subject.scheduler):
+        with Watched(self.subject.scheduler), self.subject.present():
             return self._run(strategy)
 
     def _run(self, strategy: Strategy) -> _Run:

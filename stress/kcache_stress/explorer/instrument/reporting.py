@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
 from ..events import Imprecise, Pending, take_as_a_whole
-from .beneath import LOOKING, METHOD_TYPES, Within, beneath, only_reads, simple_containers
+from .beneath import LOOKING, METHOD_TYPES, Within, beneath, is_simple, only_reads, simple_containers
 from .foreign import foreign_methods, is_foreign
 from .knowledge import calls_python, is_known_function, reaches_by_name
 from .names import RESUMED
@@ -192,11 +192,15 @@ class Accesses:
             return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
 
         simple = simple_containers(arguments, looks=looks)
-        if simple is not None and simple_containers(new, looks=True) is not None:  # as below, which is slower
-            found = _merged([*also, *((effect, container, None) for container in simple)])
-            self.report_step(found)
-            if found and looks and simple_containers(arguments, looks=True) is None:
-                self._report_again(found, find)
+        if simple is not None and (not new or simple_containers(new, looks=True) is not None):  # as below, but quicker
+            found: tuple[Pending, ...] = tuple([(effect, container, None) for container in simple])
+            if also or len(found) > 1:
+                found = _merged([*also, *found])
+                self.report_step(found)
+            elif found:
+                self.report(simple[0], None, effect)
+            if looks and self._together is not None and not all(map(is_simple, simple)):
+                self._report_again(tuple(found), find)
             return
         self._run_over(arguments)
         self.report_all(find)
