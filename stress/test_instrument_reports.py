@@ -292,7 +292,7 @@ CELLS = {
     "def inner():\n  return n\ndef n(): pass\nn()": ["w Cell n", "r Cell n"],
     "def inner():\n  return n\nclass n: pass\nn()": ["w Cell n", "r Cell n"],
     "def inner():\n  return n\nn, m = 1, 2": ["w Cell n"],
-    "def inner():\n  return n\ntry: 1 / 0\nexcept ZeroDivisionError as n: pass": ["w Cell n"],
+    "def inner():\n  return n\ntry: 1 / 0\nexcept ZeroDivisionError as n: pass": ["w Cell n", "w Cell n"],
     "def inner():\n  return n\nn: int = 1": ["w Cell n"],
 }
 

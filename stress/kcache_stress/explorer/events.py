@@ -145,7 +145,8 @@ def location(obj: object, slot: object) -> object:
         return namespaces[id(obj)]
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
-        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)  # `isinstance` may run code of the object
+        # An exception shows its arguments, and so is one place, too. `isinstance` may run code of the object.
+        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), (*_CONTAINERS, BaseException))
     return id(obj) if whole else (id(obj), slot)
 
 

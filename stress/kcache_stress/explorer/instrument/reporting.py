@@ -112,7 +112,8 @@ class Accesses:
         if methods is None:
             methods = _NO_METHODS
             loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or kind in self.foreign
-            harmless = issubclass(kind, (BaseException, type)) or not foreign_methods(kind, self._is_trusted)
+            loud = loud or issubclass(kind, BaseException)  # its arguments may be exchanged, and it shows them
+            harmless = issubclass(kind, type) or not foreign_methods(kind, self._is_trusted)
             if harmless and not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
                 self.quiet.add(kind)
         self.methods[kind] = methods

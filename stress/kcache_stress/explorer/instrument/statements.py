@@ -115,7 +115,11 @@ class Statements(Assignments):
         for handler in node.handlers:
             handler.type = handler.type and self.expression(handler.type)
             stores = self.report_store(handler.name, handler) if handler.name else []
-            handler.body = [*self.clear(handler, taken), *stores, *self.block(handler.body)]
+            body = self.block(handler.body)
+            if stores:  # at its end, however it comes to it, the name is unbound
+                unbinds = self.report_store(cast(str, handler.name), handler)
+                body = [build.place(ast.Try(body, [], [], unbinds), handler)]
+            handler.body = [*self.clear(handler, taken), *stores, *body]
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
 
