@@ -42,10 +42,9 @@ CLEAN = (
 
 SHARE = [
     number
-    for number in range(3 * len(PARTS))
+    for number in range(2 * len(PARTS))
     if (names := {part.name for part in design(number).parts}) <= {*CLEAN}
     and (number < len(PARTS) or "event and queue" not in names)
-    and number != 45
 ]
 """Modules of 55 programs each, but for those that take ten times as long as others."""
 

@@ -82,6 +82,7 @@ def test_reports_are_as_they_were(name: str, todo: Program, golden: Golden) -> N
     golden(f"interleaving_{name}", interleaving_text(*found(target(name), todo)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "todo"), [("lookup_in_two_steps", LOOK_UP), ("lock_order_inversion", TWICE), ("lost_wakeup", TWICE)]
 )
