@@ -14,6 +14,7 @@ import pytest
 
 import kcache
 from kcache.testing import ConformanceError, InconclusiveError, Status, TargetError, run_conformance
+from kcache_conformance.events import SuiteResult
 from kcache_conformance.kind import Kind, KindContext
 from kcache_conformance.kinds import KINDS
 from kcache_conformance.phases import PHASES, PhaseContext, run_phase
@@ -44,11 +45,18 @@ def wrapped(**methods: Any) -> Any:
     [(Semantics.CLASSIC, ("machine", "explorer", "stress")), (Semantics.CURRENT, ("machine", "stress"))],
 )
 def test_the_reference_passes(semantics: Semantics, searching: tuple[str, ...]) -> None:
-    """The phases that end by themselves are given more time than they need; those that go on do something in any."""
+    """The phases that end by themselves are given more time than they need; those that go on do something in little."""
+
+    def checked(phases: tuple[str, ...], seconds: float) -> SuiteResult:
+        try:
+            return run_conformance(
+                kcache.new_indexer, semantics=semantics, strict_errors=True, strict=True, phases=phases, seconds=seconds
+            )
+        except InconclusiveError:  # so slow a machine, or so busy, that one had no turn
+            return checked(phases, 10 * seconds)
+
     for phases, seconds in ((("smoke", "vectors"), 120.0), (searching, 0.2 * len(searching))):
-        result = run_conformance(
-            kcache.new_indexer, semantics=semantics, strict_errors=True, strict=True, phases=phases, seconds=seconds
-        )
+        result = checked(phases, seconds)
         assert result.status is Status.OK
         assert tuple(phase.phase for phase in result.phases) == phases
         assert result.not_tested == ()
