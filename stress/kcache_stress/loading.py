@@ -8,7 +8,6 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -62,23 +61,6 @@ def named_packages(factory: object, spec: str) -> tuple[str, ...]:
         named = getattr(declares, "kcache_instrument", ())
         found += [named] if isinstance(named, str) else named
     return tuple(dict.fromkeys(found))
-
-
-def existing(packages: Iterable[str]) -> tuple[str, ...]:
-    """These packages, each of which can be imported.
-
-    Raises:
-        TargetError: one cannot.
-    """
-    packages = tuple(packages)
-    for package in packages:
-        try:
-            found = importlib.util.find_spec(package)
-        except (ImportError, ValueError):  # nothing above it, or nothing that a file says
-            found = None
-        if found is None:
-            raise TargetError(f"there is no package {package} to instrument; it must be importable here")
-    return packages
 
 
 def importable_spec(factory: object) -> str | None:

@@ -13,9 +13,9 @@ from kcache_model.informers.program import InformerProgram
 from kcache_model.watch import Watch
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import ScenarioResult
-from kcache_stress.loading import existing
 
 from .fake_server import FakeServer
 from .findings import bare_finding, finding_of

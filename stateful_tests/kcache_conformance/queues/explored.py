@@ -23,6 +23,7 @@ from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.audit import AuditShare
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import (
     Copies,
@@ -36,7 +37,7 @@ from kcache_stress.explorer.scenarios import (
 from kcache_stress.explorer.schedule import Schedule
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.virtual.virtual_thread import SetupDeadlockError
-from kcache_stress.loading import existing, named_packages
+from kcache_stress.loading import named_packages
 
 from .findings import Setting, concurrent_finding
 from .programs import may_wait_for_ever

@@ -14,9 +14,11 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
+
+from kcache_model.target import TargetError
 
 from .virtual.uncontrolled import ABSENT, WHY
 
@@ -104,6 +106,19 @@ def find(name: str) -> importlib.machinery.ModuleSpec | None:
         return importlib.util.find_spec(name)
     except (ImportError, ValueError, AttributeError):  # ValueError: it was made by hand and has no spec
         return None
+
+
+def existing(packages: Iterable[str]) -> tuple[str, ...]:
+    """These packages, each of which can be imported.
+
+    Raises:
+        TargetError: one cannot.
+    """
+    packages = tuple(packages)
+    for package in packages:
+        if find(package) is None:
+            raise TargetError(f"there is no package {package} to instrument; it must be importable here")
+    return packages
 
 
 def own_kind(unit: str) -> Kind:

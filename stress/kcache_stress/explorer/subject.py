@@ -12,14 +12,14 @@ from kcache_model.driver import Driver
 from kcache_model.items import Semantics
 from kcache_model.target import INDEXES, Target, TargetError, make_target
 
-from ..loading import TARGET_PREFIX, existing, load_target, named_packages
+from ..loading import TARGET_PREFIX, load_target, named_packages
 from ..probing import probe
 from .audit import AuditShare
 from .execution import Runner
 from .granularity import Granularity
 from .made_of import packages_of
 from .programs.random_programs import explorer_program
-from .reach import find
+from .reach import existing, find
 from .sandbox import CannotExploreError, Roots, Sandbox
 from .schedule import Replay
 from .sources import fingerprint_of
