@@ -3,11 +3,8 @@
 What a container's method does to it, what a known function does to its arguments; whatever is not known is unknown.
 """
 
-import abc
 import array
-import codecs
 import copy
-import copyreg
 import functools
 import inspect
 import json
@@ -22,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .beneath import instance_variables
-from .knowledge import READERS, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
+from .knowledge import HIDDEN, READERS, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
 from .reporting import Accesses
 from .tables import (
     COMPARES,
@@ -63,12 +60,6 @@ _FOREIGN: Final = WRITE
 _READING: Final = 0
 _LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
 _ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
-_HIDDEN: Final = frozenset(
-    {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
-    | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
-    | {inspect.getgeneratorlocals, inspect.getcoroutinelocals, inspect.getclosurevars}
-)
-"""Functions that reach what Python keeps for itself."""
 _TEXT: Final = frozenset({exec, eval, compile, __import__})
 _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
@@ -165,7 +156,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """A function in Python: the gate watches what of it is not instrumented."""
         code = callee.__code__
-        if callee in _HIDDEN:
+        if callee in HIDDEN:
             gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
         elif callee in _LOOKING_UP and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
@@ -240,7 +231,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         if callee is weakref.proxy:
             gate.doubt("what is done by way of a weak proxy is not seen", lasts=True)
-        if callee in _HIDDEN:
+        if callee in HIDDEN:
             gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
         if callee in _SILENT:
             return

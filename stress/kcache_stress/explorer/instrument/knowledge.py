@@ -4,11 +4,15 @@ Whatever is not listed here is unknown: it may touch all that it can reach, and 
 nothing. An entry is a claim; add one only if the implementation in C or in the standard library was read.
 """
 
+import abc
+import codecs
 import contextlib
 import copy
+import copyreg
 import dataclasses
 import functools
 import heapq
+import inspect
 import json
 import math
 import operator
@@ -85,11 +89,15 @@ _TRANSPARENT_FILES: Final = frozenset(
     {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword"}
     | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
 )
-_HIDDEN: Final = frozenset(
-    {"ABCMeta.register", "pickle", "getgeneratorstate", "getcoroutinestate", "getgeneratorlocals"}
-    | {"getcoroutinelocals", "getclosurevars", "getmembers", "getmembers_static"}
+HIDDEN: Final = frozenset(
+    {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
+    | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
+    | {inspect.getgeneratorlocals, inspect.getcoroutinelocals, inspect.getclosurevars}
 )
-"""Those of their functions that reach what Python keeps for itself."""
+"""Functions that reach what Python keeps for itself."""
+_NOT_TRANSPARENT: Final = frozenset(
+    function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)
+)
 _MANAGERS: Final = (
     *("_GeneratorContextManager", "contextmanager", "closing", "suppress", "nullcontext", "ContextDecorator"),
     *("AbstractContextManager", "_RecreationalContextManager", "_AsyncGeneratorContextManager"),
@@ -121,7 +129,7 @@ def is_transparent(code: CodeType) -> bool:
     else:
         return makes_objects(code) or makes_tuples(code)  # both touch the new object alone
     top = name.partition(os.sep)[0]
-    if code.co_qualname in _HIDDEN:
+    if code.co_qualname in _NOT_TRANSPARENT:
         return False
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
