@@ -266,7 +266,11 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
 def _shared_objects(trace: Trace) -> set[int]:
     """The objects that two threads accessed, one of them writing."""
     first = {id(obj): thread for thread, kind, obj, _ in trace if kind == WRITE}
-    return {id(obj) for thread, kind, obj, _ in trace if kind <= WRITE and first.get(id(obj), thread) != thread}
+    return {
+        found
+        for thread, kind, obj, _ in trace
+        if kind <= WRITE and (found := id(obj)) in first and first[found] != thread
+    }
 
 
 def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:

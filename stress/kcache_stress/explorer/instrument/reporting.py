@@ -6,6 +6,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 from ..events import Imprecise, Pending, take_as_a_whole
@@ -186,25 +187,30 @@ class Accesses:
             also: what else it touches.
             new: what nobody else can know, but for the elements.
         """
-
-        def find() -> list[Pending]:
-            looked_at = (*(arguments if looks else ()), *new)
-            slot = self.imprecise_if_calling_back((*arguments, *new), looks=looks)
-            return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
-
         simple = simple_containers(arguments, looks=looks)
-        if simple is not None and (not new or simple_containers(new, looks=True) is not None):  # as below, but quicker
-            found: tuple[Pending, ...] = tuple([(effect, container, None) for container in simple])
-            if also or len(found) > 1:
-                found = _merged([*also, *found])
-                self.report_step(found)
-            elif found:
-                self.report(simple[0], None, effect)
-            if looks and self._together is not None and not all(map(is_simple, simple)):
-                self._report_again(tuple(found), find)
+        if simple is None or (new and simple_containers(new, looks=True) is None):
+            self._run_over(arguments)
+            self.report_all(partial(self._used, arguments, effect, looks, also, new))
             return
-        self._run_over(arguments)
-        self.report_all(find)
+        if also or len(simple) > 1:  # as above, but quicker
+            self.report_step(_merged([*also, *((effect, container, None) for container in simple)]))
+        elif simple:
+            self.report(simple[0], None, effect)
+        if looks and self._together is not None and not all(map(is_simple, simple)):
+            found = _merged([*also, *((effect, container, None) for container in simple)])
+            self._report_again(found, partial(self._used, arguments, effect, looks, also, new))
+
+    def _used(
+        self,
+        arguments: Sequence[object],
+        effect: int,
+        looks: bool,
+        also: Sequence[Pending],
+        new: Sequence[object],
+    ) -> list[Pending]:
+        looked_at = (*(arguments if looks else ()), *new)
+        slot = self.imprecise_if_calling_back((*arguments, *new), looks=looks)
+        return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
 
     def use_container(self, item: object, effect: int, arguments: Sequence[object], *, looks: bool) -> None:
         """Report what a method of a container does that runs over its arguments, or looks at its own elements."""
