@@ -32,7 +32,8 @@ from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched
 from kcache_stress.explorer.execution import Execution
-from kcache_stress.explorer.scenarios import Copies, Scenario, _ScenarioRunner, explore_scenario
+from kcache_stress.explorer.scenario_runner import AsFound, ScenarioRunner
+from kcache_stress.explorer.scenarios import Copies, Scenario, explore_scenario
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
@@ -112,14 +113,14 @@ def test_dpor_reaches_what_naive_enumeration_reaches(kind: QueueKind, name: str)
     def reached(strategy: Strategy) -> set[object]:
         recording = Recording()
         scenario = explored_scenario(target, program, Unwatched(), recording)
-        runner: Any = _ScenarioRunner(scenario, Copies(place_of(target).instrument))
+        runner = ScenarioRunner(scenario, Copies(place_of(target).instrument))
         outcomes: set[object] = set()
 
-        def note(_: Execution) -> None:
+        def note(_: Execution[object]) -> None:
             found = ((call.thread, call.position, call.outcome) for call in recording.calls)
             outcomes.add(tuple(sorted(found, key=lambda one: one[:2])))
 
-        result = search(runner, strategy, runner, SearchLimits(20_000, 60.0), on_execution=note)
+        result = search(runner, strategy, AsFound(), SearchLimits(20_000, 60.0), on_execution=note)
         assert result.coverage is Coverage.EXHAUSTED
         return outcomes
 

@@ -24,10 +24,10 @@ from kcache_model.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.explorer.batch import Batch, Tally, decode_batch, encode_batch, run_batch
 from kcache_stress.explorer.counterexample import replayed
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.programs.small_scope import parse_bound
 from kcache_stress.explorer.replay_token import Token, decode_token, encode_token
@@ -168,7 +168,7 @@ def test_many_failing_schedules_replay(effort: Callable[[int, int], int]) -> Non
     schedules, reproduced = effort(2, 20), 0
     for name in ("lookup_in_two_steps", "unlocked_list", "torn_sequence_lock", "snapshot_without_lock", "lost_wakeup"):
         for schedule, subject, program, kind in failing_schedules(name, schedules):
-            runner = Runner(subject, program)
+            runner = ProgramRunner(subject, program)
             _, problem, followed = replayed(runner, ProgramJudge(program, runner.final_reads), schedule)
             runner.clean_up()
             assert problem is not None
@@ -186,7 +186,7 @@ def failing_schedules(name: str, count: int) -> Iterator[tuple]:
     found = 0
     for seed in itertools.count():
         program = explorer_program(seed, subject.target, Semantics.CLASSIC)
-        runner = Runner(subject, program)
+        runner = ProgramRunner(subject, program)
         judge = ProgramJudge(program, runner.final_reads)
         result = search(runner, PartialOrderSampling(seed), judge, SearchLimits(executions=30))
         if result.problem is None or result.execution is None:

@@ -9,9 +9,9 @@ import pytest
 
 from kcache_model.items import Semantics
 from kcache_model.program import Program
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.interface import Coverage
@@ -245,14 +245,14 @@ def programs(of: Subject, seeds: range) -> list[Program]:
 
 
 def hashed(of: Subject, program: Program) -> tuple[StateHashing, SearchResult]:
-    runner = Runner(of, program)
+    runner = ProgramRunner(of, program)
     judge = ProgramJudge(program, runner.final_reads)
     strategy = StateHashing(of, judge)
     return strategy, search(runner, strategy, judge, SearchLimits(executions=600))
 
 
 def naive(of: Subject, program: Program) -> SearchResult:
-    runner = Runner(of, program)
+    runner = ProgramRunner(of, program)
     return search(runner, Naive(), ProgramJudge(program, runner.final_reads), SearchLimits(executions=1_500))
 
 

@@ -10,9 +10,9 @@ import pytest
 from kcache_conformance.gallery import Example, gallery
 from kcache_model.items import Semantics
 from kcache_model.program import Program
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
@@ -30,7 +30,7 @@ def name(example: Example) -> str:
 
 
 def fails(subject: Subject, program: Program, executions: int) -> bool:
-    runner = Runner(subject, program)
+    runner = ProgramRunner(subject, program)
     judge = ProgramJudge(program, runner.final_reads)
     sampled = search(runner, PartialOrderSampling(1), judge, SearchLimits(executions=20))
     if sampled.problem is not None:

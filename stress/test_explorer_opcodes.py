@@ -10,10 +10,10 @@ from kcache_conformance.gallery import gallery
 from kcache_model import operations as op
 from kcache_model.items import Item
 from kcache_model.program import Program
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.replay_token import decode_token
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
@@ -270,7 +270,7 @@ def test_indexers() -> None:
     assert "is interrupted here" in finding.interleaving
     assert "lookup_in_two_steps.py:" in finding.interleaving
     assert replay_token(decode_token(finding.schedule)).answer is ReplayAnswer.REPRODUCED
-    runner = Runner(subjects["sequence_lock"], MOVE)
+    runner = ProgramRunner(subjects["sequence_lock"], MOVE)
     result = search(runner, OpcodeSampling(0), ProgramJudge(MOVE, runner.final_reads), SearchLimits(100))
     assert result.problem is None
     assert result.executions == 100

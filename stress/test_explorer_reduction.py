@@ -16,9 +16,9 @@ import pytest
 from kcache_model import operations as op
 from kcache_model.items import Item, Semantics
 from kcache_model.program import Program
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
@@ -279,7 +279,7 @@ def test_programs_of_indexers(name, effort):
     tally = Tally()
     for seed in range(effort(4, 80)):
         program = indexer_program(name, seed)
-        tally.compare(Runner(subject(name), program), FREE, f"{name}, {program}", 300)
+        tally.compare(ProgramRunner(subject(name), program), FREE, f"{name}, {program}", 300)
     assert tally.compared > 0.5 * tally.programs
 
 
@@ -290,7 +290,7 @@ def test_programs_of_indexers_in_larger_steps(name, granularity, effort):
     tally = Tally()
     for seed in range(100, 100 + effort(2, 40)):
         program = indexer_program(name, seed)
-        tally.compare(Runner(subject(name, granularity), program), granularity, f"{name}, {program}", 400)
+        tally.compare(ProgramRunner(subject(name, granularity), program), granularity, f"{name}, {program}", 400)
     assert tally.compared > 0
 
 
@@ -305,14 +305,14 @@ def test_executions_of_an_atomic_store_are_the_orders_of_its_calls(threads, call
         ("node",), (), tuple(tuple(op.add(item(next(stamps))) for _ in range(calls)) for _ in range(threads))
     )
     strategy = Dpor()
-    result = search(Runner(subject("textbook"), program), strategy, None)
+    result = search(ProgramRunner(subject("textbook"), program), strategy, None)
     assert result.coverage is Coverage.EXHAUSTED
     assert result.executions == math.factorial(threads * calls) // math.factorial(calls) ** threads
     assert strategy.redundant == 0
 
 
 def first_problem(name, program, strategy, executions):
-    runner = Runner(subject(name), program)
+    runner = ProgramRunner(subject(name), program)
     return search(runner, strategy, ProgramJudge(program, runner.final_reads), SearchLimits(executions))
 
 

@@ -14,9 +14,10 @@ from kcache_model.items import Item
 from kcache_model.operations import Operation
 from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import replayed
-from kcache_stress.explorer.execution import Runner
+from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import Problem, ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.schedule import schedule_of
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.story.happenings import Happening, Narration
@@ -49,7 +50,7 @@ TWICE = program((UPDATE, op.by_index("node", "n1")), (op.update(item("a", "v2", 
 @functools.cache
 def found(spec: str, todo: Program) -> tuple[Narration, Problem]:
     """The first problem with the fewest preemptions, told; nothing here depends on how fast the machine is."""
-    runner = Runner(load_subject(spec), todo)
+    runner = ProgramRunner(load_subject(spec), todo)
     judge = ProgramJudge(todo, runner.final_reads)
     for preemptions in range(4):
         result = search(runner, PreemptionBounded(preemptions), judge, SearchLimits(executions=5_000))
@@ -165,7 +166,7 @@ def test_the_library_is_seen_from_outside() -> None:
 
 
 def test_telling_changes_nothing() -> None:
-    runner = Runner(load_subject(target("unlocked_get")), GET)
+    runner = ProgramRunner(load_subject(target("unlocked_get")), GET)
     judge = ProgramJudge(GET, runner.final_reads)
     result = search(runner, PreemptionBounded(1), judge)
     assert result.execution is not None

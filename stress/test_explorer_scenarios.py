@@ -18,12 +18,12 @@ import kcache
 from kcache_model.finding import FindingKind
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.scenario_runner import ScenarioRunner
 from kcache_stress.explorer.scenarios import (
     Copies,
     Load,
     Scenario,
     ScenarioResult,
-    _ScenarioRunner,
     explore_scenario,
     replay_scenario,
 )
@@ -322,7 +322,7 @@ def test_a_schedule_that_was_made_up_lets_no_time_pass_while_others_could_go_on(
     scenario = Scenario((), setup, lambda results: None if results[0] else "it was not waited for")
     followed = replay_scenario(scenario, ((0, 3), (1, 1)))
     assert followed.problem is None
-    runner = _ScenarioRunner(scenario, Copies(()))
+    runner = ScenarioRunner(scenario, Copies(()))
     assert runner.run(Replay(((0, 50), (1, 1)))).problem is None
 
 

@@ -13,9 +13,9 @@ import pytest
 from kcache_model import operations as op
 from kcache_model.items import Item, Semantics
 from kcache_model.program import Program
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.state.canonical_state import CanonicalState
@@ -39,7 +39,7 @@ def subject(name: str, granularity: Granularity = Granularity.SYNC) -> Subject:
 def explore(
     of: Subject, program: Program, make: Callable[[Subject, ProgramJudge], Strategy], limits: SearchLimits = LIMITS
 ) -> tuple[Strategy, SearchResult]:
-    runner = Runner(of, program)
+    runner = ProgramRunner(of, program)
     judge = ProgramJudge(program, runner.final_reads)
     strategy = make(of, judge)
     return strategy, search(runner, strategy, judge, limits)

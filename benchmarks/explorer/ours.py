@@ -9,10 +9,10 @@ from time import perf_counter, process_time
 from kcache_model.finding import Finding
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched
-from kcache_stress.explorer.execution import Runner
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Strategy
@@ -79,13 +79,13 @@ class Explorer:
         return Ran(result.executions, wall, cpu, found, result.coverage.value)
 
     def searched(self, program: Program, make: MakeStrategy, limits: SearchLimits) -> SearchResult:
-        runner = Runner(self.subject, program)
+        runner = ProgramRunner(self.subject, program)
         judge = ProgramJudge(program, runner.final_reads)
         return search(runner, make(self.subject, judge), judge, limits)
 
     def keep_on(self, program: Program, make: MakeStrategy, seconds: float) -> Ran:
         """Executions for so much processor time; a search that has exhausted the program is started again."""
-        runner = Runner(self.subject, program)
+        runner = ProgramRunner(self.subject, program)
         judge = ProgramJudge(program, runner.final_reads)
         executions, wall, cpu = 0, perf_counter(), process_time()
         while process_time() - cpu < seconds:

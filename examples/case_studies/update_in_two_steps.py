@@ -8,9 +8,10 @@ from kcache_model import operations as op
 from kcache_model.items import Item
 from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
-from kcache_stress.explorer.execution import Runner
+from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.judgement.judge import Problem, ProgramJudge
+from kcache_stress.explorer.judgement.program_judge import ProgramJudge
+from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.search import SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.subject import load_subject
@@ -35,7 +36,7 @@ def explored(
 ) -> tuple[SearchResult, Counterexample | Problem | None]:
     """Every interleaving of the program on one of the targets, and the smallest counterexample."""
     subject = load_subject(f"{TARGETS / target}.py:new_indexer", granularity=granularity)
-    runner = Runner(subject, UPDATE_MEETS_READ)
+    runner = ProgramRunner(subject, UPDATE_MEETS_READ)
     judge = ProgramJudge(UPDATE_MEETS_READ, runner.final_reads)
     result = search(runner, Dpor(), judge)
     if result.problem is None:

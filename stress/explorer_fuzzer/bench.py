@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kcache_stress.explorer.execution import Execution
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.scenarios import Copies, Load, Scenario, _ScenarioRunner
+from kcache_stress.explorer.scenario_runner import Copies, Load, Scenario, ScenarioRunner
 from kcache_stress.explorer.strategies.interface import Ending, Strategy
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
@@ -70,14 +70,14 @@ class Bench:
         def check(_: list[object]) -> None:
             self._final = _told(self.module, shared[0])
 
-        self._runner = _ScenarioRunner(Scenario((self._name,), setup, check), self._copies, _MOST_EVENTS)
+        self._runner = ScenarioRunner(Scenario((self._name,), setup, check), self._copies, _MOST_EVENTS)
 
     def run(self, strategy: Strategy) -> Run:
         """Run the pair once."""
-        execution: Execution = self._runner.run(strategy)
+        execution = self._runner.run(strategy)
         return Run(execution, self.outcome(execution))
 
-    def outcome(self, execution: Execution) -> Outcome:
+    def outcome(self, execution: Execution[object]) -> Outcome:
         """What came of the last execution."""
         is_over = execution.ending in (Ending.COMPLETE, Ending.DEADLOCK)
         return (execution.ending.value, *self._ended, self._final) if is_over else ()

@@ -10,7 +10,7 @@ from typing import Final
 from kcache_model.finding import Finding
 from kcache_model.informers.program import InformerProgram
 from kcache_model.informers.script import script
-from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.execution import Problem
 
 from .word import InformerToken, encode_token
 

@@ -11,8 +11,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
 from kcache_model.watch import Watch
+from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import Problem
 from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import ScenarioResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.execution import Problem
 
 from ..kind import Kind, Stopped
 from .findings import finding_of

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind, confirmed
 from kcache_model.informers.program import InformerProgram
+from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import Problem
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import ScenarioResult
 

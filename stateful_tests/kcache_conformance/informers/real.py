@@ -12,7 +12,7 @@ from typing import Final
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_model.outcomes import error_text
-from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.execution import Problem
 from kcache_stress.stacks import stacks
 
 from .judging import what_is_wrong

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from kcache_model.informers.program import InformerProgram, Step
 from kcache_model.informers.program import StepName as S
-from kcache_stress.explorer.judgement.judge import Problem
+from kcache_stress.explorer.execution import Problem
 
 from ..state_machine import quiet_settings
 

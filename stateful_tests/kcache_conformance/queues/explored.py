@@ -21,8 +21,8 @@ from kcache_model.queues.program import QueueProgram
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.judge import Problem
 from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import (

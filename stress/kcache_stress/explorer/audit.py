@@ -9,13 +9,11 @@ the same happens on every machine.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from .execution import Execution, Runner
+from .execution import A, Execution, Judge, Runner
 from .granularity import Granularity
-from .judgement.judge import ProgramJudge
 from .search import SearchLimits, SearchResult, search
 from .strategies.opcode_sampling import OpcodeSampling
 
@@ -61,14 +59,13 @@ def sampling_granularity(granularity: Granularity) -> Granularity:
 
 
 def audit(
-    runner: Runner,
-    judge: ProgramJudge,
+    runner: Runner[A],
+    judge: Judge[A],
     executions: int,
     seed: int,
     *,
-    outcome: Callable[[Execution], object],
     seen: set[object],
-) -> tuple[SearchResult, str]:
+) -> tuple[SearchResult[A], str]:
     """Sample schedules of opcodes.
 
     Args:
@@ -76,16 +73,15 @@ def audit(
         judge: judges each execution.
         executions: how many samples.
         seed: decides them.
-        outcome: what of an execution the search and the audit must agree on; ``None`` if that cannot be told.
-        seen: the outcomes that the search has seen.
+        seen: the outcomes that the search has seen, as the runner tells them.
 
     Returns:
         What was found wrong, if anything; and what the search lacks, empty if nothing.
     """
     lacking: list[str] = []
 
-    def compare(execution: Execution) -> None:
-        shown = outcome(execution)
+    def compare(execution: Execution[A]) -> None:
+        shown = runner.outcome(execution)
         if shown is not None and shown not in seen and not lacking:
             lacking.append("an execution switched at opcodes ends in a way that the search has not seen")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import enum
 import time
 from dataclasses import dataclass, replace
+from typing import Generic
 
 from kcache_model.finding import FindingKind
 
 from .events import KIND_NAMES, parts_of
-from .execution import Execution, Runner
+from .execution import A, Execution, Judge, Problem, Runner
 from .granularity import Granularity
-from .judgement.judge import Problem, ProgramJudge
 from .judgement.realise import realising_threads
 from .schedule import Replay, Schedule, as_runs, as_steps, schedule_of
 from .search import SearchLimits, SearchResult, search
@@ -38,7 +38,7 @@ class Possible(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Counterexample:
+class Counterexample(Generic[A]):
     """A schedule that shows a problem each time.
 
     Attributes:
@@ -51,12 +51,12 @@ class Counterexample:
 
     schedule: Schedule
     problem: Problem
-    execution: Execution
+    execution: Execution[A]
     preemptions: int
     is_minimal: bool = False
 
 
-def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) -> Counterexample | Problem | None:
+def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) -> Counterexample[A] | Problem | None:
     """What was found, realised and repeated.
 
     A problem of kind NONDETERMINISM if the same schedule does not do the same each time. ``None`` if it does, without
@@ -68,7 +68,7 @@ def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) ->
     assert problem is not None
     if problem.kind is FindingKind.LIVELOCK:
         return problem
-    granularity = runner.subject.granularity
+    granularity = runner.granularity
     schedule = schedule_of(execution.trace, granularity)
     if result.order is not None and problem.order and granularity is Granularity.FREE:
         schedule = as_runs(realising_threads(execution, result.order, problem.order))
@@ -79,19 +79,19 @@ def counterexample(runner: Runner, judge: ProgramJudge, result: SearchResult) ->
     return found
 
 
-def smallest(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Counterexample:
+def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Counterexample[A]:
     """The counterexample with the fewest preemptions that the budget allows to find."""
     return _bounded(runner, judge, found) or _greedy(runner, judge, found)
 
 
-def replayed(runner: Runner, judge: ProgramJudge, schedule: Schedule) -> tuple[Execution, Problem | None, bool]:
+def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:
     """Run one schedule: what happened, what is wrong with it, and whether the schedule could be followed."""
     strategy = Replay(schedule)
     execution = runner.run(strategy)
     return execution, judge.judge(execution), strategy.followed
 
 
-def _repeated(runner: Runner, judge: ProgramJudge, schedule: Schedule) -> Counterexample | None:
+def _repeated(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> Counterexample[A] | None:
     """The counterexample, if each of several runs of the schedule shows the same problem."""
     seen = [replayed(runner, judge, schedule) for _ in range(_REPETITIONS)]
     first, problem, _ = seen[0]
@@ -100,20 +100,20 @@ def _repeated(runner: Runner, judge: ProgramJudge, schedule: Schedule) -> Counte
     return Counterexample(schedule, problem, first, first.preemptions)
 
 
-def _bounded(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Counterexample | None:
+def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Counterexample[A] | None:
     """The smallest one, or the one at hand if it is; ``None`` if the search did not get that far."""
     if found.preemptions == 0:
         return replace(found, is_minimal=True)
     strategy = PreemptionBounded(found.preemptions - 1)
     result = search(runner, strategy, judge, _BOUNDED)
     if result.problem is not None and result.execution is not None:
-        schedule = schedule_of(result.execution.trace, runner.subject.granularity)
+        schedule = schedule_of(result.execution.trace, runner.granularity)
         smaller = _repeated(runner, judge, schedule)
         return None if smaller is None else replace(smaller, is_minimal=True)
     return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
 
 
-def _greedy(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Counterexample:
+def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Counterexample[A]:
     """Put runs of one thread together, as long as the problem stays."""
     best = found
     left = _GREEDY_EXECUTIONS
@@ -126,7 +126,7 @@ def _greedy(runner: Runner, judge: ProgramJudge, found: Counterexample) -> Count
             left -= 1
             execution, problem, _ = replayed(runner, judge, candidate)
             if problem is not None and problem.kind is best.problem.kind:
-                schedule = schedule_of(execution.trace, runner.subject.granularity)
+                schedule = schedule_of(execution.trace, runner.granularity)
                 smaller = _repeated(runner, judge, schedule)
                 if smaller is not None and len(smaller.schedule) < len(best.schedule):
                     best, progress = smaller, True
@@ -148,17 +148,20 @@ def _joined(schedule: Schedule, position: int) -> Schedule:
     return as_runs(steps)
 
 
-def _differs(runner: Runner, schedule: Schedule) -> Problem | None:
+def _differs(runner: Runner[A], schedule: Schedule) -> Problem | None:
     """What is different between two runs of one schedule; ``None`` if nothing is."""
-    first, second = (_story(runner.run(Replay(schedule))) for _ in range(2))
-    for position, (one, other) in enumerate(zip(first, second, strict=False)):
+    first, second = (_told(runner, runner.run(Replay(schedule))) for _ in range(2))
+    for position, (one, other) in enumerate(zip(first[0], second[0], strict=False)):
         if one != other:
             what = f"step {position + 1} was {one} in one run and {other} in another"
             break
     else:
-        if len(first) == len(second):
+        if len(first[0]) != len(second[0]):
+            what = f"one run had {len(first[0])} steps and another {len(second[0])}"
+        elif first[1] != second[1]:
+            what = f"the threads gave {first[1]} in one run and {second[1]} in another"
+        else:
             return None
-        what = f"one run had {len(first)} steps and another {len(second)}"
     return Problem(
         FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}; it cannot be explored"
     )
@@ -169,10 +172,10 @@ def _once(problem: Problem) -> Problem:
     return Problem(FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}")
 
 
-def _story(execution: Execution) -> list[str]:
+def _told(runner: Runner[A], execution: Execution[A]) -> tuple[list[str], object]:
     steps = [
         f"a {KIND_NAMES[kind]} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
         for thread, what, whole, part in execution.trace
         for kind, obj, slot in parts_of(what, whole, part)
     ]
-    return [*steps, *(f"{outcome}" for outcomes in execution.outcomes for outcome in outcomes)]
+    return steps, runner.outcome(execution)

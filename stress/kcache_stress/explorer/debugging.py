@@ -8,7 +8,7 @@ import sys
 from types import FrameType
 
 from .events import Event
-from .execution import Runner
+from .program_runner import ProgramRunner
 from .replay_token import Token
 from .schedule import Replay
 from .subject import Subject, load_subject
@@ -83,7 +83,7 @@ def debug(token: Token) -> None:
         CannotExploreError: it cannot be scheduled any more.
     """
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity).settled()
-    runner = Runner(subject, token.program)
+    runner = ProgramRunner(subject, token.program)
     try:
         runner.run(_Stopping(token, subject))
     finally:

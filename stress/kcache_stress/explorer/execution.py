@@ -1,36 +1,44 @@
-"""Runs a program once in a sandbox, under a strategy, and notes what happened."""
+"""The interface between a search and what it runs: executions, what runs them, and what judges them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
-from kcache_model.driver import Driver, snapshot
-from kcache_model.objects import Thing
-from kcache_model.operations import Operation, OperationName
-from kcache_model.outcomes import Outcome, error_text
-from kcache_model.program import Program
+from kcache_model.finding import FindingKind
 
-from ..aftermath import broken_afterwards
-from ..workload import final_reads
-from .calls import Call, Calls
 from .events import Trace
+from .granularity import Granularity
+from .happens_before import HappensBefore
 from .strategies.interface import Ending, Strategy
-from .virtual.standstill import Watched
-from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import Wait, waits
+from .virtual.scheduler import Scheduler
+from .waiting import Wait
 
-if TYPE_CHECKING:
-    from .subject import Subject
+A = TypeVar("A")
 
-_TIMEOUTS = 2
-"""How many waits of one execution may time out although something else could happen."""
+Mark = int
+"""The beginning of the call at position p is p + 1; its end is -(p + 1)."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with an execution.
+
+    Attributes:
+        kind: what sort of violation.
+        summary: one sentence.
+        order: beginnings and ends of the calls in an order that happens-before admits and that nothing explains; empty
+            if the order does not matter.
+    """
+
+    kind: FindingKind
+    summary: str
+    order: tuple[Mark, ...] = ()
 
 
 @dataclass
-class Execution:
+class Execution(Generic[A]):
     """What one execution showed.
 
     Attributes:
@@ -38,10 +46,11 @@ class Execution:
         trace: its events.
         threads: how many threads there were, those of the target included.
         spans: for each call, by thread: the length of the trace before it began and when it had returned.
-        outcomes: what the calls gave, in the order of ``spans``; of unfinished ones there are none.
-        prefix: what the calls of the prefix gave.
+        outcomes: what each thread gave: its calls that have ended, in the order of ``spans``, or all it does at once.
+        prefix: what the calls before the threads gave.
         final: what reading everything back gave; empty unless it was complete.
         failures: what ended threads of the target.
+        problem: what its runner found wrong, whatever a judge says.
         waits: who waits for what, if it ended in a deadlock.
         timeouts_withheld: whether a wait might have timed out earlier.
         preemptions: how often a thread was left that could have gone on.
@@ -53,10 +62,11 @@ class Execution:
     trace: Trace
     threads: int
     spans: list[list[tuple[int, int]]]
-    outcomes: list[list[Outcome]]
-    prefix: tuple[Outcome, ...] = ()
-    final: tuple[Outcome, ...] = ()
+    outcomes: list[list[A]]
+    prefix: tuple[A, ...] = ()
+    final: tuple[A, ...] = ()
     failures: tuple[str, ...] = ()
+    problem: Problem | None = None
     waits: tuple[Wait, ...] = ()
     timeouts_withheld: bool = False
     preemptions: int = 0
@@ -64,139 +74,41 @@ class Execution:
     broken: Callable[[], list[str]] = field(default=list, repr=False)
 
 
-class Runner:
-    """Runs one program again and again.
+class Runner(Protocol[A]):
+    """Runs the same threads again and again."""
 
-    Args:
-        subject: the implementation.
-        program: what to do.
-        pulse: called before each execution.
-        reads_back: whether everything is read when the threads have ended.
-    """
+    @property
+    def scheduler(self) -> Scheduler:
+        """What runs the threads."""
+        ...
 
-    def __init__(
-        self,
-        subject: Subject,
-        program: Program,
-        *,
-        pulse: Callable[[], None] = lambda: None,
-        reads_back: bool = True,
-    ) -> None:
-        self.subject = subject
-        self._pulse = pulse
-        self.program = program
-        self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
-        mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
-        self._things: dict[str, Thing] | None = None if mutates else {}
-        self._prefix, *self._threads, self._final = (
-            Calls(operations, self._things) for operations in (program.prefix, *program.threads, self.final_reads)
-        )
+    @property
+    def granularity(self) -> Granularity:
+        """Where threads may be switched."""
+        ...
 
-    def run(self, strategy: Strategy) -> Execution:
-        """Run the program once under ``strategy``; what the factory raises passes through.
-
-        The threads are unwound and the Indexer is gone when this returns.
-        """
-        self._pulse()
-        with Watched(self.subject.sandbox.scheduler), self.subject.sandbox.present():
-            return self._run(strategy)
-
-    def _run(self, strategy: Strategy) -> Execution:
-        sandbox = self.subject.sandbox
-        scheduler = sandbox.scheduler
-        program = self.program
-        sandbox.reset(len(program.threads))
-        try:
-            driver = Driver(self.subject.target, program.indexes, program.semantics, things=self._things)
-            prefix = self._one_by_one(driver, self._prefix)
-            scheduler.settle()
-            log = [_Log(calls.prepare(driver)) for calls in self._threads]
-            strategy.watch(driver, self._threads, log)
-            strategy.begin(scheduler)
-            trace = scheduler.trace  # a strategy may have put another list in its place, to look on
-            works = [self._work(part, trace) for part in log]
-            sandbox.watch_now_and_then()
-            scheduler.explore(works, strategy.choose, _TIMEOUTS)
-            execution = Execution(
-                strategy.ending,
-                trace,
-                len(scheduler.threads),
-                [part.spans for part in log],
-                [
-                    [calls.outcome(driver, *record) for record in part.records]
-                    for calls, part in zip(self._threads, log, strict=True)
-                ],
-                prefix,
-                timeouts_withheld=scheduler.timeouts_withheld,
-                preemptions=scheduler.preemptions,
-            )
-            if execution.ending is Ending.DEADLOCK:
-                execution.waits = waits(scheduler)
-            if execution.ending is Ending.COMPLETE:
-                execution.final = self._one_by_one(driver, self._final)
-                execution.broken = lambda: broken_afterwards(driver, self.subject.target)
-            execution.doubts = sandbox.doubts
-            execution.failures = tuple(error_text(error) for error in scheduler.failures)
-            return execution
-        except SetupDeadlockError as error:
-            return Execution(Ending.DEADLOCK, [], 0, [], [], failures=(str(error),))
+    def run(self, strategy: Strategy) -> Execution[A]:
+        """Run the threads once under ``strategy``, and unwind them."""
+        ...
 
     def clean_up(self) -> None:
         """Unwind the last execution."""
-        self.subject.sandbox.reset(len(self.program.threads))
+        ...
 
-    def _one_by_one(self, driver: Driver, calls: Calls) -> tuple[Outcome, ...]:
-        """Make calls in the hub."""
-        outcomes = []
-        for call in calls.prepare(driver):
-            if calls.operations[call[0]].name is OperationName.MUTATE:
-                outcomes.append(driver.run(calls.operations[call[0]]))
-                continue
-            try:
-                result = call[1](*call[2])
-            except (SetupDeadlockError, UncontrolledError):
-                raise
-            except BaseException as error:
-                outcomes.append(driver.outcome_of_error(error))
-            else:
-                outcomes.append(calls.outcome(driver, call, result, None))
-        return tuple(outcomes)
-
-    def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
-        scheduler = self.subject.sandbox.scheduler
-        gate = self.subject.sandbox.gate
-
-        def work() -> None:
-            for call in log.calls:
-                begun = len(trace)
-                method = call[1]
-                if type(method) is FunctionType:  # no frame of the harness below that of the target
-                    method = getattr(method, "snapshot_of", method)
-                try:
-                    if not gate.is_understood(method):
-                        # Nothing in it may report: it is at least one step, on all that it can reach.
-                        scheduler.pause()
-                        gate.enter(None, f"calls {method!r}, which is not instrumented", (method, *call[2]))
-                    result = method(*call[2])
-                    if method is not call[1]:
-                        result = snapshot(result)
-                except Aborted:
-                    raise
-                except BaseException as error:
-                    log.records.append((call, None, error))
-                else:
-                    log.records.append((call, result, None))
-                log.spans.append((begun, len(trace)))
-
-        return work
+    def outcome(self, execution: Execution[A]) -> object:
+        """What equivalent executions agree on, hashable; ``None`` if that cannot be told."""
+        ...
 
 
-class _Log:
-    """What one thread of the program has done."""
+class Judge(Protocol[A]):
+    """Says what is wrong with executions."""
 
-    __slots__ = ("calls", "records", "spans")
+    def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
+        """What is wrong with the execution, if anything.
 
-    def __init__(self, calls: list[Call]) -> None:
-        self.calls = calls
-        self.records: list[tuple[Call, object, BaseException | None]] = []
-        self.spans: list[tuple[int, int]] = []
+        Args:
+            execution: what was observed.
+            order: what happens before what in it. If given, all orders of the calls that it admits are judged; else
+                the one in which they happened.
+        """
+        ...

@@ -6,9 +6,11 @@ import contextlib
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from kcache_model.finding import Finding, FindingKind, confirmed
 from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
 
@@ -16,10 +18,11 @@ from ..loading import load_target
 from ..stress import StressOptions, repeat
 from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, Possible, counterexample, smallest
-from .execution import Execution, Runner
+from .execution import Problem
 from .findings import bare_finding, told_finding
 from .granularity import Granularity
-from .judgement.judge import Problem, ProgramJudge
+from .judgement.program_judge import ProgramJudge
+from .program_runner import ProgramRunner
 from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError, Dpor
 from .strategies.interface import Coverage, Strategy
@@ -32,6 +35,9 @@ from .strategies.random_walk import RandomWalk
 from .strategies.state_hashing import StateHashing
 from .subject import Subject
 from .virtual.virtual_thread import UncontrolledError
+
+_Searched: TypeAlias = SearchResult[Outcome]
+_Shown: TypeAlias = Counterexample[Outcome]
 
 _MINIMISE_ATTEMPTS = 150
 
@@ -202,7 +208,7 @@ class _Exploration:
         options = replace(self._options, granularity=granularity)
         other = _Exploration(self._subject.at(granularity), options, self._watch, self._on_finding)
         with other._at_work(program) as (runner, judge):
-            result, lacking = audit(runner, judge, samples, self._options.seed, outcome=_outcome_of, seen=seen)
+            result, lacking = audit(runner, judge, samples, self._options.seed, seen=seen)
         executions = explored.executions + result.executions
         finding = None if result.problem is None else other._finding(program, result)
         if finding is not None:
@@ -213,7 +219,7 @@ class _Exploration:
         note = "; ".join(filter(None, (lacking, explored.note)))
         return Explored(coverage, executions, note=note, audited=result.executions)
 
-    def _without_reduction(self, program: Program, seen: SearchResult) -> Explored:
+    def _without_reduction(self, program: Program, seen: _Searched) -> Explored:
         """Calls depend on each other behind the explorer's back: what is done in some order is all that counts."""
         unseen = _UNSEEN if self._subject.granularity is Granularity.FREE else _UNSETTLED
         executions = seen.executions
@@ -227,14 +233,14 @@ class _Exploration:
                 return Explored(Coverage.BUDGET_SPENT, executions, finding, "" if finding else unseen)
         return Explored(Coverage.BUDGET_SPENT, executions, note=unseen)
 
-    def _search(self, program: Program, options: ExploreOptions, seen: set[object] | None = None) -> SearchResult:
+    def _search(self, program: Program, options: ExploreOptions, seen: set[object] | None = None) -> _Searched:
         """Search with each strategy in turn until one finds something; add to ``seen`` how executions end."""
         executions = 0
         note = ""
-        result = SearchResult(Coverage.BUDGET_SPENT, 0, 0)
+        result = _Searched(Coverage.BUDGET_SPENT, 0, 0)
         with self._at_work(program) as (runner, judge):
             for strategy, limit in _plan(options, self._subject, judge):
-                on_execution = None if seen is None else lambda run: seen.add(_outcome_of(run))
+                on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
                 result = search(
                     runner, strategy, judge, SearchLimits(limit, options.seconds), on_execution=on_execution
                 )
@@ -249,7 +255,7 @@ class _Exploration:
             result = replace(result, coverage=Coverage.BUDGET_SPENT)
         return replace(result, executions=executions, note=note)
 
-    def _finding(self, program: Program, result: SearchResult) -> Finding | None:
+    def _finding(self, program: Program, result: _Searched) -> Finding | None:
         found = self._confirmed(program, result)
         if found is None:
             return None
@@ -276,18 +282,18 @@ class _Exploration:
         options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=self._options.strict_errors)
         return repeat(target, program, options, self._watch).finding is not None
 
-    def _confirmed(self, program: Program, result: SearchResult) -> Counterexample | Problem | None:
+    def _confirmed(self, program: Program, result: _Searched) -> _Shown | Problem | None:
         with self._at_work(program) as (runner, judge):
             return counterexample(runner, judge, result)
 
-    def _with_fewest_preemptions(self, program: Program, found: Counterexample) -> Counterexample:
+    def _with_fewest_preemptions(self, program: Program, found: _Shown) -> _Shown:
         with self._at_work(program) as (runner, judge):
             return smallest(runner, judge, found)
 
     @contextlib.contextmanager
-    def _at_work(self, program: Program) -> Iterator[tuple[Runner, ProgramJudge]]:
+    def _at_work(self, program: Program) -> Iterator[tuple[ProgramRunner, ProgramJudge]]:
         self._subject = self._subject.settled()
-        runner = Runner(self._subject, program, pulse=self._watch.alive)
+        runner = ProgramRunner(self._subject, program, pulse=self._watch.alive)
         try:
             yield runner, ProgramJudge(program, runner.final_reads, strict_errors=self._options.strict_errors)
         finally:
@@ -307,7 +313,7 @@ class _Exploration:
     def _quick(self) -> ExploreOptions:
         return replace(self._options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
 
-    def _explained(self, program: Program, found: Counterexample) -> Finding:
+    def _explained(self, program: Program, found: _Shown) -> Finding:
         smallest = " (no schedule with fewer does it)" if found.is_minimal else ""
         return told_finding(
             self._subject,
@@ -317,7 +323,7 @@ class _Exploration:
             detail=f"{_preemptions(found.preemptions)}{smallest}; {self._possible(program, found).value}.",
         )
 
-    def _possible(self, program: Program, found: Counterexample) -> Possible:
+    def _possible(self, program: Program, found: _Shown) -> Possible:
         """Search the same program with switches only where an interpreter with a global lock has them."""
         granularity = self._subject.granularity.with_gil
         if granularity is self._subject.granularity or found.preemptions == 0:
@@ -354,11 +360,6 @@ def _plan(options: ExploreOptions, subject: Subject, judge: ProgramJudge) -> lis
             raise ValueError("the strategy called opcodes needs a subject with a granularity of opcodes")
         case StrategyName.STATES:
             return [(StateHashing(subject, judge), options.executions), (dpor, options.executions)]
-
-
-def _outcome_of(execution: Execution) -> object:
-    """What the calls gave, and what was read back: equivalent executions agree on that."""
-    return execution.ending, tuple(map(tuple, execution.outcomes)), execution.final
 
 
 def _preemptions(count: int) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 
 from ..isolation import own_hash_seed
 from ..report.interleaving import interleaving_text
 from .counterexample import Counterexample
-from .execution import Runner
+from .execution import Problem
 from .history import explained
-from .judgement.judge import Problem
+from .program_runner import ProgramRunner
 from .replay_token import Token, encode_token
 from .story.narration import narrate
 from .subject import Subject
@@ -26,11 +27,11 @@ def bare_finding(program: Program, problem: Problem) -> Finding:
 
 
 def told_finding(
-    subject: Subject, program: Program, found: Counterexample, *, strict_errors: bool, detail: str = ""
+    subject: Subject, program: Program, found: Counterexample[Outcome], *, strict_errors: bool, detail: str = ""
 ) -> Finding:
     """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
     program = replace(program, hash_seed=own_hash_seed())
-    runner = Runner(subject, program)
+    runner = ProgramRunner(subject, program)
     narration = narrate(runner, found.schedule)
     runner.clean_up()
     problem = found.problem

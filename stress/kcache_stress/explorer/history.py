@@ -19,7 +19,7 @@ from .judgement.orders import marks_in_order
 _BUDGET = SearchBudget(seconds=2.0)
 
 
-def history_of(program: Program, execution: Execution, final_reads: Sequence[Operation]) -> History:
+def history_of(program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation]) -> History:
     """The calls of an execution, those before and after the threads included, in the order in which they happened."""
     calls = _alone(PREFIX_THREAD, program.prefix, execution.prefix, 0)
     begun = 2 * len(calls)
@@ -55,7 +55,7 @@ class Explained:
 
 
 def explained(
-    program: Program, execution: Execution, final_reads: Sequence[Operation], strict_errors: bool
+    program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation], strict_errors: bool
 ) -> Explained:
     """The calls of the execution, and the argument why they are impossible."""
     history = history_of(program, execution, final_reads)

@@ -14,10 +14,10 @@ from ..isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from ..isolation.worker import Outlet
 from .batch import stopped
 from .counterexample import Counterexample, replayed
-from .execution import Runner
 from .explore import ExploreOptions, StrategyName, explore
 from .findings import told_finding
-from .judgement.judge import ProgramJudge
+from .judgement.program_judge import ProgramJudge
+from .program_runner import ProgramRunner
 from .replay_token import Token, decode_token
 from .sandbox import CannotExploreError
 from .strategies.interface import Coverage
@@ -57,7 +57,7 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
     is_same = subject.fingerprint == token.fingerprint
     watch.begin(token.program)
     subject = subject.settled()
-    runner = Runner(subject, token.program)
+    runner = ProgramRunner(subject, token.program)
     judge = ProgramJudge(token.program, runner.final_reads, strict_errors=token.strict_errors)
     execution, problem, followed = replayed(runner, judge, token.schedule)
     runner.clean_up()

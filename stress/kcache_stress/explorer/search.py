@@ -1,4 +1,4 @@
-"""Explores one program under one strategy until something is wrong, nothing is left, or a budget is spent."""
+"""Explores some threads under one strategy until something is wrong, nothing is left, or a budget is spent."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic
 
 from kcache_model.finding import FindingKind
 
-from .execution import Execution, Runner
+from .execution import A, Execution, Judge, Problem, Runner
 from .happens_before import HappensBefore
-from .judgement.judge import Problem, ProgramJudge
 from .schedule import Replay, schedule_of
 from .strategies.interface import Coverage, Ending, Step, Strategy
 from .waiting import running
@@ -37,11 +37,11 @@ class SearchLimits:
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(Generic[A]):
     """What a search found and covered.
 
     Attributes:
-        coverage: how much of the program's interleavings it covered.
+        coverage: how much of the interleavings it covered.
         executions: how many executions it took, redundant ones included.
         events: how many events they had.
         problem: the first thing found wrong.
@@ -55,24 +55,24 @@ class SearchResult:
     executions: int
     events: int
     problem: Problem | None = None
-    execution: Execution | None = None
+    execution: Execution[A] | None = None
     order: HappensBefore | None = None
     seconds: float = 0.0
     note: str = ""
 
 
 def search(
-    runner: Runner,
+    runner: Runner[A],
     strategy: Strategy,
-    judge: ProgramJudge | None,
+    judge: Judge[A] | None,
     limits: SearchLimits | None = None,
     *,
-    on_execution: Callable[[Execution], None] | None = None,
-) -> SearchResult:
+    on_execution: Callable[[Execution[A]], None] | None = None,
+) -> SearchResult[A]:
     """Run executions until ``judge`` finds a problem, the strategy has no more, or the limits are reached.
 
     Args:
-        runner: runs the program.
+        runner: runs the threads.
         strategy: chooses the schedules.
         judge: judges each execution; ``None`` to judge none.
         limits: where to end.
@@ -93,7 +93,7 @@ def search(
             doubts.update(dict.fromkeys(execution.doubts))
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
-                cut = cut or running(runner.subject.scheduler)
+                cut = cut or running(runner.scheduler)
                 problem = _livelock(runner, execution, strategy.most_events)
                 if problem is not None:
                     seconds = time.monotonic() - began
@@ -121,12 +121,12 @@ def search(
         runner.clean_up()
 
 
-def _livelock(runner: Runner, execution: Execution, most_events: int) -> Problem | None:
+def _livelock(runner: Runner[A], execution: Execution[A], most_events: int) -> Problem | None:
     """Whether an endless execution ends if everybody gets turns: if not, the threads keep each other from it."""
-    if runner.subject.granularity.is_of_opcodes:
+    if runner.granularity.is_of_opcodes:
         return None  # so many opcodes are not that much
     steps = len(execution.trace)
-    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.subject.granularity)
+    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.granularity)
     for seed in range(_FAIR_ATTEMPTS):
         if runner.run(Replay(begun, _FAIR_STEPS, seed)).ending is not Ending.ENDLESS:
             return None

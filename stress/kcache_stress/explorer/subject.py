@@ -15,9 +15,9 @@ from kcache_model.target import INDEXES, Target, TargetError, make_target
 from ..loading import TARGET_PREFIX, load_target, named_packages
 from ..probing import probe
 from .audit import AuditShare
-from .execution import Runner
 from .granularity import Granularity
 from .made_of import packages_of
+from .program_runner import ProgramRunner
 from .programs.random_programs import explorer_program
 from .reach import existing, find
 from .sandbox import CannotExploreError, Roots, Sandbox
@@ -124,7 +124,7 @@ def _meets_unknown_code(subject: Subject) -> bool:
     for seed in range(_REHEARSALS):
         # Outside of threads, a call that goes on for ever would do so unnoticed.
         program = replace(explorer_program(seed, subject.target, Semantics.CLASSIC), prefix=())
-        runner = Runner(subject, program, reads_back=False)
+        runner = ProgramRunner(subject, program, reads_back=False)
         try:
             runner.run(Replay(()))
         except (Exception, UncontrolledError):  # a target that fails or hangs is told by whoever explores it

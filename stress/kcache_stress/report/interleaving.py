@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kcache_model.render import printable
 
-from ..explorer.judgement.judge import Problem
+from ..explorer.execution import Problem
 from ..explorer.story.happenings import Happening, Narration, Switch, ToldCall, Waiting
 from ..explorer.story.moments import LINE
 from .interleaving_rows import rows_to_show, stretches

@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import le
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from ..execution import Execution
+from ..execution import Execution, Mark
 from ..happens_before import HappensBefore
 
 S = TypeVar("S")
-
-Mark = int
-"""The beginning of the call at position p is p + 1, its end is -(p + 1)."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Marks:
         return hash(self.needs)
 
 
-def marks_in_order(execution: Execution) -> tuple[Mark, ...]:
+def marks_in_order(execution: Execution[Any]) -> tuple[Mark, ...]:
     """Beginnings and ends as they really happened in the execution."""
     found: list[tuple[float, int, Mark]] = []
     call = 0
@@ -52,7 +49,7 @@ def marks_in_order(execution: Execution) -> tuple[Mark, ...]:
     return tuple(mark for _, _, mark in sorted(found))
 
 
-def marks_by_need(execution: Execution, order: HappensBefore) -> Marks:
+def marks_by_need(execution: Execution[Any], order: HappensBefore) -> Marks:
     """Beginnings and ends, with what happens before each."""
     threads = len(execution.spans)
     marks: list[list[tuple[Mark, int]]] = []
@@ -130,7 +127,7 @@ def linear_extensions(
 
 
 def own_events(
-    execution: Execution, thread: int, span: tuple[int, int], visible: bytearray | None = None
+    execution: Execution[Any], thread: int, span: tuple[int, int], visible: bytearray | None = None
 ) -> tuple[int, int]:
     """First and last event of the thread within the span, of those that are visible; (-1, -1) if there are none."""
     trace = execution.trace

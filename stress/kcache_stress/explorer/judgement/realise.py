@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from ..execution import Execution
+from ..execution import Execution, Mark
 from ..happens_before import HappensBefore
-from .orders import Mark, own_events
+from .orders import own_events
 
 
-def realising_threads(execution: Execution, order: HappensBefore, marks: Sequence[Mark]) -> list[int]:
+def realising_threads(execution: Execution[Any], order: HappensBefore, marks: Sequence[Mark]) -> list[int]:
     """Who does each event, in an execution equivalent to ``execution`` where the calls begin and end as ``marks`` say.
 
     For each mark in turn: everything that happens before its event, in the order of the trace, then the event.
@@ -37,7 +38,7 @@ def realising_threads(execution: Execution, order: HappensBefore, marks: Sequenc
     return schedule
 
 
-def _event_of_mark(execution: Execution, order: HappensBefore) -> dict[Mark, int]:
+def _event_of_mark(execution: Execution[Any], order: HappensBefore) -> dict[Mark, int]:
     events: dict[Mark, int] = {}
     call = 0
     for thread, spans in enumerate(execution.spans):

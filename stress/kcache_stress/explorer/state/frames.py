@@ -26,7 +26,7 @@ from .positions import Position, position_of
 
 _FOLDER: Final = Path(__file__).parent.parent
 _EXPLORER: Final = str(_FOLDER)
-_BASE: Final = str(_FOLDER / "execution.py")
+_BASE: Final = str(_FOLDER / "program_runner.py")
 _UNSEEN_FILES: Final = tuple(str(_FOLDER / part) for part in ("virtual/scheduler.py", "strategies", "state"))
 _MANAGER: Final = contextlib._GeneratorContextManager
 _MANAGER_CODES: Final = (_MANAGER.__enter__.__code__, _MANAGER.__exit__.__code__)

@@ -14,8 +14,9 @@ from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 
-from ..execution import Execution, Runner
+from ..execution import Execution
 from ..garbage import NoCollections
+from ..program_runner import ProgramRunner
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
@@ -43,7 +44,7 @@ class _LookingOn(Replay):
         scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names)
 
 
-def narrate(runner: Runner, schedule: Schedule) -> Narration:
+def narrate(runner: ProgramRunner, schedule: Schedule) -> Narration:
     """Run a schedule once more and tell what happens."""
     subject = runner.subject
     names = Names()
@@ -55,7 +56,7 @@ def narrate(runner: Runner, schedule: Schedule) -> Narration:
     def create(key_func: Any, indexers: Any, semantics: str) -> Any:
         return subject.target.create(key_func, indexers, Semantics(semantics))
 
-    seen = Runner(replace(subject, target=replace(subject.target, factory=factory)), runner.program)
+    seen = ProgramRunner(replace(subject, target=replace(subject.target, factory=factory)), runner.program)
     strategy = _LookingOn(schedule, subject.sandbox.sources, names)
     with NoCollections():
         try:
@@ -88,7 +89,7 @@ class _Sources:
         return f"{Path(place.path).name}:{place.line}", code
 
 
-def _told(runner: Runner, execution: Execution, recording: Recording, strategy: Replay) -> Narration:
+def _told(runner: ProgramRunner, execution: Execution[Outcome], recording: Recording, strategy: Replay) -> Narration:
     sources = _Sources(runner.subject.sandbox.sources)
     waiting: tuple[Waiting, ...] = ()
     if execution.ending is Ending.DEADLOCK:
@@ -157,7 +158,7 @@ def _encounters(moments: Sequence[Moment]) -> tuple[set[int], set[int]]:
     return shared, meets
 
 
-def _calls(runner: Runner, execution: Execution, moments: Sequence[Moment]) -> tuple[ToldCall, ...]:
+def _calls(runner: ProgramRunner, execution: Execution[Outcome], moments: Sequence[Moment]) -> tuple[ToldCall, ...]:
     calls = []
     for thread, operations in enumerate(runner.program.threads):
         spans = execution.spans[thread] if thread < len(execution.spans) else []

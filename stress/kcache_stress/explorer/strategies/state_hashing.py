@@ -30,8 +30,8 @@ from ..calls import Calls
 from ..events import PAUSE, QUERY, RELEASE, TRY, UNKNOWN, WRITE
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
-from ..judgement.judge import ProgramJudge
 from ..judgement.ledger import WRONG, Ledger
+from ..judgement.program_judge import ProgramJudge
 from ..state.canonical_state import CanonicalState
 from ..state.early_releases import EarlyReleases, can_release
 from ..state.frames import FrameReader

@@ -1,9 +1,8 @@
-"""Is an execution right? The answer for one program, remembered by what was observed."""
+"""The judge of programs on an Indexer: verdicts, remembered by what was observed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kcache_model.finding import FindingKind
@@ -13,28 +12,11 @@ from kcache_model.operations import Operation
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.program import Program
 
-from ..execution import Execution
+from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
 from ..waiting import cycle
-from .orders import Mark, Marks, linear_extensions, marks_by_need, marks_in_order
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is wrong with an execution.
-
-    Attributes:
-        kind: what sort of violation.
-        summary: one sentence.
-        order: beginnings and ends of the calls in an order that happens-before admits and that nothing explains; empty
-            if the order does not matter.
-    """
-
-    kind: FindingKind
-    summary: str
-    order: tuple[Mark, ...] = ()
-
+from .orders import Marks, linear_extensions, marks_by_need, marks_in_order
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
@@ -67,7 +49,7 @@ class ProgramJudge:
         self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[str]] = {}
 
-    def judge(self, execution: Execution, order: HappensBefore | None = None) -> Problem | None:
+    def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
         """What is wrong with the execution, if anything.
 
         Args:
@@ -89,7 +71,7 @@ class ProgramJudge:
             verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape)
         return verdict
 
-    def _judge(self, execution: Execution, outcomes: tuple[Outcome, ...], shape: object) -> Problem | None:
+    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: object) -> Problem | None:
         if not all(map(self._agrees, execution.prefix, self._prefix)):
             return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
         marks = shape if isinstance(shape, Marks) else _fixed(shape)  # type: ignore[arg-type]
@@ -146,7 +128,7 @@ def _fixed(order: tuple[Mark, ...]) -> Marks:
     return Marks((order,), (tuple((0,) for _ in order),))
 
 
-def _deadlock(execution: Execution) -> Problem:
+def _deadlock(execution: Execution[Outcome]) -> Problem:
     if not execution.waits:
         return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
     circle = cycle(execution.waits)

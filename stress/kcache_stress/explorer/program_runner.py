@@ -1,0 +1,183 @@
+"""The runner of programs on an Indexer: it makes the calls of each thread, and notes what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from kcache_model.driver import Driver, snapshot
+from kcache_model.objects import Thing
+from kcache_model.operations import Operation, OperationName
+from kcache_model.outcomes import Outcome, error_text
+from kcache_model.program import Program
+
+from ..aftermath import broken_afterwards
+from ..workload import final_reads
+from .calls import Call, Calls
+from .events import Trace
+from .execution import Execution
+from .granularity import Granularity
+from .strategies.interface import Ending, Strategy
+from .virtual.scheduler import Scheduler
+from .virtual.standstill import Watched
+from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from .waiting import waits
+
+if TYPE_CHECKING:
+    from .subject import Subject
+
+_TIMEOUTS = 2
+"""How many waits of one execution may time out although something else could happen."""
+
+
+class ProgramRunner:
+    """Runs one program again and again.
+
+    Args:
+        subject: the implementation.
+        program: what to do.
+        pulse: called before each execution.
+        reads_back: whether everything is read when the threads have ended.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        program: Program,
+        *,
+        pulse: Callable[[], None] = lambda: None,
+        reads_back: bool = True,
+    ) -> None:
+        self.subject = subject
+        self._pulse = pulse
+        self.program = program
+        self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
+        mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
+        self._things: dict[str, Thing] | None = None if mutates else {}
+        self._prefix, *self._threads, self._final = (
+            Calls(operations, self._things) for operations in (program.prefix, *program.threads, self.final_reads)
+        )
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """What runs the threads."""
+        return self.subject.scheduler
+
+    @property
+    def granularity(self) -> Granularity:
+        """Where threads may be switched."""
+        return self.subject.granularity
+
+    def run(self, strategy: Strategy) -> Execution[Outcome]:
+        """Run the program once under ``strategy``; what the factory raises passes through.
+
+        The threads are unwound and the Indexer is gone when this returns.
+        """
+        self._pulse()
+        with Watched(self.subject.sandbox.scheduler), self.subject.sandbox.present():
+            return self._run(strategy)
+
+    def _run(self, strategy: Strategy) -> Execution[Outcome]:
+        sandbox = self.subject.sandbox
+        scheduler = sandbox.scheduler
+        program = self.program
+        sandbox.reset(len(program.threads))
+        try:
+            driver = Driver(self.subject.target, program.indexes, program.semantics, things=self._things)
+            prefix = self._one_by_one(driver, self._prefix)
+            scheduler.settle()
+            log = [_Log(calls.prepare(driver)) for calls in self._threads]
+            strategy.watch(driver, self._threads, log)
+            strategy.begin(scheduler)
+            trace = scheduler.trace  # a strategy may have put another list in its place, to look on
+            works = [self._work(part, trace) for part in log]
+            sandbox.watch_now_and_then()
+            scheduler.explore(works, strategy.choose, _TIMEOUTS)
+            execution = Execution(
+                strategy.ending,
+                trace,
+                len(scheduler.threads),
+                [part.spans for part in log],
+                [
+                    [calls.outcome(driver, *record) for record in part.records]
+                    for calls, part in zip(self._threads, log, strict=True)
+                ],
+                prefix,
+                timeouts_withheld=scheduler.timeouts_withheld,
+                preemptions=scheduler.preemptions,
+            )
+            if execution.ending is Ending.DEADLOCK:
+                execution.waits = waits(scheduler)
+            if execution.ending is Ending.COMPLETE:
+                execution.final = self._one_by_one(driver, self._final)
+                execution.broken = lambda: broken_afterwards(driver, self.subject.target)
+            execution.doubts = sandbox.doubts
+            execution.failures = tuple(error_text(error) for error in scheduler.failures)
+            return execution
+        except SetupDeadlockError as error:
+            return Execution(Ending.DEADLOCK, [], 0, [], [], failures=(str(error),))
+
+    def clean_up(self) -> None:
+        """Unwind the last execution."""
+        self.subject.sandbox.reset(len(self.program.threads))
+
+    def outcome(self, execution: Execution[Outcome]) -> object:
+        """What the calls gave, and what was read back: equivalent executions agree on that."""
+        return execution.ending, tuple(map(tuple, execution.outcomes)), execution.final
+
+    def _one_by_one(self, driver: Driver, calls: Calls) -> tuple[Outcome, ...]:
+        """Make calls in the hub."""
+        outcomes = []
+        for call in calls.prepare(driver):
+            if calls.operations[call[0]].name is OperationName.MUTATE:
+                outcomes.append(driver.run(calls.operations[call[0]]))
+                continue
+            try:
+                result = call[1](*call[2])
+            except (SetupDeadlockError, UncontrolledError):
+                raise
+            except BaseException as error:
+                outcomes.append(driver.outcome_of_error(error))
+            else:
+                outcomes.append(calls.outcome(driver, call, result, None))
+        return tuple(outcomes)
+
+    def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
+        scheduler = self.subject.sandbox.scheduler
+        gate = self.subject.sandbox.gate
+
+        def work() -> None:
+            for call in log.calls:
+                begun = len(trace)
+                method = call[1]
+                if type(method) is FunctionType:  # no frame of the harness below that of the target
+                    method = getattr(method, "snapshot_of", method)
+                try:
+                    if not gate.is_understood(method):
+                        # Nothing in it may report: it is at least one step, on all that it can reach.
+                        scheduler.pause()
+                        gate.enter(None, f"calls {method!r}, which is not instrumented", (method, *call[2]))
+                    result = method(*call[2])
+                    if method is not call[1]:
+                        result = snapshot(result)
+                except Aborted:
+                    raise
+                except BaseException as error:
+                    log.records.append((call, None, error))
+                else:
+                    log.records.append((call, result, None))
+                log.spans.append((begun, len(trace)))
+
+        return work
+
+
+class _Log:
+    """What one thread of the program has done."""
+
+    __slots__ = ("calls", "records", "spans")
+
+    def __init__(self, calls: list[Call]) -> None:
+        self.calls = calls
+        self.records: list[tuple[Call, object, BaseException | None]] = []
+        self.spans: list[tuple[int, int]] = []

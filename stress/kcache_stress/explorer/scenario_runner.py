@@ -1,0 +1,277 @@
+"""The runner of scenarios: threads of any code, not only calls of an Indexer.
+
+A scenario says which modules are instrumented, what its threads do, and what must hold when they have ended. All of it
+happens anew in each execution, so that what an execution does depends on its schedule alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Final, TypeAlias
+
+from kcache_model.finding import FindingKind
+from kcache_model.outcomes import error_text
+
+from .audit import plain
+from .execution import Execution, Problem
+from .granularity import Granularity
+from .happens_before import HappensBefore
+from .leftovers import Leftovers
+from .sandbox import CannotExploreError, Roots, Sandbox
+from .schedule import Replay
+from .state.namespaces import instrumented_modules
+from .story.narrator import place_of
+from .strategies.interface import MOST_EVENTS, Ending, Strategy
+from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
+from .virtual.standstill import Watched
+from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from .waiting import Wait, waits
+
+Load: TypeAlias = "Callable[[str | Path], ModuleType]"
+"""The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
+
+_TIMEOUTS: Final = 2
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Some threads, and what is asked of them.
+
+    Attributes:
+        instrument: the packages and modules whose code is copied and instrumented; dotted names are fine.
+        setup: gets ``load``, makes what the threads share, and returns what each of them does. It runs before each
+            execution, alone, and must do the same each time. Modules are copied once: what ``setup`` does not make
+            anew, such as their globals, all executions share.
+        check: gets what the threads returned, in the order of ``setup``, when all have ended; says what is wrong.
+    """
+
+    instrument: tuple[str, ...]
+    setup: Callable[[Load], Sequence[Callable[[], object]]]
+    check: Callable[[list[object]], str | None] = lambda _: None
+
+
+class Copies:
+    """Instrumented copies of modules, which several scenarios may use one after another: making them takes seconds.
+
+    Args:
+        instrument: as in :class:`Scenario`.
+        granularity: where threads may be switched.
+        folder: whose top-level modules are instrumented, too; ``None`` for none.
+        expected: the modules that the scenarios will load; to name them saves time.
+    """
+
+    def __init__(
+        self,
+        instrument: tuple[str, ...],
+        granularity: Granularity = Granularity.FREE,
+        folder: Path | None = None,
+        expected: Sequence[str | Path] = (),
+    ) -> None:
+        self._given = instrument, folder, expected
+        self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
+        self.modules: dict[str | Path, ModuleType] = {}
+        self._served = 0
+        self._others: dict[Granularity, Copies] = {}
+
+    def serve(self) -> bool:
+        """One more scenario is run on them; whether what it leaves in them is to be looked for: ever more rarely."""
+        self._served += 1
+        return not self._served & (self._served - 1)
+
+    def at(self, granularity: Granularity) -> Copies:
+        """Copies of the same modules for another granularity; made once."""
+        if granularity is self.sandbox.granularity:
+            return self
+        instrument, folder, expected = self._given
+        if granularity not in self._others:
+            self._others[granularity] = Copies(instrument, granularity, folder, expected)
+        return self._others[granularity]
+
+
+class ScenarioRunner:
+    """Runs one scenario again and again; ``subject`` is where its modules live, ``leftovers`` what stays there."""
+
+    def __init__(
+        self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS, *, is_strict: bool = False
+    ) -> None:
+        self.subject = copies.sandbox
+        self._most_events = most_events
+        self._scenario = scenario
+        self._threads = 0
+        self._modules = copies.modules
+        self._rehearse()
+        looks = copies.serve()
+        self.leftovers = self._leftovers(looks)
+        if not (self.subject.is_strict or self.subject.granularity.is_of_opcodes):
+            with contextlib.suppress(UncontrolledError):  # the search will meet it, too
+                self.run(Replay(()))
+        if self.is_surprised or (is_strict and not self.subject.is_strict):
+            self.load_anew(is_strict=is_strict)
+            self.leftovers = self._leftovers(looks)
+
+    def load_anew(self, *, is_strict: bool) -> None:
+        """Copy the modules again, with nothing in them that executions have left; strictly for unknown code."""
+        self.subject.start_again(is_strict=is_strict)
+        self._modules.clear()
+        self._rehearse()
+
+    @property
+    def is_surprised(self) -> bool:
+        """Whether the modules did what they were not loaded for, and have to be loaded anew."""
+        subject = self.subject
+        return subject.is_surprised and not (subject.is_strict or subject.granularity.is_of_opcodes)
+
+    def _leftovers(self, looks: bool) -> Leftovers:
+        return Leftovers(instrumented_modules(self.subject) if looks else ())
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """What runs the threads."""
+        return self.subject.scheduler
+
+    @property
+    def granularity(self) -> Granularity:
+        """Where threads may be switched."""
+        return self.subject.granularity
+
+    def run(self, strategy: Strategy) -> Execution[object]:
+        """Run the scenario once under ``strategy``."""
+        with Watched(self.subject.scheduler), self.subject.present():
+            return self._run(strategy)
+
+    def _run(self, strategy: Strategy) -> Execution[object]:
+        scheduler = self.subject.scheduler
+        self.clean_up()
+        try:
+            parts = [_Part(work) for work in self._scenario.setup(self._modules.__getitem__)]
+            scheduler.settle()
+            self.leftovers.look()
+            strategy.most_events = self._most_events
+            strategy.begin(scheduler)
+            self.subject.watch_now_and_then([part.work for part in parts])
+            scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
+            problem = self._problem(strategy.ending, parts, strategy.most_events)
+        except SetupDeadlockError as error:
+            return Execution(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
+        ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
+        return Execution(
+            ending,
+            scheduler.trace,
+            len(scheduler.threads),
+            [],
+            [[part.result] for part in parts],
+            problem=problem,
+            timeouts_withheld=scheduler.timeouts_withheld,
+            preemptions=scheduler.preemptions,
+            doubts=self.subject.doubts,
+        )
+
+    def outcome(self, execution: Execution[object]) -> object:
+        """What the threads returned, if that is plain data."""
+        if execution.ending is not Ending.COMPLETE:
+            return execution.ending
+        try:
+            return tuple(plain(result) for (result,) in execution.outcomes)
+        except TypeError:
+            return None
+
+    def clean_up(self) -> None:
+        """Unwind the last execution."""
+        self.subject.reset(self._threads)
+
+    def _rehearse(self) -> None:
+        """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
+        before: object = None
+        while before != self._modules:
+            before = dict(self._modules)
+            self.clean_up()
+            try:
+                self._threads = len(self._scenario.setup(self._load))
+            except UncontrolledError as error:
+                raise CannotExploreError(str(error)) from error
+        if self._threads > MOST_PROGRAM_THREADS:
+            raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
+
+    def _load(self, name: str | Path) -> ModuleType:
+        loaded = self._modules[name] = self.subject.load(name)
+        return loaded
+
+    def _problem(self, ending: Ending, parts: list[_Part], most_events: int) -> Problem | None:
+        if ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
+            return None
+        scheduler = self.subject.scheduler
+        errors = [(f"thread {number}", part.error) for number, part in enumerate(parts, 1) if part.error is not None]
+        for who, error in errors + [("a thread of the code under test", error) for error in scheduler.failures]:
+            place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
+            return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
+        if ending is Ending.DEADLOCK:
+            return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
+        if ending is Ending.ENDLESS:
+            if self.subject.granularity.is_of_opcodes:
+                return None  # so many opcodes are not that much
+            lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
+            is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
+            return Problem(FindingKind.LIVELOCK, _endless(scheduler)) if is_fair else None
+        wrong = self._scenario.check([part.result for part in parts])
+        return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
+
+
+class AsFound:
+    """The judge of scenarios: wrong is what their runner found wrong."""
+
+    def judge(self, execution: Execution[object], order: HappensBefore | None = None) -> Problem | None:  # noqa: ARG002
+        """What is wrong with an execution; the order of calls says nothing here."""
+        return execution.problem
+
+
+@dataclass
+class _Part:
+    """What one thread does, and how that went."""
+
+    work: Callable[[], object]
+    result: object = None
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.result = self.work()
+        except Aborted:
+            raise
+        except BaseException as error:
+            self.error = error
+
+
+def _endless(scheduler: Scheduler) -> str:
+    places = []
+    for thread in sorted(scheduler.enabled()):
+        greenlet = scheduler.threads[thread].greenlet
+        if greenlet is not None and greenlet.gr_frame is not None:
+            places.append(f"thread {thread + 1} at {place_of(traceback.walk_stack(greenlet.gr_frame))[0]}")
+    text = "all go on and on, and it helps nobody"
+    return f"{text}; in the end: {', '.join(places)}" if places else text
+
+
+def _as_text(wait: Wait) -> str:
+    text = f"thread {wait.thread + 1} waits for {wait.what} ({wait.where})"
+    return text if wait.holder is None else f"{text}, held by thread {wait.holder + 1}"
+
+
+def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]:
+    """The strategy's choices, asked for also where it lets a thread go on for ever: it may be one that does."""
+    is_capped = False
+
+    def choose(running: int) -> int:
+        nonlocal is_capped
+        if is_capped and scheduler.left > 0:
+            scheduler.left = FOREVER
+        chosen = strategy.choose(running)
+        is_capped = scheduler.left == FOREVER
+        scheduler.left = min(scheduler.left, MOST_EVENTS)
+        return chosen
+
+    return choose
