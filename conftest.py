@@ -95,7 +95,8 @@ _WARM_CHILD = Path(__file__).parent / "stress" / "warm_child.py"
 _IMPORTED_BY_CHILDREN = [
     "kcache_stress.isolation.worker",
     "kcache_conformance.jobs",
-    "kcache_conformance.kind_jobs",
+    "kcache_conformance.replays",
+    "kcache_conformance.indexers.program_job",
     "kcache_conformance.explored_examples",
     "kcache_conformance.fuzzing.session",
     "kcache_conformance.fuzzing.search_job",

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from kcache.cli import main
 from kcache_conformance.informers.target import _NEEDED, FEATURES, load_informer_target
 from kcache_conformance.informers.telling_programs import SEQUENTIAL
-from kcache_conformance.kinds import KINDS
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.informers.program import InformerProgram, StepName
 from stateful_tests.api_server import HttpApiServer
 
@@ -83,7 +83,7 @@ def test_the_contract_is_the_one_asked_for() -> None:
     for name in _NEEDED:
         assert f"| `{name}(" in contract
     assert set(re.findall(r"^\| `([a-z_.]+)` \|", contract, re.MULTILINE)) == FEATURES
-    reference = load_informer_target(KINDS["informer"].reference)
+    reference = load_informer_target(TARGET_TYPES["informer"].reference)
     assert not reference.unsupported
     assert reference.takes("clock")
     assert reference.takes("resync_seconds")
@@ -91,7 +91,7 @@ def test_the_contract_is_the_one_asked_for() -> None:
 
 def test_the_phases_are_described() -> None:
     described = PAGE.partition("### How it is checked")[2].partition("### An example")[0]
-    assert tuple(re.findall(r"^\| `([a-z]+)` \|", described, re.MULTILINE)) == KINDS["informer"].phases
+    assert tuple(re.findall(r"^\| `([a-z]+)` \|", described, re.MULTILINE)) == TARGET_TYPES["informer"].phases
     assert f"| {len(SEQUENTIAL)} telling programs," in described
 
 

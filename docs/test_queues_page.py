@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import kcache.queues
 from kcache.cli import main
 from kcache_conformance.gallery import queue_gallery
-from kcache_conformance.kinds import KINDS
 from kcache_conformance.queues.target import load_queue_target, make_queue_target
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.queues.program import QueueKind
 
 FOLDER = Path(__file__).parent
@@ -41,8 +41,8 @@ def test_the_example_is_found_as_told(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("kind", QueueKind)
 def test_the_reference_is_named(kind: QueueKind) -> None:
     assert f"| `{kind.value}` |" in PAGE
-    assert f"`{KINDS[kind.value].reference}`" in PAGE
-    target = load_queue_target(KINDS[kind.value].reference, kind)
+    assert f"`{TARGET_TYPES[kind.value].reference}`" in PAGE
+    target = load_queue_target(TARGET_TYPES[kind.value].reference, kind)
     assert not target.unsupported or kind is QueueKind.FIFO
 
 
@@ -54,7 +54,7 @@ def test_the_signatures_are_the_ones_asked_for() -> None:
         scope: dict[str, object] = {}
         exec(text, scope)
         asked = inspect.signature(scope["new_queue"])  # type: ignore[arg-type]
-        own = inspect.signature(kcache.queues.__dict__[KINDS[kind].reference.partition(":")[2]])
+        own = inspect.signature(kcache.queues.__dict__[TARGET_TYPES[kind].reference.partition(":")[2]])
         assert set(asked.parameters) <= set(own.parameters)
         factory = scope["new_queue"]
         with pytest.raises(Exception, match="has no add"):
@@ -62,7 +62,7 @@ def test_the_signatures_are_the_ones_asked_for() -> None:
 
 
 def test_the_phases_and_the_gallery_are_described() -> None:
-    for phase in KINDS["delta-fifo"].phases:
+    for phase in TARGET_TYPES["delta-fifo"].phases:
         assert f"| `{phase}` |" in PAGE
     faulty = [example for example in queue_gallery() if not example.is_correct]
     assert f"has {len(faulty)} faulty queues" in PAGE

@@ -10,6 +10,7 @@ run_conformance(new_indexer, seconds=20)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from kcache import Semantics
 from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
@@ -17,18 +18,22 @@ from kcache_conformance.events import SuiteResult
 from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
 from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.fuzzing.rules import Rule
+from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
-from kcache_conformance.phases import PHASES
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.replays import replay_in_child
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
+from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_types import TARGET_TYPES, type_of_token
+from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.program import Program
 from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
-from kcache_stress.explorer.replay_token import decode_token
-from kcache_stress.explorer.replaying import ReplayAnswer, replay_in_child
+from kcache_stress.explorer.replaying import ReplayAnswer
 from kcache_stress.isolation import HarnessError
 from kcache_stress.loading import importable_spec
 from kcache_stress.report.capturing import captured
@@ -67,16 +72,21 @@ __all__ = [
 ]
 
 
+PHASES: Final = tuple(INDEXER.phases)
+"""The phases of a run on an Indexer, in order."""
+
+
 def run_conformance(
     target: str | Factory,
     *,
+    type: str = DEFAULT_TYPE,
     semantics: Semantics | str = Semantics.CLASSIC,
     strict_errors: bool = False,
     strict: bool = False,
     seed: int = 0,
     seconds: float = 30.0,
     patience_seconds: float = 3.0,
-    phases: Iterable[str] = PHASES,
+    phases: Iterable[str] = (),
     unsupported: Iterable[str] | None = None,
     instrument: Iterable[str] = (),
 ) -> SuiteResult:
@@ -87,7 +97,8 @@ def run_conformance(
 
     Args:
         target: ``"package.module:factory"``, ``"path/to/file.py:factory"``, or the factory itself.
-        semantics: ``"classic"`` or ``"current"``.
+        type: of target, what ``kcache check --kind`` takes.
+        semantics: ``"classic"`` or ``"current"``; of Indexers.
         strict_errors: ask for kcache's error types, not just for an error where one is due.
         strict: ask for more than client-go promises: what holds though callers change stored objects in place, or clear
             the mappings of index functions that they gave or got; and that a write whose index function fails changes
@@ -95,7 +106,7 @@ def run_conformance(
         seed: of everything random.
         seconds: for all phases together.
         patience_seconds: how long one call may take before it counts as hung.
-        phases: which of :data:`PHASES` to run.
+        phases: which of its type's phases to run, for Indexers :data:`PHASES`; empty for all.
         unsupported: operations that the implementation does not offer; by default what the factory declares in its
             attribute ``kcache_unsupported``.
         instrument: further packages that the explorer instruments beside the implementation's own; they can also be
@@ -116,12 +127,16 @@ def run_conformance(
         budget_seconds=seconds,
         patience_seconds=patience_seconds,
         phases=tuple(phases),
+        kind=type,
         instrument=tuple(instrument),
     )
-    unknown = set(options.phases) - set(PHASES)
+    if type not in TARGET_TYPES:
+        raise ValueError(f"unknown type {type!r}; known are: {', '.join(TARGET_TYPES)}")
+    known = TARGET_TYPES[type].phases
+    unknown = set(options.phases) - set(known)
     if unknown:
-        raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(PHASES)}")
-    chosen, name = _resolve(target, unsupported)
+        raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(known)}")
+    chosen, name = _resolve(TARGET_TYPES[type], target, unsupported)
     result = run_suite(chosen, options)
     if result.status is Status.VIOLATION:
         raise ConformanceError(_text(result.findings[0], name, strict_errors), result)
@@ -135,7 +150,7 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
     """Follow the schedule of a counterexample again; returns only if it is fixed.
 
     Args:
-        word: what the explorer printed: ``kx1.`` and some hundred characters.
+        word: the replay token that was printed: ``kx1.`` (``kq1.``, ``ki1.``) and some hundred characters.
         patience_seconds: how long one execution may take.
 
     Raises:
@@ -145,19 +160,27 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
         TargetError: there is no such target any more.
     """
     __tracebackhide__ = True
-    found = replay_in_child(word, patience_seconds=patience_seconds)
+    target_type = type_of_token(word)
+    if target_type is None:
+        raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1. or ki1.")
+    found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if found.finding is not None:
-        text = _text(found.finding, decode_token(word).target, strict_errors=False)
+        text = _text(found.finding, target_type.origin(word).target, strict_errors=False)
         raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
     if found.answer is ReplayAnswer.CHANGED:
         raise InconclusiveError(found.note)
 
 
-def _resolve(target: str | Factory, unsupported: Iterable[str] | None) -> tuple[str | Target, str]:
+def _resolve(
+    target_type: TargetType, target: str | Factory, unsupported: Iterable[str] | None
+) -> tuple[str | Target | Factory, str]:
+    if unsupported is not None and (isinstance(target, str) or target_type is not INDEXER):
+        raise ValueError("declare what is unsupported on the factory: factory.kcache_unsupported = [...]")
     if isinstance(target, str):
-        if unsupported is not None:
-            raise ValueError("declare what is unsupported on the factory: factory.kcache_unsupported = [...]")
         return target, target
+    if target_type is not INDEXER:
+        spec = importable_spec(target)
+        return spec or target, spec or str(getattr(target, "__qualname__", target))
     made = make_target(target, unsupported=unsupported)
     spec = importable_spec(target) if unsupported is None else None
     return spec or made, spec or made.name

@@ -12,7 +12,8 @@ import pytest
 import client_go_ports
 from client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
 from kcache.testing import run_conformance
-from kcache_conformance.phases import PhaseContext, run_phase
+from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.phase import PhaseContext
 from kcache_conformance.recorded.corpus import scenarios
 from kcache_conformance.recorded.replay import replay
 from kcache_conformance.recorded.scenario import Scenario
@@ -80,9 +81,9 @@ def test_a_live_map_of_index_functions_is_not_accused_by_the_explorer(port: Port
 
 @pytest.mark.parametrize(("port", "semantics"), PORTS)
 def test_strict_asks_for_more_and_calls_it_advice(port: Port, semantics: Semantics) -> None:
-    context = PhaseContext(target_of(port, semantics, is_strict=True), semantics)
+    context = PhaseContext(target_of(port, semantics, is_strict=True), options=SuiteOptions(semantics=semantics))
     for phase in ("smoke", "vectors", "machine"):
-        finding = run_phase(phase, context).finding
+        finding = PHASES[phase](context).finding
         assert finding is not None
         assert finding.is_advice
 
@@ -140,7 +141,7 @@ def test_what_client_go_does_not_do_is_accused(port: Port) -> None:
     target = target_of(port, semantics)
     assert found_by_one_thread(target, semantics) is not None
     for phase in ("smoke", "vectors", "machine"):
-        finding = run_phase(phase, PhaseContext(target, semantics)).finding
+        finding = PHASES[phase](PhaseContext(target, options=SuiteOptions(semantics=semantics))).finding
         assert finding is None or not finding.is_advice
 
 

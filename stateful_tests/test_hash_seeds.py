@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.jobs import run_program_in_child
+from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model import operations as op
 from kcache_model.blob import decode_blob, encode_blob, pack

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kcache_conformance.informers import replaying
-from kcache_conformance.informers.kinds import INFORMER
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.random_programs import random_program
+from kcache_conformance.informers.target_type import INFORMER
 from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.virtual import virtual_informer
 from kcache_conformance.informers.word import InformerToken, encode_token

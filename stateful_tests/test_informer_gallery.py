@@ -8,11 +8,10 @@ from collections import Counter
 import pytest
 
 from kcache_conformance.gallery import Example, informer_gallery
-from kcache_conformance.informers.kinds import INFORMER
 from kcache_conformance.informers.phases import PHASES
+from kcache_conformance.informers.target_type import INFORMER
 from kcache_conformance.informers.word import PREFIX
-from kcache_conformance.kind import KindContext
-from kcache_conformance.phases import PhaseOutcome
+from kcache_conformance.phase import PhaseContext, PhaseOutcome
 from kcache_model.watch import Unwatched
 
 EXAMPLES = informer_gallery()
@@ -36,7 +35,7 @@ def spec_of(example: Example) -> str:
 
 def run(example: Example, phase: str, seconds: float, seed: int = 0) -> PhaseOutcome:
     spec = spec_of(example)
-    return INFORMER.run_phase(phase, KindContext(INFORMER.load(spec), spec, seconds=seconds, seed=seed))
+    return INFORMER.phases[phase](PhaseContext(INFORMER.load(spec), spec, seconds=seconds, seed=seed))
 
 
 def require_found_again(outcome: PhaseOutcome) -> None:

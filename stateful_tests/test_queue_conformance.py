@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
-from kcache_conformance.kind import KindContext
-from kcache_conformance.kinds import KINDS, kind_of_word
+from kcache_conformance.phase import PhaseContext
 from kcache_conformance.queues.explored import QueueExplorer, Recording, explored_scenario, place_of
 from kcache_conformance.queues.findings import Setting
 from kcache_conformance.queues.programs import may_wait_for_ever, random_program, telling_programs
@@ -22,6 +21,7 @@ from kcache_conformance.queues.sequential import hands, run_program
 from kcache_conformance.queues.target import QueueTarget, load_queue_target, make_queue_target
 from kcache_conformance.queues.word import QueueToken, decode_token, encode_token
 from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
 from kcache_model.queues import operations as op
@@ -39,7 +39,7 @@ from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 
-REFERENCES = {QueueKind(name): kind.reference for name, kind in KINDS.items() if name in list(QueueKind)}
+REFERENCES = {QueueKind(name): kind.reference for name, kind in TARGET_TYPES.items() if name in list(QueueKind)}
 A1, A2, B1 = Version("a", "a1"), Version("a", "a2"), Version("b", "b1")
 
 
@@ -71,9 +71,9 @@ def test_every_recorded_queue_is_translated() -> None:
 @pytest.mark.parametrize("kind", QueueKind)
 def test_the_reference_passes_with_strict_errors(kind: QueueKind) -> None:
     target = reference(kind)
-    for phase in KINDS[kind].phases:
-        context = KindContext(target, REFERENCES[kind], strict_errors=True, seconds=0.2)
-        outcome = KINDS[kind].run_phase(phase, context)
+    for phase in TARGET_TYPES[kind].phases:
+        context = PhaseContext(target, REFERENCES[kind], strict_errors=True, seconds=0.2)
+        outcome = TARGET_TYPES[kind].phases[phase](context)
         assert outcome.finding is None
         assert outcome.counts["programs"]
 
@@ -278,7 +278,7 @@ def test_a_factory_that_raises_is_no_finding(spec: Any) -> None:
 def test_a_fixed_queue(spec: Any) -> None:
     result = check(spec("def close(self):\n    self._is_closed = True"), phases=("explorer",))
     (finding,) = result.findings
-    kind = kind_of_word(finding.schedule)
+    kind = type_of_token(finding.schedule)
     assert kind is not None
     spec("pass")
     assert kind.replay(finding.schedule, Unwatched()).answer.value == "fixed"
@@ -320,7 +320,7 @@ def test_a_package_is_instrumented_if_that_is_wanted(
     assert finding is not None
     assert decode_token(finding.schedule).instrument == instrument
     assert ("unlocked_base.py:2 in store" in finding.interleaving) == bool(instrument)
-    kind = kind_of_word(finding.schedule)
+    kind = type_of_token(finding.schedule)
     assert kind is not None
     assert kind.replay(finding.schedule, Unwatched()).note == "the same schedule still fails"
 

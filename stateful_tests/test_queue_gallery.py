@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from kcache_conformance.gallery import QueueExample, queue_gallery
-from kcache_conformance.kind import Kind, KindContext
-from kcache_conformance.kinds import KINDS
-from kcache_conformance.phases import PhaseOutcome
+from kcache_conformance.phase import PhaseContext, PhaseOutcome
 from kcache_conformance.queues.word import PREFIX
+from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.watch import Unwatched
 
 EXAMPLES = queue_gallery()
@@ -28,15 +28,15 @@ def name(example: QueueExample) -> str:
 
 
 @functools.cache
-def loaded(example: QueueExample) -> tuple[Kind, object, str]:
-    kind = KINDS[example.makes]
+def loaded(example: QueueExample) -> tuple[TargetType, object, str]:
+    kind = TARGET_TYPES[example.makes]
     spec = f"{example.path}:new_queue"
     return kind, kind.load(spec), spec
 
 
 def run(example: QueueExample, phase: str, seconds: float) -> PhaseOutcome:
     kind, target, spec = loaded(example)
-    return kind.run_phase(phase, KindContext(target, spec, seconds=seconds))
+    return kind.phases[phase](PhaseContext(target, spec, seconds=seconds))
 
 
 def test_the_gallery_is_what_it_claims() -> None:
@@ -54,7 +54,7 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
     assert outcome.finding is not None
     assert outcome.finding.script
     assert outcome.finding.schedule.startswith(PREFIX)
-    again = KINDS[example.makes].replay(outcome.finding.schedule, Unwatched())
+    again = TARGET_TYPES[example.makes].replay(outcome.finding.schedule, Unwatched())
     assert again.answer.value == "reproduced"
     assert again.finding is not None
     assert again.finding.kind is outcome.finding.kind
@@ -71,7 +71,7 @@ def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: QueueExample, effort: Effort) -> None:
-    for phase in KINDS[example.makes].phases:
+    for phase in TARGET_TYPES[example.makes].phases:
         outcome = run(example, phase, seconds=effort(0.05, 1.0))
         assert outcome.finding is None
         assert outcome.refused or outcome.counts["programs"]

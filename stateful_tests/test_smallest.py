@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_conformance.phases import PhaseContext, run_phase
+from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.phase import PhaseContext
 from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind, what_is_wrong
-from kcache_model.items import Item, Semantics
+from kcache_model.items import Item
 from kcache_model.operations import OperationName
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.program import Program
@@ -51,7 +52,7 @@ class ListsOneAndMore(ListsOne):
 @pytest.mark.parametrize("factory", [ListsOne, ListsOneAndMore])
 def test_the_call_that_failed_stays_the_one_that_fails(factory: Any) -> None:
     target = make_target(factory, unsupported=["list_keys"])  # so that not all is read back after each step
-    finding = run_phase("smoke", PhaseContext(target, Semantics.CLASSIC)).finding
+    finding = PHASES["smoke"](PhaseContext(target)).finding
     assert finding is not None
     assert finding.kind is FindingKind.EXCEPTION
     assert "too many" in finding.summary
@@ -61,7 +62,7 @@ def test_the_call_that_failed_stays_the_one_that_fails(factory: Any) -> None:
 
 
 def test_an_innocent_one_has_no_finding() -> None:
-    assert run_phase("smoke", PhaseContext(make_target(kcache.new_indexer), Semantics.CLASSIC)).finding is None
+    assert PHASES["smoke"](PhaseContext(make_target(kcache.new_indexer))).finding is None
 
 
 PROGRAM = Program((), (op.list_keys(), op.add(Item("a", "v1")), op.list_keys()))

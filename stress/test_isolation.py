@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcache_conformance.jobs import run_program_in_child
+from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_model import operations as op
 from kcache_model.finding import Finding
 from kcache_model.items import Item

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from kcache import Semantics
-from kcache_conformance.kinds import INDEXER, KIND_NAMES, KINDS
-from kcache_conformance.phases import PHASES
-from kcache_conformance.suite import SuiteOptions, run_suite
-from kcache_stress.loading import REFERENCE
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
@@ -30,15 +29,15 @@ from .options import (
 from .pages import html_option, page_of_result, touch
 from .reports import write_json, write_junit
 
-_PHASES = click.Choice(list(dict.fromkeys([*PHASES, *(phase for kind in KINDS.values() for phase in kind.phases)])))
+_PHASES = click.Choice(list(dict.fromkeys(phase for found in TARGET_TYPES.values() for phase in found.phases)))
 
 
 @click.command()
 @target_argument
 @click.option(
     "--kind",
-    type=click.Choice(KIND_NAMES),
-    default=INDEXER,
+    type=click.Choice([*TARGET_TYPES]),
+    default=DEFAULT_TYPE,
     show_default=True,
     help="What TARGET makes.",
 )
@@ -95,17 +94,17 @@ def check(
 
     Stops at the first violation and shows the smallest example of it.
     """
-    offered = PHASES if kind == INDEXER else KINDS[kind].phases
+    target_type = TARGET_TYPES[kind]
+    offered = tuple(target_type.phases)
     if not {*phases, *without} <= set(offered):
         raise click.UsageError(f"the phases of --kind {kind} are: {', '.join(offered)}")
     chosen = tuple(phase for phase in phases or offered if phase not in without)
     if not chosen:
         raise click.UsageError("--without leaves no phase to run")
-    if kind != INDEXER and semantics != Semantics.CLASSIC.value:
-        raise click.UsageError("--semantics is for Indexers")
-    if kind != INDEXER and strict:
-        raise click.UsageError("--strict is for Indexers")
-    target = chosen_target(target, is_reference, REFERENCE if kind == INDEXER else KINDS[kind].reference)
+    given = {"semantics": semantics != Semantics.CLASSIC.value, "strict": strict}
+    for name in (name for name, is_given in given.items() if is_given and name not in target_type.knows):
+        raise click.UsageError(f"--{name} is not for --kind {kind}")
+    target = chosen_target(target, is_reference, target_type.reference)
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
@@ -120,9 +119,9 @@ def check(
     console = stdout_console()
     with clear_errors():
         touch(json_file, junit_file, html_file)
-        title = f"kcache check {target} (semantics {semantics}, seed {seed}, budget {budget:g} s)"
-        if kind != INDEXER:
-            title = f"kcache check --kind {kind} {target} (seed {seed}, budget {budget:g} s)"
+        option = "" if kind == DEFAULT_TYPE else f"--kind {kind} "
+        generation = f"semantics {semantics}, " if "semantics" in target_type.knows else ""
+        title = f"kcache check {option}{target} ({generation}seed {seed}, budget {budget:g} s)"
         console.print(title, soft_wrap=True)
         with ProgressListener(console) as listener:
             result = run_suite(target, options, listener)

@@ -11,17 +11,17 @@ from rich.text import Text
 
 from kcache_conformance.fuzzing import trial
 from kcache_conformance.fuzzing.replaying import Answer, replay_trial
-from kcache_conformance.jobs import run_program_in_child
-from kcache_conformance.kind import Kind
-from kcache_conformance.kind_jobs import replay_word
-from kcache_conformance.kinds import kind_of_word
+from kcache_conformance.indexers.program_job import run_program_in_child
+from kcache_conformance.replays import replay_in_child
+from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_types import type_of_token
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replay_token import PREFIX, decode_token
-from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, replay_in_child
+from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.isolation import raise_if_failed
 from kcache_stress.report.finding_text import print_finding
 from kcache_stress.report.page import write_page
@@ -93,16 +93,15 @@ def replay(
             if pdb:
                 debug(token)
                 return
-            _follow(words[0], patience, html_file)
         if len(words) == 1 and words[0].startswith(trial.PREFIX):
             if pdb or test_file is not None or html_file is not None:
                 raise click.UsageError("--pdb, --pytest and --html need a WORD of the explorer")
             _try_again(words[0], patience)
-        kind = kind_of_word(words[0])
-        if len(words) == 1 and kind is not None:
-            if pdb or test_file is not None or html_file is not None:
-                raise click.UsageError("--pdb, --pytest and --html need a WORD of the explorer (kx1...)")
-            _show_again(kind, words[0], patience)
+        target_type = type_of_token(words[0])
+        if len(words) == 1 and target_type is not None:
+            if pdb or test_file is not None:
+                raise click.UsageError("--pdb and --pytest need a WORD of the explorer (kx1...)")
+            _follow(target_type, words[0], patience, html_file)
         if len(words) == 2 and words[1].startswith(PREFIX):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
@@ -112,28 +111,21 @@ def replay(
         _run(words[0], words[1], budget, strict_errors, strict, patience, html_file)
 
 
-def _follow(word: str, patience: float, html_file: Path | None) -> None:
-    found = replay_in_child(word, patience_seconds=patience)
-    _print_replayed(found, decode_token(word).target)
+def _follow(target_type: TargetType, word: str, patience: float, html_file: Path | None) -> None:
+    found = replay_in_child(target_type, word, patience_seconds=patience)
+    origin = target_type.origin(word)
+    _print_replayed(found, origin.target)
     if html_file is not None:
-        token = decode_token(word)
         page = page_of_run(
             _STATUSES[found.answer],
             f"{found.answer.value.capitalize()}: {found.note}.",
             title=f"kcache replay {word[:20]}...",
-            target=token.target,
+            target=origin.target,
             finding=found.finding,
             paragraphs=(f"{found.answer.value.capitalize()}: {found.note}.",) if found.finding is not None else (),
-            strict_errors=token.strict_errors,
+            strict_errors=origin.options.strict_errors,
         )
         write_page(html_file, page)
-    sys.exit(_EXIT_CODES[found.answer])
-
-
-def _show_again(kind: Kind, word: str, patience: float) -> None:
-    """A finding of ``kcache check --kind``."""
-    found = replay_word(kind, word, patience_seconds=patience)
-    _print_replayed(found, kind.target_of_word(word))
     sys.exit(_EXIT_CODES[found.answer])
 
 

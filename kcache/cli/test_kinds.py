@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main
 from kcache_conformance.gallery import queue_gallery
-from kcache_conformance.kinds import KINDS
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.queues.program import QueueKind
 
 EXAMPLES = {example.name: example for example in queue_gallery()}
@@ -75,7 +75,7 @@ def test_the_reference_of_a_kind(kind: QueueKind, tmp_path: Path) -> None:
     done = kcache("check", "--reference", "--kind", kind.value, *phases, *files, "--html", str(tmp_path / "page.html"))
     assert done.exit_code == 0, done.output
     data = json.loads(json_file.read_text())
-    assert data["target"] == KINDS[kind].reference
+    assert data["target"] == TARGET_TYPES[kind].reference
     assert data["options"]["kind"] == kind
     suite = ElementTree.parse(junit_file).getroot()
     assert suite.get("failures") == "0"
@@ -113,7 +113,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["check", "--kind", "stack"], "'stack' is not one of"),
-        (["check", "--kind", "fifo", "--semantics", "current"], "--semantics is for Indexers"),
+        (["check", "--kind", "fifo", "--semantics", "current"], "--semantics is not for --kind fifo"),
         (["check", "--kind", "fifo", "kcache:new_indexer"], "is no target|takes|raised|has no"),
         (["check", "--kind", "fifo", "nowhere:new_queue"], "there is no module nowhere"),
         (["replay", "kq1.AAAA"], "damaged"),

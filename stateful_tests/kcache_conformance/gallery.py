@@ -17,7 +17,8 @@ class Example:
 
     Attributes:
         name: the stem of its file.
-        path: its file. The factory in it is called ``new_indexer``, ``new_queue`` or ``make``, of informers.
+        path: its file.
+        factory: the name of the factory, or function, in it.
         is_correct: whether it must pass.
         kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
         summary: one line.
@@ -27,6 +28,7 @@ class Example:
 
     name: str
     path: Path
+    factory: str
     is_correct: bool
     kind: str
     summary: str
@@ -66,17 +68,21 @@ def gallery() -> list[Example]:
     Raises:
         FileNotFoundError: they were not installed.
     """
-    return sorted((Example(**common) for common, _ in _catalog("targets", "kcache_gallery", "target")), key=_by_kind)
+    return sorted(
+        (Example(**common) for common, _ in _catalog("targets", "kcache_gallery", "target", "new_indexer")),
+        key=_by_kind,
+    )
 
 
-def queue_gallery() -> list[QueueExample]:
-    """All example queues, faulty ones first.
+def queue_gallery(makes: str = "") -> list[QueueExample]:
+    """All example queues, or those of one target type, faulty ones first.
 
     Raises:
         FileNotFoundError: they were not installed.
     """
-    catalog = _catalog("queues", "kcache_queue_gallery", "queue")
-    return sorted((QueueExample(**common, **own) for common, own in catalog), key=_by_kind)
+    catalog = _catalog("queues", "kcache_queue_gallery", "queue", "new_queue")
+    queues = (QueueExample(**common, **own) for common, own in catalog)
+    return sorted((queue for queue in queues if makes in ("", queue.makes)), key=_by_kind)
 
 
 def informer_gallery() -> list[Example]:
@@ -85,7 +91,7 @@ def informer_gallery() -> list[Example]:
     Raises:
         FileNotFoundError: they were not installed.
     """
-    catalog = _catalog("informers", "kcache_informer_gallery", "informer")
+    catalog = _catalog("informers", "kcache_informer_gallery", "informer", "make")
     return sorted((Example(**common) for common, _ in catalog), key=_by_kind)
 
 
@@ -97,7 +103,7 @@ def function_gallery() -> list[FunctionExample]:
     """
     examples = [
         FunctionExample(**common, rules=tuple(own["rules"]), is_held_out=own.get("held_out", False))
-        for common, own in _catalog("index_funcs", "kcache_index_func_gallery", "function")
+        for common, own in _catalog("index_funcs", "kcache_index_func_gallery", "function", "index_func")
     ]
     return sorted(examples, key=lambda example: (example.is_correct, example.kind != "plain", example.name))
 
@@ -106,14 +112,15 @@ def _by_kind(example: Example) -> tuple[int, str]:
     return _KINDS.index(example.kind), example.name
 
 
-def _catalog(name: str, package: str, table: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _catalog(name: str, package: str, table: str, factory: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The entries of a gallery's catalog: what all examples have, and what only those of the gallery have."""
     folder = _folder(name, package)
     found = []
     for entry in tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]:
         common = {key: entry.pop(key) for key in ("name", "kind", "summary", "source") if key in entry}
         common["is_strict"] = entry.pop("strict", False)
-        common |= {"path": folder / f"{common['name']}.py", "is_correct": entry.pop("verdict") == "correct"}
+        common |= {"path": folder / f"{common['name']}.py", "factory": factory}
+        common["is_correct"] = entry.pop("verdict") == "correct"
         found.append((common, entry))
     return found
 

@@ -1,4 +1,4 @@
-"""Phases and programs as jobs: in a child process, or in a thread of this one."""
+"""The phases of a run as a job: in a child process, or in a thread of this one."""
 
 from __future__ import annotations
 
@@ -6,64 +6,46 @@ import queue
 import threading
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from kcache_model.codec import (
-    decode_finding,
-    decode_program,
-    dump_history,
-    encode_finding,
-    encode_program,
-    load_history,
-)
-from kcache_model.finding import Finding
-from kcache_model.items import Semantics
-from kcache_model.operations import INDEX_OPERATIONS
-from kcache_model.program import Program, hash_seed
-from kcache_model.target import INDEXES, Target, TargetError
+from kcache_model.codec import decode_finding, dump_history, encode_finding, load_history
+from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
 from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_stress.isolation.journal import MemoryJournal
 from kcache_stress.isolation.watchdog import Watchdog
 from kcache_stress.isolation.worker import Outlet
-from kcache_stress.loading import load_target
-from kcache_stress.probing import probe
-from kcache_stress.stress import StressOptions, StressReport, repeat
 
 from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
-from .phases import PhaseContext, PhaseOutcome, run_phase
-from .sequential import run_program
+from .phase import PhaseContext, PhaseOutcome
+from .suite_options import SuiteOptions, decode_options, encode_options
+from .target_types import TARGET_TYPES
 from .turns import Turn, turns
 
-Arguments = Mapping[str, Any]
-"""The fields of :class:`.suite.SuiteOptions`, as JSON."""
 
-
-def run_phases_in_child(spec: str, arguments: Arguments, listener: Listener) -> JobEnd:
-    """Run phases in a child process."""
-    return in_child(f"{__name__}:_phases_job", spec, arguments, listener, hash_seed(arguments["seed"]))
-
-
-def in_child(job: str, spec: str, arguments: Arguments, listener: Listener, hash_seed: int = 0) -> JobEnd:
-    """Run the phases' job, ``module:function``, in a child process; how it ended."""
+def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) -> JobEnd:
+    """Run the phases in a child process; how it ended."""
     return run_job(
-        job,
-        {"spec": spec, "arguments": dict(arguments)},
+        f"{__name__}:_phases_job",
+        {"spec": spec, "options": encode_options(options)},
         on_event=lambda data: listener(decode_event(data)),
-        deadline_seconds=STARTUP_SECONDS + 2 * arguments["budget_seconds"],
-        patience_seconds=arguments["patience_seconds"],
-        hash_seed=hash_seed,
+        deadline_seconds=STARTUP_SECONDS + 2 * options.budget_seconds,
+        patience_seconds=options.patience_seconds,
+        hash_seed=TARGET_TYPES[options.kind].hash_seed(options.seed),
     )
 
 
-def run_phases_in_thread(target: Target, arguments: Arguments, listener: Listener) -> JobEnd:
-    """Run phases in a thread of this process; a thread that hangs stays behind."""
-    return in_thread(lambda watch: _run_phases(target, None, arguments, watch, listener), arguments["patience_seconds"])
+def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener) -> JobEnd:
+    """Run the phases in a thread of this process; a thread that hangs stays behind."""
+
+    def work(watch: Watch) -> None:
+        _run_phases(TARGET_TYPES[options.kind].load(target), None, options, watch, listener)
+
+    return _in_thread(work, options.patience_seconds)
 
 
-def in_thread(job: Callable[[Watch], None], patience_seconds: float) -> JobEnd:
+def _in_thread(job: Callable[[Watch], None], patience_seconds: float) -> JobEnd:
     """Do a job in a thread of this process; how it ended, or that it hangs."""
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
@@ -86,101 +68,38 @@ def in_thread(job: Callable[[Watch], None], patience_seconds: float) -> JobEnd:
     return ends.get()
 
 
-def run_program_in_child(
-    spec: str,
-    program: Program,
-    *,
-    seconds: float = 5.0,
-    patience_seconds: float = 3.0,
-    strict_errors: bool = False,
-    strict: bool = False,
-    on_finding: Callable[[Finding], None] = lambda _: None,
-    on_round: Callable[[int], None] = lambda _: None,
-) -> JobEnd:
-    """Run one program in a child process: once if it is sequential, else again and again for ``seconds``.
-
-    Args:
-        spec: the name of the target.
-        program: what to run.
-        seconds: how long to try a concurrent program.
-        patience_seconds: how long one call may take.
-        strict_errors: ask for kcache's error types.
-        strict: ask for more than client-go promises.
-        on_finding: told what is wrong.
-        on_round: told how often a concurrent program has run.
-    """
-
-    def on_event(data: dict[str, Any]) -> None:
-        if data["event"] == "finding":
-            on_finding(decode_finding(data["finding"]))
-        elif data["event"] == "rounds":
-            on_round(data["rounds"])
-
-    return run_job(
-        f"{__name__}:_program_job",
-        {
-            "spec": spec,
-            "program": encode_program(program),
-            "seconds": seconds,
-            "patience_seconds": patience_seconds,
-            "strict_errors": strict_errors,
-            "strict": strict,
-        },
-        on_event=on_event,
-        deadline_seconds=STARTUP_SECONDS + 2 * seconds,
-        patience_seconds=patience_seconds,
-        hash_seed=program.hash_seed,
-    )
-
-
-def _phases_job(outlet: Outlet, spec: str, arguments: Arguments) -> None:
+def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any]) -> None:
+    decoded = decode_options(options)
     with outlet.loading(spec):
-        target = load_target(spec)
-    _run_phases(target, spec, arguments, outlet.watch, lambda event: outlet.send(encode_event(event)))
+        target = TARGET_TYPES[decoded.kind].load(spec)
+    _run_phases(target, spec, decoded, outlet.watch, lambda event: outlet.send(encode_event(event)))
 
 
-def _program_job(
-    outlet: Outlet,
-    spec: str,
-    program: dict[str, Any],
-    seconds: float,
-    patience_seconds: float,
-    strict_errors: bool,
-    strict: bool,
-) -> None:
-    decoded = decode_program(program)
-    target = probe(replace(load_target(spec), is_strict=strict), decoded.semantics)
-    if decoded.is_sequential:
-        finding = run_program(target, decoded, strict_errors=strict_errors, watch=outlet.watch)
-    else:
-        options = StressOptions(seconds=seconds, strict_errors=strict_errors, patience_seconds=patience_seconds)
-
-        def on_round(report: StressReport) -> None:
-            if report.rounds % 50 == 0:
-                outlet.send({"event": "rounds", "rounds": report.rounds})
-
-        report = repeat(target, decoded, options, outlet.watch, on_round)
-        outlet.send({"event": "rounds", "rounds": report.rounds})
-        finding = report.finding
-    if finding is not None:
-        outlet.send({"event": "finding", "finding": encode_finding(finding)})
-
-
-def _run_phases(target: Target, spec: str | None, arguments: Arguments, watch: Watch, listener: Listener) -> None:
-    semantics = Semantics(arguments["semantics"])
-    target = probe(replace(target, is_strict=arguments["strict"]), semantics)
-    listener(TargetLoaded(_not_tested(target)))
+def _run_phases(target: Any, spec: str | None, options: SuiteOptions, watch: Watch, listener: Listener) -> None:
+    target_type = TARGET_TYPES[options.kind]
+    target = target_type.prepare(target, options)
+    listener(TargetLoaded(target_type.not_tested(target)))
 
     def run(turn: Turn) -> PhaseOutcome:
-        return run_phase(turn.phase, _context(target, spec, semantics, arguments, turn, watch, listener))
+        context = PhaseContext(
+            target,
+            spec,
+            options,
+            2 * options.seed + turn.is_last,
+            turn.seconds,
+            watch,
+            lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),
+            lambda finding: listener(FindingMade(finding)),
+        )
+        return target_type.phases[turn.phase](context)
 
-    run_turns(arguments, run, listener)
+    _run_turns(options, run, listener)
 
 
-def run_turns(arguments: Arguments, run: Callable[[Turn], PhaseOutcome], listener: Listener) -> None:
+def _run_turns(options: SuiteOptions, run: Callable[[Turn], PhaseOutcome], listener: Listener) -> None:
     """Run the phases by turns within the budget, until the first finding."""
     outcomes: dict[str, PhaseOutcome] = {}
-    for turn in turns(arguments["phases"], arguments["budget_seconds"]):
+    for turn in turns(options.phases, options.budget_seconds):
         listener(PhaseStarted(turn.phase, turn.seconds))
         outcome = run(turn)
         if turn.phase in outcomes:
@@ -191,39 +110,6 @@ def run_turns(arguments: Arguments, run: Callable[[Turn], PhaseOutcome], listene
             listener(_finished(turn.phase, outcome))
         if is_over:
             return
-
-
-def _not_tested(target: Target) -> tuple[str, ...]:
-    """What the target does not support; ``indexes`` stands for all the operations on indices."""
-    names = set(target.unsupported)
-    if INDEXES in names:
-        names -= {operation.value for operation in INDEX_OPERATIONS}
-    return tuple(sorted(names))
-
-
-def _context(
-    target: Target,
-    spec: str | None,
-    semantics: Semantics,
-    arguments: Arguments,
-    turn: Turn,
-    watch: Watch,
-    listener: Listener,
-) -> PhaseContext:
-    return PhaseContext(
-        target=target,
-        semantics=semantics,
-        spec=spec,
-        strict_errors=arguments["strict_errors"],
-        seed=2 * arguments["seed"] + turn.is_last,
-        seconds=turn.seconds,
-        threads=arguments.get("threads"),
-        instrument=tuple(arguments.get("instrument", ())),
-        patience_seconds=arguments["patience_seconds"],
-        watch=watch,
-        on_progress=lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),
-        on_finding=lambda finding: listener(FindingMade(finding)),
-    )
 
 
 def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:

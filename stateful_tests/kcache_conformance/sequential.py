@@ -20,9 +20,7 @@ from kcache_model.render import operation_text, outcome_text
 from kcache_model.target import INDEXES, Target
 from kcache_model.watch import Unwatched, Watch
 
-Coverage = Counter[tuple[str, str]]
-"""(operation, ``"ok"`` or the kind of error) -> how often it happened."""
-
+from .phase import Coverage
 
 _HALF_DONE = (ErrorKind.INDEX_FUNC, ErrorKind.TRANSACTION)
 """A key function fails before anything is done."""

@@ -18,7 +18,8 @@ from kcache_model.operations import Operation, OperationName, WriteKind
 from kcache_model.target import FAILING_FUNCTIONS, Target, TargetError
 from kcache_model.watch import Watch
 
-from .sequential import Coverage, SequentialRun
+from .phase import Coverage
+from .sequential import SequentialRun
 from .strategies import (
     INDEXES,
     LATE_INDEXES,

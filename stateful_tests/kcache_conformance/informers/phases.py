@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind, confirmed
@@ -14,8 +14,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import ScenarioResult
 
-from ..kind import KindContext
-from ..phases import PhaseOutcome
+from ..phase import Phase, PhaseContext, PhaseOutcome
 from ..turns import as_time_passes
 from .findings import bare_finding
 from .hunting import RealHunter, VirtualHunter
@@ -23,9 +22,6 @@ from .random_programs import random_program
 from .state_machine import run_examples
 from .telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 from .word import decode_token
-
-PHASES: Final = ("smoke", "scenarios", "machine", "explorer", "stress")
-"""The phases in the order in which they run."""
 
 _BATCH_EXAMPLES: Final = 20
 _NO_NAME: Final = "the informer cannot be imported by name, so not instrumented either"
@@ -37,12 +33,7 @@ _CONFIRMING_RUNS: Final = 5
 _CANDIDATE_SECONDS: Final = 0.7
 
 
-def run_phase(name: str, context: KindContext) -> PhaseOutcome:
-    """Run one of :data:`PHASES`. What the factory of the target raises passes through."""
-    return _RUNNERS[name](context)
-
-
-def _smoke(context: KindContext) -> PhaseOutcome:
+def _smoke(context: PhaseContext) -> PhaseOutcome:
     """The plainest program: under the explorer, where a fault shows at once, and with real threads."""
     program = SEQUENTIAL["changes"]
     hunter = _real(context)
@@ -55,7 +46,7 @@ def _smoke(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome({"programs": 1}, finding)
 
 
-def _scenarios(context: KindContext) -> PhaseOutcome:
+def _scenarios(context: PhaseContext) -> PhaseOutcome:
     """Each of the telling programs once."""
     counts = Counter(programs=0, of=len(SEQUENTIAL))
     hunter: Any = _virtual(context) or _real(context)
@@ -71,7 +62,7 @@ def _scenarios(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _machine(context: KindContext) -> PhaseOutcome:
+def _machine(context: PhaseContext) -> PhaseOutcome:
     counts = Counter(programs=0)
     virtual = _virtual(context)
     real = _real(context)
@@ -95,10 +86,10 @@ def _machine(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _explorer(context: KindContext) -> PhaseOutcome:
+def _explorer(context: PhaseContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused=_NO_NAME)
-    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.instrument)
+    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.options.instrument)
     counts = Counter(programs=0, executions=0)
     try:
         hunter.run_once(InformerProgram())
@@ -121,7 +112,7 @@ def _explorer(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _searches(context: KindContext) -> Iterator[tuple[InformerProgram, Granularity, dict[str, Any]]]:
+def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granularity, dict[str, Any]]]:
     """Samples of telling programs, then all of their interleavings with few preemptions, then random programs."""
     seed = context.seed * 1_000_003
     telling = (*CONCURRENT.values(), *CROWDED.values())
@@ -144,7 +135,7 @@ def _sampled(seed: int) -> dict[str, Any]:
     return {"strategy": "pos", "executions": _SAMPLES, "seconds": _LONG_SECONDS, "seed": seed}
 
 
-def _stress(context: KindContext) -> PhaseOutcome:
+def _stress(context: PhaseContext) -> PhaseOutcome:
     hunter = _real(context)
     counts = Counter(programs=0)
     for number, fraction in enumerate(as_time_passes(context.seconds)):
@@ -162,13 +153,13 @@ def _once(hunter: VirtualHunter, program: InformerProgram) -> ScenarioResult:
 
 
 def _smallest_once(
-    context: KindContext, hunter: VirtualHunter, phase: str, program: InformerProgram, result: ScenarioResult
+    context: PhaseContext, hunter: VirtualHunter, phase: str, program: InformerProgram, result: ScenarioResult
 ) -> Finding:
     finding = hunter.smallest(phase, program, result, lambda candidate: _once(hunter, candidate))
     return _confirmed(context, finding)
 
 
-def _confirmed(context: KindContext, finding: Finding) -> Finding:
+def _confirmed(context: PhaseContext, finding: Finding) -> Finding:
     """A finding as real threads see it."""
 
     def goes_wrong() -> bool:
@@ -180,11 +171,11 @@ def _confirmed(context: KindContext, finding: Finding) -> Finding:
     return confirmed(finding, goes_wrong)
 
 
-def _virtual(context: KindContext) -> VirtualHunter | None:
+def _virtual(context: PhaseContext) -> VirtualHunter | None:
     """What runs programs deterministically; ``None`` if the target cannot be scheduled."""
     if context.spec is None:
         return None
-    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.instrument)
+    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.options.instrument)
     try:
         hunter.run_once(InformerProgram())
     except CannotExploreError:
@@ -192,14 +183,15 @@ def _virtual(context: KindContext) -> VirtualHunter | None:
     return hunter
 
 
-def _real(context: KindContext) -> RealHunter:
-    return RealHunter(context.target, context.watch, context.patience_seconds, context.on_finding)
+def _real(context: PhaseContext) -> RealHunter:
+    return RealHunter(context.target, context.watch, context.options.patience_seconds, context.on_finding)
 
 
-_RUNNERS: Mapping[str, Callable[[KindContext], PhaseOutcome]] = {
+PHASES: Final[Mapping[str, Phase]] = {
     "smoke": _smoke,
     "scenarios": _scenarios,
     "machine": _machine,
     "explorer": _explorer,
     "stress": _stress,
 }
+"""Name -> phase, in the order in which they run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -15,9 +15,7 @@ from kcache_model.queues.operations import Operation, Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_stress.explorer.sandbox import CannotExploreError
 
-from ..kind import KindContext
-from ..phases import PhaseOutcome
-from ..sequential import Coverage
+from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from ..turns import as_time_passes
 from .explored import QueueExplorer
 from .findings import Setting, sequential_finding
@@ -28,9 +26,6 @@ from .state_machine import make_state_machine, run_examples
 from .stressed import QueueStress
 from .target import QueueTarget
 from .word import decode_token
-
-PHASES: Final = ("smoke", "vectors", "machine", "explorer", "stress")
-"""The phases in the order in which they run."""
 
 _SHARE_OF_PATIENCE: Final = 0.4
 """Of the time after which the process counts as hung: who watches a call closely speaks first."""
@@ -43,12 +38,7 @@ _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
 
 
-def run_phase(name: str, context: KindContext) -> PhaseOutcome:
-    """Run one of :data:`PHASES`. What the factory of the target raises passes through."""
-    return _RUNNERS[name](context)
-
-
-def _smoke(context: KindContext) -> PhaseOutcome:
+def _smoke(context: PhaseContext) -> PhaseOutcome:
     coverage: Coverage = Counter()
     with hands() as makes:
         for program in smoke_programs(context.target):
@@ -112,7 +102,7 @@ def _ways(kind: QueueKind) -> tuple[QueueOptions, ...]:
     }[kind]
 
 
-def _vectors(context: KindContext) -> PhaseOutcome:
+def _vectors(context: PhaseContext) -> PhaseOutcome:
     recorded = [one for one in recorded_programs(context.target.kind) if _ways_allow(context.target, one)]
     if not recorded:
         return PhaseOutcome({}, refused="nothing was recorded of queues with only the options that it offers")
@@ -134,7 +124,7 @@ def _ways_allow(target: QueueTarget, recorded: RecordedProgram) -> bool:
     return target.allows(replace(recorded.program, prefix=()))
 
 
-def _machine(context: KindContext) -> PhaseOutcome:
+def _machine(context: PhaseContext) -> PhaseOutcome:
     coverage: Coverage = Counter()
     counts = Counter(programs=0, operations=0)
     with hands() as makes:
@@ -142,7 +132,7 @@ def _machine(context: KindContext) -> PhaseOutcome:
             context.target,
             makes,
             context.watch,
-            strict_errors=context.strict_errors,
+            strict_errors=context.options.strict_errors,
             patience_seconds=_patience(context),
             coverage=coverage,
         )
@@ -156,7 +146,7 @@ def _machine(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome(counts, None, coverage)
 
 
-def _explorer(context: KindContext) -> PhaseOutcome:
+def _explorer(context: PhaseContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused="the queue cannot be imported by name, so not instrumented either")
     explorer = QueueExplorer(context.target, _setting(context), context.watch, context.on_finding)
@@ -175,7 +165,7 @@ def _explorer(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome(counts, no_proof=no_proof)
 
 
-def _goes_wrong(context: KindContext, finding: Finding) -> bool:
+def _goes_wrong(context: PhaseContext, finding: Finding) -> bool:
     """Whether real threads go wrong in the program of a finding, too."""
     if not finding.schedule:
         return False
@@ -184,7 +174,7 @@ def _goes_wrong(context: KindContext, finding: Finding) -> bool:
         return stress.repeat(decode_token(finding.schedule).program, _CONFIRMING_SECONDS) is not None
 
 
-def _stress(context: KindContext) -> PhaseOutcome:
+def _stress(context: PhaseContext) -> PhaseOutcome:
     told = 0.0
     counts = Counter(programs=0, operations=0, overlapping=0, undecided=0)
     stress = QueueStress(context.target, _setting(context), context.watch, context.seed, _patience(context))
@@ -204,7 +194,7 @@ def _stress(context: KindContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _programs(context: KindContext) -> Iterator[QueueProgram]:
+def _programs(context: PhaseContext) -> Iterator[QueueProgram]:
     """Those that tell most, then random ones. A second turn comes from the other end: the first may have been short."""
     telling = list(telling_programs(context.target))
     yield from telling if context.seed % 2 == 0 else reversed(telling)
@@ -212,20 +202,20 @@ def _programs(context: KindContext) -> Iterator[QueueProgram]:
         yield random_program(context.seed * 1_000_003 + number, context.target, is_large=number % 5 == 4)
 
 
-def _run(context: KindContext, program: QueueProgram, makes: Hands, coverage: Coverage) -> Mismatch | None:
+def _run(context: PhaseContext, program: QueueProgram, makes: Hands, coverage: Coverage) -> Mismatch | None:
     return run_program(
         context.target,
         program,
         makes,
         context.watch,
-        strict_errors=context.strict_errors,
+        strict_errors=context.options.strict_errors,
         patience_seconds=_patience(context),
         coverage=coverage,
     )
 
 
 def _finding(
-    context: KindContext, phase: str, mismatch: Mismatch, makes: Hands, *, recorded: RecordedProgram | None = None
+    context: PhaseContext, phase: str, mismatch: Mismatch, makes: Hands, *, recorded: RecordedProgram | None = None
 ) -> Finding:
     """The finding of the smallest program that shows the same."""
 
@@ -236,7 +226,7 @@ def _finding(
             program,
             makes,
             context.watch,
-            strict_errors=context.strict_errors,
+            strict_errors=context.options.strict_errors,
             patience_seconds=patience,
         )
 
@@ -251,18 +241,19 @@ def _finding(
     )
 
 
-def _setting(context: KindContext) -> Setting:
-    return Setting(context.target.name, context.strict_errors, context.instrument)
+def _setting(context: PhaseContext) -> Setting:
+    return Setting(context.target.name, context.options.strict_errors, context.options.instrument)
 
 
-def _patience(context: KindContext) -> float:
-    return context.patience_seconds * _SHARE_OF_PATIENCE
+def _patience(context: PhaseContext) -> float:
+    return context.options.patience_seconds * _SHARE_OF_PATIENCE
 
 
-_RUNNERS: Mapping[str, Callable[[KindContext], PhaseOutcome]] = {
+PHASES: Final[Mapping[str, Phase]] = {
     "smoke": _smoke,
     "vectors": _vectors,
     "machine": _machine,
     "explorer": _explorer,
     "stress": _stress,
 }
+"""Name -> phase, in the order in which they run."""

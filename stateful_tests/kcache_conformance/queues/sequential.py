@@ -20,7 +20,7 @@ from kcache_model.target import TargetError
 from kcache_model.watch import Watch
 from kcache_stress.crew import Crew
 
-from ..sequential import Coverage
+from ..phase import Coverage
 from .target import QueueTarget
 
 

@@ -22,7 +22,7 @@ from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_model.target import TargetError
 from kcache_model.watch import Watch
 
-from ..sequential import Coverage
+from ..phase import Coverage
 from ..state_machine import quiet_settings
 from .sequential import Hands, Mismatch, SequentialRun
 from .target import TOMBSTONES, QueueTarget

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
 
-from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
 from kcache_model.watch import Unwatched, Watch
 
-from ..isolation import STARTUP_SECONDS, raise_if_failed, run_job
-from ..isolation.worker import Outlet
-from .batch import stopped
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, StrategyName, explore
 from .findings import told_finding
 from .judgement.program_judge import ProgramJudge
 from .program_runner import ProgramRunner
-from .replay_token import Token, decode_token
-from .sandbox import CannotExploreError
+from .replay_token import Token
 from .strategies.interface import Coverage
 from .subject import load_subject
-from .virtual.virtual_thread import UncontrolledError
 
 _SEARCH_SECONDS = 10.0
 
@@ -80,48 +73,3 @@ def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
         return Replayed(ReplayAnswer.FIXED, note)
     same = "; the sources are the same, so the target does not do the same each time" if is_same else ""
     return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {explored.coverage.value}{same}")
-
-
-def replay_in_child(word: str, *, patience_seconds: float = 3.0) -> Replayed:
-    """The same in a child process, which may hang or crash.
-
-    Raises:
-        FormatError: the word is damaged.
-        TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled any more.
-        HarnessError: the harness failed.
-    """
-    token = decode_token(word)
-    answers: list[dict[str, Any]] = []
-    end = run_job(
-        f"{__name__}:_replay_job",
-        {"word": word},
-        on_event=answers.append,
-        deadline_seconds=STARTUP_SECONDS + 2 * _SEARCH_SECONDS,
-        patience_seconds=patience_seconds,
-        hash_seed=token.program.hash_seed,
-    )
-    raise_if_failed(end)
-    if not answers:
-        return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped(end))
-    data = answers[-1]
-    if "refused" in data:
-        raise CannotExploreError(data["refused"])
-    finding = data["finding"]
-    return Replayed(ReplayAnswer(data["answer"]), data["note"], None if finding is None else decode_finding(finding))
-
-
-def _replay_job(outlet: Outlet, word: str) -> None:
-    try:
-        found = replay_token(decode_token(word), outlet.watch)
-    except (CannotExploreError, UncontrolledError) as error:
-        outlet.send({"event": "replayed", "refused": str(error)})
-        return
-    outlet.send(
-        {
-            "event": "replayed",
-            "answer": found.answer.value,
-            "note": found.note,
-            "finding": None if found.finding is None else encode_finding(found.finding),
-        }
-    )

@@ -13,30 +13,32 @@ from kcache_model.queues.codec import decode_program
 from kcache_model.queues.program import QueueKind, QueueProgram
 from kcache_model.queues.script import call_text, script
 
-from ..kind import Kind, Stopped
+from ..gallery import queue_gallery
+from ..suite_options import SuiteOptions
+from ..target_type import Stopped, TargetType, TokenOrigin
 from .findings import Setting
-from .phases import PHASES, run_phase
+from .phases import PHASES
 from .replaying import replay_word
 from .target import QueueTarget, load_queue_target, make_queue_target
 from .word import PREFIX, decode_token, encode_token
 
 
-def _kind(kind: QueueKind, summary: str, reference: str) -> Kind:
+def _target_type(kind: QueueKind, summary: str, reference: str) -> TargetType:
     def load(target: Any) -> QueueTarget:
         return load_queue_target(target, kind) if isinstance(target, str) else make_queue_target(target, kind)
 
-    return Kind(
+    return TargetType(
         name=kind.value,
         summary=summary,
         reference=reference,
         phases=PHASES,
         load=load,
         not_tested=lambda target: tuple(sorted(target.unsupported)),
-        run_phase=run_phase,
         stopped=_stopped,
+        examples=lambda: queue_gallery(kind.value),
         prefix=PREFIX,
         replay=replay_word,
-        target_of_word=lambda word: decode_token(word).target,
+        origin=_origin,
     )
 
 
@@ -50,12 +52,19 @@ def _stopped(stopped: Stopped) -> Finding:
         last = next(reversed([*program.operations()]), None)
         is_one = program.is_sequential and last is not None
         what = call_text(last) if is_one and last is not None else "a call"
-    did = f"did not return within {stopped.patience_seconds:g} s" if stopped.is_hang else "ended the process"
+    did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     finding = Finding(kind, stopped.phase, f"{what} {did}", observed=Outcome(value=did), detail=stopped.detail)
     if program is None:
         return finding
-    setting = Setting(stopped.spec, stopped.strict_errors, stopped.instrument)
-    return replace(finding, schedule=encode_token(setting.token(program, kind)), script=script(program, stopped.spec))
+    setting = Setting(stopped.name, stopped.options.strict_errors, stopped.options.instrument)
+    return replace(finding, schedule=encode_token(setting.token(program, kind)), script=script(program, stopped.name))
+
+
+def _origin(word: str) -> TokenOrigin:
+    token = decode_token(word)
+    kind = token.program.kind.value
+    options = SuiteOptions(kind=kind, strict_errors=token.strict_errors, instrument=token.instrument)
+    return TokenOrigin(token.target, options)
 
 
 def _program(note: str) -> QueueProgram | None:
@@ -65,6 +74,6 @@ def _program(note: str) -> QueueProgram | None:
         return None
 
 
-FIFO = _kind(QueueKind.FIFO, "the newest object of each key", "kcache.queues:FIFO")
-DELTA_FIFO = _kind(QueueKind.DELTA_FIFO, "changes, gathered by key", "kcache.queues:DeltaFIFO")
-REAL_FIFO = _kind(QueueKind.REAL_FIFO, "changes in the order in which they came", "kcache.queues:RealFIFO")
+FIFO = _target_type(QueueKind.FIFO, "the newest object of each key", "kcache.queues:FIFO")
+DELTA_FIFO = _target_type(QueueKind.DELTA_FIFO, "changes, gathered by key", "kcache.queues:DeltaFIFO")
+REAL_FIFO = _target_type(QueueKind.REAL_FIFO, "changes in the order in which they came", "kcache.queues:RealFIFO")

@@ -1,0 +1,1 @@
+"""Indexers as a target type: their phases, and how one program runs in a child process."""

@@ -1,0 +1,92 @@
+"""One program on an Indexer, in a child process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
+from kcache_model.finding import Finding
+from kcache_model.program import Program
+from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
+from kcache_stress.isolation.worker import Outlet
+from kcache_stress.loading import load_target
+from kcache_stress.probing import probe
+from kcache_stress.stress import StressOptions, StressReport, repeat
+
+from ..sequential import run_program
+
+
+def run_program_in_child(
+    spec: str,
+    program: Program,
+    *,
+    seconds: float = 5.0,
+    patience_seconds: float = 3.0,
+    strict_errors: bool = False,
+    strict: bool = False,
+    on_finding: Callable[[Finding], None] = lambda _: None,
+    on_round: Callable[[int], None] = lambda _: None,
+) -> JobEnd:
+    """Run one program in a child process: once if it is sequential, else again and again for ``seconds``.
+
+    Args:
+        spec: the name of the target.
+        program: what to run.
+        seconds: how long to try a concurrent program.
+        patience_seconds: how long one call may take.
+        strict_errors: ask for kcache's error types.
+        strict: ask for more than client-go promises.
+        on_finding: told what is wrong.
+        on_round: told how often a concurrent program has run.
+    """
+
+    def on_event(data: dict[str, Any]) -> None:
+        if data["event"] == "finding":
+            on_finding(decode_finding(data["finding"]))
+        elif data["event"] == "rounds":
+            on_round(data["rounds"])
+
+    return run_job(
+        f"{__name__}:_program_job",
+        {
+            "spec": spec,
+            "program": encode_program(program),
+            "seconds": seconds,
+            "patience_seconds": patience_seconds,
+            "strict_errors": strict_errors,
+            "strict": strict,
+        },
+        on_event=on_event,
+        deadline_seconds=STARTUP_SECONDS + 2 * seconds,
+        patience_seconds=patience_seconds,
+        hash_seed=program.hash_seed,
+    )
+
+
+def _program_job(
+    outlet: Outlet,
+    spec: str,
+    program: dict[str, Any],
+    seconds: float,
+    patience_seconds: float,
+    strict_errors: bool,
+    strict: bool,
+) -> None:
+    decoded = decode_program(program)
+    target = probe(replace(load_target(spec), is_strict=strict), decoded.semantics)
+    if decoded.is_sequential:
+        finding = run_program(target, decoded, strict_errors=strict_errors, watch=outlet.watch)
+    else:
+        options = StressOptions(seconds=seconds, strict_errors=strict_errors, patience_seconds=patience_seconds)
+
+        def on_round(report: StressReport) -> None:
+            if report.rounds % 50 == 0:
+                outlet.send({"event": "rounds", "rounds": report.rounds})
+
+        report = repeat(target, decoded, options, outlet.watch, on_round)
+        outlet.send({"event": "rounds", "rounds": report.rounds})
+        finding = report.finding
+    if finding is not None:
+        outlet.send({"event": "finding", "finding": encode_finding(finding)})

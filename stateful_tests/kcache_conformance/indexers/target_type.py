@@ -1,0 +1,105 @@
+"""Indexers, described for the suite."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.operations import INDEX_OPERATIONS, OperationName
+from kcache_model.program import Program, hash_seed
+from kcache_model.render import operation_text
+from kcache_model.target import INDEXES, Target, make_target
+from kcache_model.watch import Watch
+from kcache_stress.explorer.replay_token import PREFIX, decode_token
+from kcache_stress.explorer.replaying import Replayed, replay_token
+from kcache_stress.loading import REFERENCE, load_target
+from kcache_stress.probing import probe
+
+from ..gallery import gallery
+from ..suite_options import SuiteOptions
+from ..target_type import Stopped, TargetType, TokenOrigin
+from .phases import PHASES
+from .program_job import run_program_in_child
+
+_MINIMISE: Final = MinimiseBudget(seconds=10.0, attempts=40)
+_MINIMISE_PATIENCE_SECONDS: Final = 0.5
+
+
+def _load(target: Any) -> Target:
+    if isinstance(target, str):
+        return load_target(target)
+    return target if isinstance(target, Target) else make_target(target)
+
+
+def _prepare(target: Target, options: SuiteOptions) -> Target:
+    return probe(replace(target, is_strict=options.strict), options.semantics)
+
+
+def _not_tested(target: Target) -> tuple[str, ...]:
+    """What the target does not support; ``indexes`` stands for all the operations on indices."""
+    names = set(target.unsupported)
+    if INDEXES in names:
+        names -= {operation.value for operation in INDEX_OPERATIONS}
+    return tuple(sorted(names))
+
+
+def _stopped(stopped: Stopped) -> Finding:
+    """The finding for a call that never returned, or that ended the process, with as small a program as possible."""
+    options, spec = stopped.options, stopped.spec
+    how = "hang" if stopped.is_hang else "crash"
+    program = stopped.program or Program(semantics=options.semantics)
+    program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
+    if spec is not None and program.is_sequential and len(program) > 1:
+
+        def fails(candidate: Program) -> bool:
+            ended = run_program_in_child(
+                spec,
+                candidate,
+                patience_seconds=_MINIMISE_PATIENCE_SECONDS,
+                strict_errors=options.strict_errors,
+                strict=options.strict,
+            )
+            return ended.how == how and _last(ended.program) == _last(program)
+
+        program = minimise(program, fails, _MINIMISE)
+    steps = list(program.operations())
+    last = operation_text(steps[-1]) if steps and program.is_sequential else "a call"
+    if stopped.is_hang:
+        summary = f"{last} did not return within {options.patience_seconds:g} s"
+        return Finding(FindingKind.HANG, stopped.phase, summary, program, detail=stopped.detail)
+    return Finding(FindingKind.CRASH, stopped.phase, f"{last} ended the process", program, detail=stopped.detail)
+
+
+def _last(program: Program | None) -> OperationName | None:
+    """The call that did not return."""
+    return None if program is None or not len(program) else list(program.operations())[-1].name
+
+
+def _replay(word: str, watch: Watch) -> Replayed:
+    return replay_token(decode_token(word), watch)
+
+
+def _origin(word: str) -> TokenOrigin:
+    token = decode_token(word)
+    options = SuiteOptions(strict_errors=token.strict_errors, instrument=token.instrument)
+    return TokenOrigin(token.target, options, token.program.hash_seed)
+
+
+INDEXER: Final = TargetType(
+    name="indexer",
+    summary="a store with indices",
+    reference=REFERENCE,
+    phases=PHASES,
+    load=_load,
+    not_tested=_not_tested,
+    stopped=_stopped,
+    examples=gallery,
+    prefix=PREFIX,
+    replay=_replay,
+    origin=_origin,
+    prepare=_prepare,
+    knows=frozenset({"semantics", "strict"}),
+    hash_seed=hash_seed,
+)

@@ -1,0 +1,51 @@
+"""The options of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from kcache_model.items import Semantics
+
+DEFAULT_TYPE: Final = "indexer"
+
+
+@dataclass(frozen=True)
+class SuiteOptions:
+    """What to run and how long.
+
+    Attributes:
+        semantics: which generation of client-go decides; of types that know it.
+        strict_errors: ask for kcache's error types.
+        strict: ask for more than client-go promises, see :class:`~kcache_model.target.Target`; of types that know it.
+        seed: of everything random.
+        budget_seconds: for all phases together. A finding ends the run early.
+        patience_seconds: how long one call of the implementation may take.
+        phases: which phases of the type to run; empty for all.
+        threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
+        kind: the name of the target type, see :data:`~.target_types.TARGET_TYPES`.
+        instrument: further packages that the explorer instruments.
+    """
+
+    semantics: Semantics = Semantics.CLASSIC
+    strict_errors: bool = False
+    strict: bool = False
+    seed: int = 0
+    budget_seconds: float = 30.0
+    patience_seconds: float = 3.0
+    phases: tuple[str, ...] = ()
+    threads: int | None = None
+    kind: str = DEFAULT_TYPE
+    instrument: tuple[str, ...] = ()
+
+
+def encode_options(options: SuiteOptions) -> dict[str, Any]:
+    """Options as plain JSON."""
+    return {**asdict(options), "semantics": options.semantics.value}
+
+
+def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
+    """The inverse of :func:`encode_options`."""
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    return SuiteOptions(**{**fields, "semantics": Semantics(fields["semantics"])})
