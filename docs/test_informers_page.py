@@ -91,7 +91,7 @@ def test_the_contract_is_the_one_asked_for() -> None:
 
 def test_the_phases_are_described() -> None:
     described = PAGE.partition("### How it is checked")[2].partition("### An example")[0]
-    assert tuple(re.findall(r"^\| `([a-z]+)` \|", described, re.MULTILINE)) == TARGET_TYPES["informer"].phases
+    assert tuple(re.findall(r"^\| `([a-z]+)` \|", described, re.MULTILINE)) == tuple(TARGET_TYPES["informer"].phases)
     assert f"| {len(SEQUENTIAL)} telling programs," in described
 
 

@@ -165,7 +165,7 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
         raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1. or ki1.")
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if found.finding is not None:
-        text = _text(found.finding, target_type.origin(word).target, strict_errors=False)
+        text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)
         raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
     if found.answer is ReplayAnswer.CHANGED:
         raise InconclusiveError(found.note)

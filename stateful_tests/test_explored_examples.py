@@ -23,7 +23,7 @@ from kcache_model.target import INDEXES, Target, TargetError, make_target
 from kcache_stress.explorer.batch import Batch
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.programs.footprints import some_calls_meet
-from kcache_stress.explorer.replay_token import decode_token
+from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
 from kcache_stress.explorer.subject import load_subject
 
@@ -163,7 +163,7 @@ def test_what_is_left_is_explained_and_can_be_repeated() -> None:
     assert tally.finding.program is not None
     assert len(tally.finding.program) <= 3
     assert "1 preemption (no schedule with fewer does it); possible under the GIL." in tally.finding.detail
-    assert replay_token(decode_token(tally.finding.schedule)).answer is ReplayAnswer.REPRODUCED
+    assert replay_token(PROGRAM_TOKENS.decode(tally.finding.schedule)).answer is ReplayAnswer.REPRODUCED
 
 
 @pytest.mark.nightly

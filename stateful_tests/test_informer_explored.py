@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from kcache_conformance.informers import replaying
+from kcache_conformance.informers.findings import InformerToken
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target_type import INFORMER
 from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.virtual import virtual_informer
-from kcache_conformance.informers.word import InformerToken, encode_token
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_model.watch import Unwatched
@@ -65,8 +65,8 @@ def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort
 
 def test_a_schedule_that_does_not_fail_any_more_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaying, "_MOST_PREEMPTIONS", 0)
-    token = InformerToken(REFERENCE, InformerProgram(), FindingKind.DIVERGENCE, ((0, 1),))
-    assert INFORMER.replay(encode_token(token), Unwatched()).answer.value == "fixed"
+    token = InformerToken(REFERENCE, InformerProgram(), FindingKind.DIVERGENCE, ((0, 1),), Granularity.SYNC)
+    assert INFORMER.replay(token, Unwatched()).answer.value == "fixed"
 
 
 INSTRUMENT = (

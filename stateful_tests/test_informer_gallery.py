@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from kcache_conformance.gallery import Example, informer_gallery
+from kcache_conformance.informers.findings import TOKENS
 from kcache_conformance.informers.phases import PHASES
 from kcache_conformance.informers.target_type import INFORMER
-from kcache_conformance.informers.word import PREFIX
 from kcache_conformance.phase import PhaseContext, PhaseOutcome
 from kcache_model.watch import Unwatched
 
@@ -42,8 +42,8 @@ def require_found_again(outcome: PhaseOutcome) -> None:
     finding = outcome.finding
     assert finding is not None
     assert finding.script
-    assert finding.schedule.startswith(PREFIX)
-    again = INFORMER.replay(finding.schedule, Unwatched())
+    assert finding.schedule.startswith(TOKENS.prefix)
+    again = INFORMER.replay(TOKENS.decode(finding.schedule), Unwatched())
     assert again.answer.value == "reproduced"
     assert again.finding is not None
     assert again.finding.kind is finding.kind

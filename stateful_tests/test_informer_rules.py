@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 import kcache.testing
+from kcache_conformance.informers.findings import TOKENS, InformerToken
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target import make_informer_target
 from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
-from kcache_conformance.informers.word import InformerToken, decode_token, encode_token
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
 from kcache_model.informers.minimise import minimise
@@ -157,22 +157,22 @@ def test_programs_survive_words() -> None:
             "0a1b2c3d",
             ("built_on",),
         )
-        assert decode_token(encode_token(token)) == token
+        assert TOKENS.decode(TOKENS.encode(token)) == token
 
 
 def test_damaged_words_are_refused() -> None:
-    word = encode_token(InformerToken("pkg.mod:make", PROGRAMS[0], FindingKind.HANG, ((0, 3),)))
+    word = TOKENS.encode(InformerToken("pkg.mod:make", PROGRAMS[0], FindingKind.HANG, ((0, 3),)))
     chosen = random.Random(1)
     for _ in range(300):
         position = chosen.randrange(len("ki1."), len(word))
         damaged = word[:position] + chosen.choice("AZaz09-_!") + word[position + chosen.choice((0, 1, 5)) :]
         try:
-            decode_token(damaged)
+            TOKENS.decode(damaged)
         except FormatError:
             continue
     for wrong in ("", "ki1.", "kq1.abc", word[:-3], word + "A"):
         with pytest.raises(FormatError):
-            decode_token(wrong)
+            TOKENS.decode(wrong)
 
 
 class Idle:
@@ -245,7 +245,7 @@ def test_minimising_leaves_what_is_needed() -> None:
 )
 def test_programs_of_hostile_size_are_refused(program: InformerProgram) -> None:
     with pytest.raises(FormatError):
-        decode_token(encode_token(InformerToken("pkg.mod:make", program, FindingKind.HANG)))
+        TOKENS.decode(TOKENS.encode(InformerToken("pkg.mod:make", program, FindingKind.HANG)))
 
 
 def test_a_program_reads_well() -> None:

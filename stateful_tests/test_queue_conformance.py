@@ -14,12 +14,11 @@ import pytest
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
 from kcache_conformance.phase import PhaseContext
 from kcache_conformance.queues.explored import QueueExplorer, Recording, explored_scenario, place_of
-from kcache_conformance.queues.findings import Setting
+from kcache_conformance.queues.findings import TOKENS, QueueToken, Setting
 from kcache_conformance.queues.programs import may_wait_for_ever, random_program, telling_programs
 from kcache_conformance.queues.recorded import recorded_programs
 from kcache_conformance.queues.sequential import hands, run_program
 from kcache_conformance.queues.target import QueueTarget, load_queue_target, make_queue_target
-from kcache_conformance.queues.word import QueueToken, decode_token, encode_token
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
@@ -72,7 +71,7 @@ def test_every_recorded_queue_is_translated() -> None:
 def test_the_reference_passes_with_strict_errors(kind: QueueKind) -> None:
     target = reference(kind)
     for phase in TARGET_TYPES[kind].phases:
-        context = PhaseContext(target, REFERENCES[kind], strict_errors=True, seconds=0.2)
+        context = PhaseContext(target, REFERENCES[kind], SuiteOptions(strict_errors=True), seconds=0.2)
         outcome = TARGET_TYPES[kind].phases[phase](context)
         assert outcome.finding is None
         assert outcome.counts["programs"]
@@ -234,7 +233,7 @@ def test_a_queue_that_ends_the_process_is_a_crash(spec: Any) -> None:
     (finding,) = result.findings
     assert finding.kind is FindingKind.CRASH
     assert finding.summary == "queue.resync() ended the process"
-    assert decode_token(finding.schedule).program.prefix[-1] == op.resync()
+    assert TOKENS.decode(finding.schedule).program.prefix[-1] == op.resync()
 
 
 def test_a_process_that_freezes_is_a_hang(spec: Any) -> None:
@@ -258,13 +257,13 @@ def test_an_exception_is_shown_as_one(spec: Any) -> None:
     (finding,) = result.findings
     assert finding.kind is FindingKind.EXCEPTION
     assert "IndexError: pop from an empty deque" in finding.summary
-    assert len(decode_token(finding.schedule).program) == 1
+    assert len(TOKENS.decode(finding.schedule).program) == 1
 
 
 def test_the_smallest_example_is_small(spec: Any) -> None:
     result = check(spec("def is_closed(self):\n    return False"), phases=("machine",))
     (finding,) = result.findings
-    token = decode_token(finding.schedule)
+    token = TOKENS.decode(finding.schedule)
     assert token.program.prefix == (op.close(), op.is_closed())
     assert token.program.options == QueueOptions()
     assert "print(queue.is_closed())  # gave False; expected: True" in finding.script
@@ -281,18 +280,20 @@ def test_a_fixed_queue(spec: Any) -> None:
     kind = type_of_token(finding.schedule)
     assert kind is not None
     spec("pass")
-    assert kind.replay(finding.schedule, Unwatched()).answer.value == "fixed"
+    assert kind.replay(TOKENS.decode(finding.schedule), Unwatched()).answer.value == "fixed"
 
 
 def test_words_hold_plain_data_only() -> None:
     program = QueueProgram(QueueKind.FIFO, prefix=(op.add(A1),), threads=((op.pop(),), (op.close(),)))
-    token = QueueToken("pkg.mod:factory", program, FindingKind.DEADLOCK, ((0, 3), (1, 2)), "abcd1234", True)
+    token = QueueToken(
+        "pkg.mod:factory", program, FindingKind.DEADLOCK, ((0, 3), (1, 2)), fingerprint="abcd1234", strict_errors=True
+    )
     token = dataclasses.replace(token, instrument=("built_on", "pkg.more"))
-    word = encode_token(token)
-    assert decode_token(word) == token
+    word = TOKENS.encode(token)
+    assert TOKENS.decode(word) == token
     for damaged in ("kx1." + word[4:], word[:-5], "kq1.", word[:20] + "AAAA" + word[24:]):
         with pytest.raises(FormatError):
-            decode_token(damaged)
+            TOKENS.decode(damaged)
 
 
 @pytest.mark.parametrize("instrument", [(), ("unlocked_base",)])
@@ -318,11 +319,11 @@ def test_a_package_is_instrumented_if_that_is_wanted(
     program = QueueProgram(QueueKind.FIFO, threads=((op.update(A1),), (op.pop(), op.length())))
     finding = explorer.explore(program, executions=2_000, seconds=60.0).finding
     assert finding is not None
-    assert decode_token(finding.schedule).instrument == instrument
+    assert TOKENS.decode(finding.schedule).instrument == instrument
     assert ("unlocked_base.py:2 in store" in finding.interleaving) == bool(instrument)
     kind = type_of_token(finding.schedule)
     assert kind is not None
-    assert kind.replay(finding.schedule, Unwatched()).note == "the same schedule still fails"
+    assert kind.replay(TOKENS.decode(finding.schedule), Unwatched()).note == "the same schedule still fails"
 
 
 def test_one_set_of_copies_serves_many_programs() -> None:

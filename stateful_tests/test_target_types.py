@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
-from kcache.testing import ConformanceError, replay, run_conformance
+import pytest
+from click.testing import CliRunner
+
+from kcache.cli import main
+from kcache.testing import ConformanceError, run_conformance
+from kcache.testing import replay as replay_word
+from kcache_conformance.replays import replay_in_child
 from kcache_conformance.suite_options import SuiteOptions, decode_options, encode_options
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.items import Semantics
+from kcache_stress.explorer.replaying import ReplayAnswer
 
 TYPES = pytest.mark.parametrize("target_type", TARGET_TYPES.values(), ids=lambda found: found.name)
 
@@ -27,9 +35,66 @@ def test_a_library_call_raises_for_a_fault_whose_token_can_be_replayed(target_ty
         run_conformance(f"{example.path}:{example.factory}", type=target_type.name, phases=("explorer",), seconds=120)
     (finding,) = raised.value.result.findings
     assert type_of_token(finding.schedule) is target_type or finding.schedule.startswith("kq1.")
-    assert target_type.origin(finding.schedule).target == f"{example.path}:{example.factory}"
+    assert target_type.tokens.decode(finding.schedule).target == f"{example.path}:{example.factory}"
     with pytest.raises(ConformanceError):
-        replay(finding.schedule)
+        replay_word(finding.schedule)
+
+
+STORED = {
+    ("lookup_in_two_steps", "nonlinearizable"): (
+        "kx1.eNp9jkFugzAQRe8ya1RCqrQpV6kQmsBALIxt2SaBIu7e71C23Y3ffL8_K0UqSWYenZaQR_a9xJBra4fJ1crU8WnrEMWF"
+        "N7eURp5grcziKSNH5UqhucvIcAwNY8ydt73nMS8QCNiYqJqAdaM5BNWA7gKwbzK2Fapg8tKpGWQlCytNruUoKRtlTC2DLMCc"
+        "nBGnYn6kggfrKZnW3ZSMBVXbtsEZ7164TTWH9bbsxx83AL2-_XnSsyB8PfLctv-fcCY0VRsIWk7ZV1Zk52t2yi6o7xHovCT7"
+        "8CoyWhlhr374phPtQIvP64Xl_YO2X2s0fbs"
+    ),
+    ("close_wakes_one", "deadlock"): (
+        "kq1.eNp1Tl0PgjAM_C_3XBXQB7O_QggZrFOyySaDoCH8dzveTZrrx12v3TBDgT_6FT2ny3vhRVLvQ-J21Y5TG0Y-x68aeW0P"
+        "FoQItcENo5FVw37WJzvYIMT8nFibBFXXG4LIEAX3hv60xx0ZNDvBHWba-NA7scomBZUSGSoqKyro3hAeorMT5z9sLsvrzXa2"
+        "x_4DabFACA"
+    ),
+    ("fifo_moved_to_end", "divergence"): (
+        "kq1.eNqFjksOgzAMRO_idVTULnOVqoooHlBKSdKQ8BHK3WtYsWNjyzPzNN4okSYs9RC-GKtfRpbV2tabwU9gk7yB41tYtcNs"
+        "Dp8UBdIb9daxwHt4lyJau5B-buTFpppZVP_-oElHGuuuVouoY5I-ufKdSlEXwHoCpjOQA9cJ1yWPExNkKrKd8xHyfIoZ5VUU"
+        "9eKxnRA7uAZU_uLpWyw"
+    ),
+    ("wakeup_lost", "deadlock"): (
+        "ki1.eNoVjlGOwjAMRO8y39bSlO3C5ipVVWVTF1DTJIqDACHuvs6fx_M84zcqLPjp9hxYDre4prJzkcPDbXzPc0hSv_LL7ipB"
+        "yLBv_LFCDDuO8IVdbYbDRCMKr3fhOdykCshME6FeFVmk0SOkpgzqpmZcXVyCNsEapYqL0qpVri4Ik2bJK_pZ2KfY7rsPYdNf"
+        "F40LyW9a2lI7OlNP3z9kaKCOeqPqpENbHLXmoictSPFVRzOcBv_renz-AUK3Tj4"
+    ),
+}
+"""Example, and what is wrong with it -> a token of kcache 0.1 that says so."""
+
+
+@pytest.mark.parametrize("stored", STORED, ids=lambda stored: " ".join(stored))
+def test_old_tokens_stay_readable(stored: tuple[str, str], tmp_path: Path) -> None:
+    name, kind = stored
+    target_type = type_of_token(STORED[stored])
+    assert target_type is not None
+    token = target_type.tokens.decode(STORED[stored])
+    examples = [one for found in TARGET_TYPES.values() for one in found.examples()]
+    example = next(one for one in examples if one.name == name)
+    assert token.target == f"examples/{example.path.parent.name}/{name}.py:{example.factory}"
+    moved = target_type.tokens.encode(replace(token, target=f"{example.path}:{example.factory}"))
+    found = replay_in_child(target_type, moved)
+    assert found.finding is not None
+    assert (found.answer, found.finding.kind, token.kind) == (ReplayAnswer.REPRODUCED, kind, kind)
+
+
+@pytest.mark.parametrize("word", STORED.values(), ids=lambda word: str(word)[:3])
+def test_a_finding_becomes_a_test_and_a_page(word: str, tmp_path: Path) -> None:
+    target_type = type_of_token(word)
+    assert target_type is not None
+    token = target_type.tokens.decode(word)
+    made = TARGET_TYPES[getattr(token.program, "kind", target_type.name)]  # kq1. is for three
+    word = target_type.tokens.encode(replace(token, target=made.reference))
+    test, page = tmp_path / "test_found.py", tmp_path / "page.html"
+    run = CliRunner(env={"NO_COLOR": "1"}).invoke
+    assert run(main, ["replay", word, "--pytest", str(test)]).exit_code == 0
+    assert "replay(" in test.read_text(encoding="utf-8")
+    done = run(main, ["replay", word, "--html", str(page)])
+    assert done.exit_code == 0, done.output
+    assert "Fixed:" in page.read_text(encoding="utf-8")
 
 
 def test_an_unknown_type_phase_or_token_is_refused_with_what_is_known() -> None:
@@ -38,7 +103,7 @@ def test_an_unknown_type_phase_or_token_is_refused_with_what_is_known() -> None:
     with pytest.raises(ValueError, match=r"unknown phases vectors; known are: smoke, scenarios"):
         run_conformance("kcache.informers:SharedIndexInformer", type="informer", phases=("vectors",))
     with pytest.raises(FormatError, match=r"begins with kx1\., kq1\. or ki1\."):
-        replay("zz9.abc")
+        replay_word("zz9.abc")
 
 
 def test_options_go_to_a_child_and_come_back() -> None:

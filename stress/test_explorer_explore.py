@@ -30,7 +30,7 @@ from kcache_stress.explorer.judgement.program_judge import ProgramJudge
 from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.programs.small_scope import parse_bound
-from kcache_stress.explorer.replay_token import Token, decode_token, encode_token
+from kcache_stress.explorer.replay_token import PROGRAM_TOKENS, ReplayToken
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
 from kcache_stress.explorer.search import search
 from kcache_stress.explorer.spread import spread
@@ -79,7 +79,7 @@ def test_a_finding_is_small_explained_and_repeatable() -> None:
     assert finding.core
     assert "1 preemption (no schedule with fewer does it); possible under the GIL." in finding.detail
     assert "lookup_in_two_steps.py" in finding.interleaving
-    found = replay_token(decode_token(finding.schedule))
+    found = replay_token(PROGRAM_TOKENS.decode(finding.schedule))
     assert found.answer is ReplayAnswer.REPRODUCED
     assert found.note == "the same schedule still fails"
 
@@ -198,20 +198,22 @@ def failing_schedules(name: str, count: int) -> Iterator[tuple]:
 
 
 def test_a_token_survives_the_round_trip() -> None:
-    token = Token("a.b:c", MOVE, ((0, 3), (1, 7)), Granularity.GIL, FindingKind.DEADLOCK, "12345678", ("x",), True)
-    assert decode_token(encode_token(token)) == token
+    token = ReplayToken(
+        "a.b:c", MOVE, FindingKind.DEADLOCK, ((0, 3), (1, 7)), Granularity.GIL, "12345678", ("x",), True
+    )
+    assert PROGRAM_TOKENS.decode(PROGRAM_TOKENS.encode(token)) == token
 
 
 def test_damaged_tokens_are_refused() -> None:
-    token = Token("a.b:c", MOVE, ((0, 3), (1, 7)), Granularity.FREE, FindingKind.DEADLOCK, "12345678")
-    word = encode_token(token)
+    token = ReplayToken("a.b:c", MOVE, FindingKind.DEADLOCK, ((0, 3), (1, 7)), Granularity.FREE, "12345678")
+    word = PROGRAM_TOKENS.encode(token)
     rng = random.Random(1)
     refused = 0
     for _ in range(300):
         position = rng.randrange(4, len(word))
         damaged = word[:position] + rng.choice("abcXYZ019-_!") + word[position + 1 :]
         try:
-            same = decode_token(damaged) == token
+            same = PROGRAM_TOKENS.decode(damaged) == token
         except FormatError:
             refused += 1
         else:
@@ -219,7 +221,7 @@ def test_damaged_tokens_are_refused() -> None:
     assert refused > 250
     for cut in (word[:4], word[:20], word[:-3], "kx1.", "kx2." + word[4:], word.replace("kx1", "kc1")):
         with pytest.raises(FormatError):
-            decode_token(cut)
+            PROGRAM_TOKENS.decode(cut)
 
 
 def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
     subject = load_subject(f"{target}:new_indexer")
     finding = explore(subject, MOVE, QUICK).finding
     assert finding is not None
-    token = decode_token(finding.schedule)
+    token = PROGRAM_TOKENS.decode(finding.schedule)
     target.write_text("# a comment on top\n" + source, encoding="utf-8")
     moved = replay_token(token)
     assert moved.answer is ReplayAnswer.REPRODUCED

@@ -14,7 +14,7 @@ from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.program_judge import ProgramJudge
 from kcache_stress.explorer.program_runner import ProgramRunner
-from kcache_stress.explorer.replay_token import decode_token
+from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
 from kcache_stress.explorer.search import SearchLimits, search
@@ -269,7 +269,7 @@ def test_indexers() -> None:
     assert finding is not None
     assert "is interrupted here" in finding.interleaving
     assert "lookup_in_two_steps.py:" in finding.interleaving
-    assert replay_token(decode_token(finding.schedule)).answer is ReplayAnswer.REPRODUCED
+    assert replay_token(PROGRAM_TOKENS.decode(finding.schedule)).answer is ReplayAnswer.REPRODUCED
     runner = ProgramRunner(subjects["sequence_lock"], MOVE)
     result = search(runner, OpcodeSampling(0), ProgramJudge(MOVE, runner.final_reads), SearchLimits(100))
     assert result.problem is None

@@ -9,7 +9,7 @@ from kcache_model.blob import decode_blob
 from kcache_model.codec import decode_program
 from kcache_model.errors import FormatError
 from kcache_model.program import Program
-from kcache_stress.explorer.replay_token import PREFIX, decode_token
+from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 
 
 def read_program(text: str) -> Program:
@@ -18,8 +18,8 @@ def read_program(text: str) -> Program:
     Raises:
         FormatError: it is neither.
     """
-    if text.startswith(PREFIX):
-        return decode_token(text).program
+    if text.startswith(PROGRAM_TOKENS.prefix):
+        return PROGRAM_TOKENS.decode(text).program
     if not text.startswith("kc1.") and Path(text).is_file():
         try:
             return decode_program(json.loads(Path(text).read_text(encoding="utf-8")))

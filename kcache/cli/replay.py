@@ -18,9 +18,8 @@ from kcache_conformance.target_types import type_of_token
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
-from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.regression_test import regression_test
-from kcache_stress.explorer.replay_token import PREFIX, decode_token
+from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.isolation import raise_if_failed
 from kcache_stress.report.finding_text import print_finding
@@ -84,25 +83,23 @@ def replay(
         raise click.UsageError("--html tells what a run gave; leave out --pdb and --pytest")
     with clear_errors():
         touch(html_file)
-        if len(words) == 1 and words[0].startswith(PREFIX):
-            token = decode_token(words[0])
-            if test_file is not None:
-                test_file.write_text(regression_test(words[0], token), encoding="utf-8")
-                click.echo(f"wrote {test_file}")
-                return
-            if pdb:
-                debug(token)
-                return
         if len(words) == 1 and words[0].startswith(trial.PREFIX):
             if pdb or test_file is not None or html_file is not None:
-                raise click.UsageError("--pdb, --pytest and --html need a WORD of the explorer")
+                raise click.UsageError("--pdb, --pytest and --html are not for words of kcache fuzz (kf1...)")
             _try_again(words[0], patience)
         target_type = type_of_token(words[0])
         if len(words) == 1 and target_type is not None:
-            if pdb or test_file is not None:
-                raise click.UsageError("--pdb and --pytest need a WORD of the explorer (kx1...)")
+            if test_file is not None:
+                test_file.write_text(regression_test(words[0], target_type.tokens.decode(words[0])), encoding="utf-8")
+                click.echo(f"wrote {test_file}")
+                return
+            if pdb:
+                if target_type.debug is None:
+                    raise click.UsageError(f"--pdb is not for words that begin with {target_type.tokens.prefix}")
+                target_type.debug(target_type.tokens.decode(words[0]))
+                return
             _follow(target_type, words[0], patience, html_file)
-        if len(words) == 2 and words[1].startswith(PREFIX):
+        if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError("give one WORD that begins with kx1., kf1., kq1. or ki1., or TARGET and PROGRAM")
@@ -113,17 +110,17 @@ def replay(
 
 def _follow(target_type: TargetType, word: str, patience: float, html_file: Path | None) -> None:
     found = replay_in_child(target_type, word, patience_seconds=patience)
-    origin = target_type.origin(word)
-    _print_replayed(found, origin.target)
+    token = target_type.tokens.decode(word)
+    _print_replayed(found, token.target)
     if html_file is not None:
         page = page_of_run(
             _STATUSES[found.answer],
             f"{found.answer.value.capitalize()}: {found.note}.",
             title=f"kcache replay {word[:20]}...",
-            target=origin.target,
+            target=token.target,
             finding=found.finding,
             paragraphs=(f"{found.answer.value.capitalize()}: {found.note}.",) if found.finding is not None else (),
-            strict_errors=origin.options.strict_errors,
+            strict_errors=token.strict_errors,
         )
         write_page(html_file, page)
     sys.exit(_EXIT_CODES[found.answer])

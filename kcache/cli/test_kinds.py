@@ -109,6 +109,13 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
     assert again.output == "FIXED: the same calls give what they should\n"
 
 
+KQ1 = (
+    "kq1.eNqFjksOgzAMRO_idVTULnOVqoooHlBKSdKQ8BHK3WtYsWNjyzPzNN4okSYs9RC-GKtfRpbV2tabwU9gk7yB41tYtcNs"
+    "Dp8UBdIb9daxwHt4lyJau5B-buTFpppZVP_-oElHGuuuVouoY5I-ufKdSlEXwHoCpjOQA9cJ1yWPExNkKrKd8xHyfIoZ5VUU"
+    "9eKxnRA7uAZU_uLpWyw"
+)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -117,7 +124,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
         (["check", "--kind", "fifo", "kcache:new_indexer"], "is no target|takes|raised|has no"),
         (["check", "--kind", "fifo", "nowhere:new_queue"], "there is no module nowhere"),
         (["replay", "kq1.AAAA"], "damaged"),
-        (["replay", "kq1.AAAA", "--pdb"], "need a WORD of the explorer"),
+        (["replay", KQ1, "--pdb"], "--pdb is not for words that begin with kq1"),
     ],
 )
 def test_input_that_is_wrong(arguments: list[str], message: str) -> None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.codec import decode_finding, encode_finding
+from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 from kcache_stress.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_stress.isolation.worker import Outlet
 
+from .suite_options import SuiteOptions
 from .target_type import Stopped, TargetType
 from .target_types import TARGET_TYPES
 
 _SECONDS: Final = 30.0
 
 
-def replay_in_child(target_type: TargetType, token: str, *, patience_seconds: float = 3.0) -> Replayed:
-    """Show again what a replay token stands for.
+def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: float = 3.0) -> Replayed:
+    """Show again what the replay token ``word`` stands for.
 
     Raises:
         FormatError: the token is damaged.
@@ -27,20 +28,25 @@ def replay_in_child(target_type: TargetType, token: str, *, patience_seconds: fl
         CannotExploreError: it cannot be scheduled any more.
         HarnessError: the harness failed.
     """
-    origin = target_type.origin(token)
+    token: ReplayToken[Any] = target_type.tokens.decode(word)
     answers: list[dict[str, Any]] = []
     end = run_job(
         f"{__name__}:_replay_job",
-        {"target_type": target_type.name, "token": token},
+        {"target_type": target_type.name, "word": word},
         on_event=answers.append,
         deadline_seconds=STARTUP_SECONDS + _SECONDS,
         patience_seconds=patience_seconds,
-        hash_seed=origin.hash_seed,
+        hash_seed=getattr(token.program, "hash_seed", 0),
     )
     raise_if_failed(end)
     if not answers:
-        options = replace(origin.options, patience_seconds=patience_seconds)
-        stopped = Stopped(origin.target, end.how == "hang", "replay", end.note, end.program, end.message, options)
+        options = SuiteOptions(
+            kind=target_type.name,
+            strict_errors=token.strict_errors,
+            instrument=token.instrument,
+            patience_seconds=patience_seconds,
+        )
+        stopped = Stopped(token.target, end.how == "hang", "replay", end.note, end.program, end.message, options)
         return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", target_type.stopped(stopped))
     data = answers[-1]
     if "refused" in data:
@@ -49,9 +55,10 @@ def replay_in_child(target_type: TargetType, token: str, *, patience_seconds: fl
     return Replayed(ReplayAnswer(data["answer"]), data["note"], None if finding is None else decode_finding(finding))
 
 
-def _replay_job(outlet: Outlet, target_type: str, token: str) -> None:
+def _replay_job(outlet: Outlet, target_type: str, word: str) -> None:
     try:
-        found = TARGET_TYPES[target_type].replay(token, outlet.watch)
+        chosen = TARGET_TYPES[target_type]
+        found = chosen.replay(chosen.tokens.decode(word), outlet.watch)
     except (CannotExploreError, UncontrolledError) as error:
         outlet.send({"event": "replayed", "refused": str(error)})
         return

@@ -9,6 +9,7 @@ from typing import Any
 from kcache_model.finding import Finding
 from kcache_model.program import Program
 from kcache_model.watch import Watch
+from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 from kcache_stress.explorer.replaying import Replayed
 
 from .gallery import Example
@@ -44,21 +45,6 @@ class Stopped:
         return self.spec or "<local factory>"
 
 
-@dataclass(frozen=True)
-class TokenOrigin:
-    """Where a replay token comes from.
-
-    Attributes:
-        target: the name of the target.
-        options: how it was tested.
-        hash_seed: of the process in which the finding was made.
-    """
-
-    target: str
-    options: SuiteOptions
-    hash_seed: int = 0
-
-
 def _as_loaded(target: Any, options: SuiteOptions) -> Any:  # noqa: ARG001
     return target
 
@@ -67,7 +53,7 @@ def _as_loaded(target: Any, options: SuiteOptions) -> Any:  # noqa: ARG001
 class TargetType:
     """A type of targets.
 
-    All its functions run in a child process, but for ``stopped`` and ``origin``.
+    All its functions run in a child process, but for ``stopped``.
 
     Attributes:
         name: what ``--kind`` takes.
@@ -78,11 +64,11 @@ class TargetType:
         not_tested: what the target does not offer.
         stopped: the finding for a target that hung or crashed.
         examples: the shipped ones, see :mod:`.gallery`.
-        prefix: how the replay tokens begin that its findings carry as ``schedule``.
+        tokens: how the replay tokens are written that its findings carry as ``schedule``.
         replay: shows again what such a token stands for.
-        origin: where such a token comes from. Raises FormatError.
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``.
+        debug: stops in the debugger where the schedule of a token goes wrong; ``None`` if that cannot be done.
         hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
     """
 
@@ -94,9 +80,9 @@ class TargetType:
     not_tested: Callable[[Any], tuple[str, ...]]
     stopped: Callable[[Stopped], Finding]
     examples: Callable[[], Sequence[Example]]
-    prefix: str
-    replay: Callable[[str, Watch], Replayed]
-    origin: Callable[[str], TokenOrigin]
+    tokens: TokenFormat[Any]
+    replay: Callable[[ReplayToken[Any], Watch], Replayed]
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
+    debug: Callable[[ReplayToken[Any]], None] | None = None
     hash_seed: Callable[[int], int] = lambda _: 0

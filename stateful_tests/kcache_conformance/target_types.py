@@ -18,4 +18,4 @@ TARGET_TYPES: Final[Mapping[str, TargetType]] = {
 
 def type_of_token(token: str) -> TargetType | None:
     """The target type whose findings carry such replay tokens."""
-    return next((found for found in TARGET_TYPES.values() if token.startswith(found.prefix)), None)
+    return next((found for found in TARGET_TYPES.values() if token.startswith(found.tokens.prefix)), None)

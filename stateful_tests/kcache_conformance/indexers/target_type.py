@@ -11,15 +11,15 @@ from kcache_model.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.program import Program, hash_seed
 from kcache_model.render import operation_text
 from kcache_model.target import INDEXES, Target, make_target
-from kcache_model.watch import Watch
-from kcache_stress.explorer.replay_token import PREFIX, decode_token
-from kcache_stress.explorer.replaying import Replayed, replay_token
+from kcache_stress.explorer.debugging import debug
+from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
+from kcache_stress.explorer.replaying import replay_token
 from kcache_stress.loading import REFERENCE, load_target
 from kcache_stress.probing import probe
 
 from ..gallery import gallery
 from ..suite_options import SuiteOptions
-from ..target_type import Stopped, TargetType, TokenOrigin
+from ..target_type import Stopped, TargetType
 from .phases import PHASES
 from .program_job import run_program_in_child
 
@@ -77,16 +77,6 @@ def _last(program: Program | None) -> OperationName | None:
     return None if program is None or not len(program) else list(program.operations())[-1].name
 
 
-def _replay(word: str, watch: Watch) -> Replayed:
-    return replay_token(decode_token(word), watch)
-
-
-def _origin(word: str) -> TokenOrigin:
-    token = decode_token(word)
-    options = SuiteOptions(strict_errors=token.strict_errors, instrument=token.instrument)
-    return TokenOrigin(token.target, options, token.program.hash_seed)
-
-
 INDEXER: Final = TargetType(
     name="indexer",
     summary="a store with indices",
@@ -96,10 +86,10 @@ INDEXER: Final = TargetType(
     not_tested=_not_tested,
     stopped=_stopped,
     examples=gallery,
-    prefix=PREFIX,
-    replay=_replay,
-    origin=_origin,
+    tokens=PROGRAM_TOKENS,
+    replay=replay_token,
     prepare=_prepare,
     knows=frozenset({"semantics", "strict"}),
+    debug=debug,
     hash_seed=hash_seed,
 )

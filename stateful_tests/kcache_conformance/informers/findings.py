@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from kcache_model.finding import Finding
 from kcache_model.informers.program import InformerProgram
 from kcache_model.informers.script import script
 from kcache_stress.explorer.execution import Problem
+from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
-from .word import InformerToken, encode_token
+InformerToken: TypeAlias = ReplayToken[InformerProgram]
+
+TOKENS: Final = TokenFormat[InformerProgram]("ki1.", InformerProgram.encode, InformerProgram.decode)
 
 _MOST_LINES: Final = 60
 _REPEATED_WITHIN: Final = 4
@@ -44,7 +47,7 @@ def finding_of(
         phase,
         problem.summary,
         detail=detail or str(token.program),
-        schedule=encode_token(replace(token, kind=problem.kind)),
+        schedule=TOKENS.encode(replace(token, kind=problem.kind)),
         interleaving="\n".join(_shortened(story)),
         script=script(token.program, token.target),
     )

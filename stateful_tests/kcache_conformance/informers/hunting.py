@@ -18,11 +18,10 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import ScenarioResult
 
 from .fake_server import FakeServer
-from .findings import bare_finding, finding_of
+from .findings import InformerToken, bare_finding, finding_of
 from .real import RealInformer
 from .target import InformerTarget, load_informer_target
 from .virtual import VirtualInformer, virtual_informer
-from .word import InformerToken
 
 _SMALLER_SECONDS: Final = 6.0
 _SMALLER_REAL_SECONDS: Final = 10.0

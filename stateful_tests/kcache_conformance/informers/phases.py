@@ -16,12 +16,11 @@ from kcache_stress.explorer.scenarios import ScenarioResult
 
 from ..phase import Phase, PhaseContext, PhaseOutcome
 from ..turns import as_time_passes
-from .findings import bare_finding
+from .findings import TOKENS, bare_finding
 from .hunting import RealHunter, VirtualHunter
 from .random_programs import random_program
 from .state_machine import run_examples
 from .telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
-from .word import decode_token
 
 _BATCH_EXAMPLES: Final = 20
 _NO_NAME: Final = "the informer cannot be imported by name, so not instrumented either"
@@ -165,7 +164,7 @@ def _confirmed(context: PhaseContext, finding: Finding) -> Finding:
     def goes_wrong() -> bool:
         if not finding.schedule:
             return False
-        hunter, program = _real(context), decode_token(finding.schedule).program
+        hunter, program = _real(context), TOKENS.decode(finding.schedule).program
         return any(hunter.run(program) is not None for _ in range(_CONFIRMING_RUNS))
 
     return confirmed(finding, goes_wrong)

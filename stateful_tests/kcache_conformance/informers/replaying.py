@@ -11,9 +11,9 @@ from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.strategies.interface import Coverage
 
+from .findings import InformerToken
 from .hunting import RealHunter, VirtualHunter
 from .target import load_informer_target
-from .word import InformerToken, decode_token
 
 _SEARCH_SECONDS: Final = 6.0
 _MOST_PREEMPTIONS: Final = 2
@@ -21,15 +21,13 @@ _REAL_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 3.0
 
 
-def replay_word(word: str, watch: Watch) -> Replayed:
-    """What became of the finding that a word stands for.
+def replay_token(token: InformerToken, watch: Watch) -> Replayed:
+    """What became of the finding that a replay token stands for.
 
     Raises:
-        FormatError: the word is damaged.
         TargetError: there is no such target.
-        CannotExploreError: the word has a schedule, and the target cannot be scheduled any more.
+        CannotExploreError: the token has a schedule, and the target cannot be scheduled any more.
     """
-    token = decode_token(word)
     if token.schedule:
         return _followed(VirtualHunter(token.target, watch, instrument=token.instrument), token)
     return _searched(token, watch)

@@ -8,14 +8,12 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_stress.explorer.execution import Problem
 
 from ..gallery import informer_gallery
-from ..suite_options import SuiteOptions
-from ..target_type import Stopped, TargetType, TokenOrigin
-from .findings import finding_of
+from ..target_type import Stopped, TargetType
+from .findings import TOKENS, InformerToken, finding_of
 from .hunting import from_note
 from .phases import PHASES
-from .replaying import replay_word
+from .replaying import replay_token
 from .target import InformerTarget, load_informer_target, make_informer_target
-from .word import PREFIX, InformerToken, decode_token
 
 
 def _load(target: Any) -> InformerTarget:
@@ -35,11 +33,6 @@ def _stopped(stopped: Stopped) -> Finding:
     return finding_of(stopped.phase, Problem(kind, f"a call of the informer {did}"), token, detail=stopped.detail)
 
 
-def _origin(word: str) -> TokenOrigin:
-    token = decode_token(word)
-    return TokenOrigin(token.target, SuiteOptions(kind=INFORMER.name, instrument=token.instrument))
-
-
 INFORMER = TargetType(
     name="informer",
     summary="a cache that follows an API server, and its handlers",
@@ -49,7 +42,6 @@ INFORMER = TargetType(
     not_tested=lambda target: tuple(sorted(target.unsupported)),
     stopped=_stopped,
     examples=informer_gallery,
-    prefix=PREFIX,
-    replay=replay_word,
-    origin=_origin,
+    tokens=TOKENS,
+    replay=replay_token,
 )

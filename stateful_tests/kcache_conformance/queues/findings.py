@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.outcomes import Outcome as Text
+from kcache_model.queues.codec import decode_program, encode_program
 from kcache_model.queues.linearizable import FINAL_THREAD, QueueCall
 from kcache_model.queues.minimise import minimise
 from kcache_model.queues.operations import CallName
 from kcache_model.queues.outcomes import ErrorKind, Outcome
 from kcache_model.queues.program import QueueProgram
 from kcache_model.queues.script import call_text, script
+from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
 from .sequential import Mismatch
-from .word import QueueToken, encode_token
+
+QueueToken: TypeAlias = ReplayToken[QueueProgram]
+
+TOKENS: Final = TokenFormat[QueueProgram]("kq1.", encode_program, decode_program)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def _told(setting: Setting, phase: str, mismatch: Mismatch, title: str, scenario
         observed=as_text(mismatch.observed),
         detail=mismatch.stacks,
         scenario=scenario,
-        schedule=encode_token(token),
+        schedule=TOKENS.encode(token),
         script=script(program, setting.target, {(-1, position): f"{observed}; expected: {mismatch.expected}"}),
     )
 
@@ -117,7 +123,7 @@ def concurrent_finding(
         expected=None if expected is None else as_text(expected),
         observed=None if observed is None else as_text(observed),
         detail=detail,
-        schedule=encode_token(token),
+        schedule=TOKENS.encode(token),
         interleaving=interleaving,
         script=script(program, setting.target, remarks),
     )

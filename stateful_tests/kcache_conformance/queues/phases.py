@@ -18,14 +18,13 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from ..turns import as_time_passes
 from .explored import QueueExplorer
-from .findings import Setting, sequential_finding
+from .findings import TOKENS, Setting, sequential_finding
 from .programs import random_program, telling_programs
 from .recorded import RecordedProgram, recorded_programs
 from .sequential import Hands, Mismatch, hands, run_program
 from .state_machine import make_state_machine, run_examples
 from .stressed import QueueStress
 from .target import QueueTarget
-from .word import decode_token
 
 _SHARE_OF_PATIENCE: Final = 0.4
 """Of the time after which the process counts as hung: who watches a call closely speaks first."""
@@ -171,7 +170,7 @@ def _goes_wrong(context: PhaseContext, finding: Finding) -> bool:
         return False
     stress = QueueStress(context.target, _setting(context), context.watch, context.seed, _patience(context))
     with stress.underway():
-        return stress.repeat(decode_token(finding.schedule).program, _CONFIRMING_SECONDS) is not None
+        return stress.repeat(TOKENS.decode(finding.schedule).program, _CONFIRMING_SECONDS) is not None
 
 
 def _stress(context: PhaseContext) -> PhaseOutcome:

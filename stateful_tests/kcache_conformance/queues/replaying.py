@@ -12,11 +12,10 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.strategies.interface import Coverage
 
 from .explored import QueueExplorer
-from .findings import Setting, sequential_finding
+from .findings import QueueToken, Setting, sequential_finding
 from .sequential import hands, run_program
 from .stressed import QueueStress
 from .target import QueueTarget, load_queue_target
-from .word import QueueToken, decode_token
 
 _EXECUTIONS: Final = 20_000
 _SEARCH_SECONDS: Final = 10.0
@@ -24,15 +23,13 @@ _STRESS_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 1.0
 
 
-def replay_word(word: str, watch: Watch) -> Replayed:
-    """What became of the finding that a word stands for.
+def replay_token(token: QueueToken, watch: Watch) -> Replayed:
+    """What became of the finding that a replay token stands for.
 
     Raises:
-        FormatError: the word is damaged.
         TargetError: there is no such target.
-        CannotExploreError: the word has a schedule, and the target cannot be scheduled any more.
+        CannotExploreError: the token has a schedule, and the target cannot be scheduled any more.
     """
-    token = decode_token(word)
     target = load_queue_target(token.target, token.program.kind)
     if token.program.is_sequential:
         return _again(target, token, watch)

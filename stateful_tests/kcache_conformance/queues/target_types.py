@@ -14,13 +14,11 @@ from kcache_model.queues.program import QueueKind, QueueProgram
 from kcache_model.queues.script import call_text, script
 
 from ..gallery import queue_gallery
-from ..suite_options import SuiteOptions
-from ..target_type import Stopped, TargetType, TokenOrigin
-from .findings import Setting
+from ..target_type import Stopped, TargetType
+from .findings import TOKENS, Setting
 from .phases import PHASES
-from .replaying import replay_word
+from .replaying import replay_token
 from .target import QueueTarget, load_queue_target, make_queue_target
-from .word import PREFIX, decode_token, encode_token
 
 
 def _target_type(kind: QueueKind, summary: str, reference: str) -> TargetType:
@@ -36,9 +34,8 @@ def _target_type(kind: QueueKind, summary: str, reference: str) -> TargetType:
         not_tested=lambda target: tuple(sorted(target.unsupported)),
         stopped=_stopped,
         examples=lambda: queue_gallery(kind.value),
-        prefix=PREFIX,
-        replay=replay_word,
-        origin=_origin,
+        tokens=TOKENS,
+        replay=replay_token,
     )
 
 
@@ -57,14 +54,7 @@ def _stopped(stopped: Stopped) -> Finding:
     if program is None:
         return finding
     setting = Setting(stopped.name, stopped.options.strict_errors, stopped.options.instrument)
-    return replace(finding, schedule=encode_token(setting.token(program, kind)), script=script(program, stopped.name))
-
-
-def _origin(word: str) -> TokenOrigin:
-    token = decode_token(word)
-    kind = token.program.kind.value
-    options = SuiteOptions(kind=kind, strict_errors=token.strict_errors, instrument=token.instrument)
-    return TokenOrigin(token.target, options)
+    return replace(finding, schedule=TOKENS.encode(setting.token(program, kind)), script=script(program, stopped.name))
 
 
 def _program(note: str) -> QueueProgram | None:

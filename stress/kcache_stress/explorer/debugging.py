@@ -7,9 +7,11 @@ import pdb
 import sys
 from types import FrameType
 
+from kcache_model.program import Program
+
 from .events import Event
 from .program_runner import ProgramRunner
-from .replay_token import Token
+from .replay_token import ReplayToken
 from .schedule import Replay
 from .subject import Subject, load_subject
 from .virtual.scheduler import Scheduler
@@ -18,7 +20,7 @@ from .virtual.scheduler import Scheduler
 class _Stopping(Replay):
     """Follows the schedule of a token, and stops right before the first step of its last run."""
 
-    def __init__(self, token: Token, subject: Subject) -> None:
+    def __init__(self, token: ReplayToken[Program], subject: Subject) -> None:
         super().__init__(token.schedule)
         self._files = set(subject.sandbox.sources)
         self._is_there = False
@@ -75,7 +77,7 @@ class _Trace(list[Event]):
         self._strategy.noted(event)
 
 
-def debug(token: Token) -> None:
+def debug(token: ReplayToken[Program]) -> None:
     """Follow the schedule of a token in this process, and stop before the first step after its last switch.
 
     Raises:

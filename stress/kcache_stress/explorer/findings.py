@@ -14,7 +14,7 @@ from .counterexample import Counterexample
 from .execution import Problem
 from .history import explained
 from .program_runner import ProgramRunner
-from .replay_token import Token, encode_token
+from .replay_token import PROGRAM_TOKENS, ReplayToken
 from .story.narration import narrate
 from .subject import Subject
 
@@ -37,12 +37,12 @@ def told_finding(
     problem = found.problem
     told = explained(program, found.execution, runner.final_reads, strict_errors)
     is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
-    token = Token(
+    token = ReplayToken(
         subject.target.name,
         program,
+        problem.kind,
         found.schedule,
         subject.granularity,
-        problem.kind,
         subject.fingerprint,
         subject.instrument,
         strict_errors,
@@ -55,7 +55,7 @@ def told_finding(
         calls=told.calls if is_about_calls else (),
         core=told.core if is_about_calls else (),
         detail=detail,
-        schedule=encode_token(token),
+        schedule=PROGRAM_TOKENS.encode(token),
         interleaving=interleaving_text(narration, problem),
         anomaly=told.anomaly if is_about_calls else None,
     )

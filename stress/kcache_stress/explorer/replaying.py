@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from kcache_model.finding import Finding
+from kcache_model.program import Program
 from kcache_model.watch import Unwatched, Watch
 
 from .counterexample import Counterexample, replayed
@@ -13,7 +14,7 @@ from .explore import ExploreOptions, StrategyName, explore
 from .findings import told_finding
 from .judgement.program_judge import ProgramJudge
 from .program_runner import ProgramRunner
-from .replay_token import Token
+from .replay_token import ReplayToken
 from .strategies.interface import Coverage
 from .subject import load_subject
 
@@ -38,7 +39,7 @@ class Replayed:
     finding: Finding | None = None
 
 
-def replay_token(token: Token, watch: Watch | None = None) -> Replayed:
+def replay_token(token: ReplayToken[Program], watch: Watch | None = None) -> Replayed:
     """Follow the schedule; where it does not show the problem any more, search all interleavings of the program.
 
     Raises:
