@@ -67,6 +67,10 @@ def random_calls(rng, semantics):
     return [calls[number] for number in range(size)]
 
 
+def effects_of(model):
+    return lambda state, operation: (model.apply(state, operation),)
+
+
 def followed(monitor, calls):
     """The set of configurations after all beginnings and ends; at one tick, the beginnings come first."""
     marks = [(call.invoked, 0, number) for number, call in enumerate(calls)]
@@ -88,7 +92,7 @@ def test_the_monitor_agrees_with_the_search(seed):
         initial = model.initial(("node",))
         calls = random_calls(rng, semantics)
         agrees = lambda observed, expected: observed.agrees_with(expected)  # noqa: E731
-        monitor = Monitor(model, initial, [call.operation for call in calls], agrees)
+        monitor = Monitor(effects_of(model), initial, [call.operation for call in calls], agrees)
         found = search_linearization(model, initial, calls, SearchBudget(), agrees)
         is_possible = followed(monitor, calls) != IMPOSSIBLE
         verdicts[is_possible] += 1
@@ -106,7 +110,7 @@ def test_the_states_are_those_that_orders_of_the_calls_lead_to(seed):
         initial = model.initial(("node",))
         calls = [call for call in random_calls(rng, Semantics.CLASSIC) if call.returned is not None]
         agrees = lambda observed, expected: observed.agrees_with(expected)  # noqa: E731
-        monitor = Monitor(model, initial, [call.operation for call in calls], agrees)
+        monitor = Monitor(effects_of(model), initial, [call.operation for call in calls], agrees)
         states = monitor.states(followed(monitor, calls))
         several += len(set(states)) > 1
         read = op.list_objects()
@@ -127,23 +131,44 @@ def test_a_monitor_remembers_nothing_of_one_history_in_the_next():
     for _ in range(40):
         calls = random_calls(rng, Semantics.CLASSIC)
         operations = [call.operation for call in calls]
-        shared = Monitor(model, initial, operations, agrees)
+        shared = Monitor(effects_of(model), initial, operations, agrees)
         for _ in range(20):
             other = []
             for call in calls:
                 begin, end = sorted(rng.sample(range(30), 2))
                 outcome = spoiled(rng, call.outcome) if rng.random() < 0.2 else call.outcome
                 other.append(replace(call, invoked=begin, returned=None if outcome is None else end, outcome=outcome))
-            fresh = Monitor(model, initial, operations, agrees)
+            fresh = Monitor(effects_of(model), initial, operations, agrees)
             assert (followed(shared, other) == IMPOSSIBLE) == (followed(fresh, other) == IMPOSSIBLE)
 
 
 def test_what_is_impossible_stays_impossible():
     model = IndexerModel(Semantics.CLASSIC)
     calls = [op.get_by_key("a"), op.add(Item("a", "v1"))]
-    monitor = Monitor(model, model.initial(()), calls, lambda observed, expected: observed.agrees_with(expected))
+    monitor = Monitor(
+        effects_of(model), model.initial(()), calls, lambda observed, expected: observed.agrees_with(expected)
+    )
     at = monitor.returned(monitor.invoked(monitor.start, 0), 0, returned("v1"))
     assert at == IMPOSSIBLE
     assert monitor.invoked(at, 1) == IMPOSSIBLE
     assert monitor.returned(at, 1, returned()) == IMPOSSIBLE
     assert monitor.states(at) == []
+
+
+def test_a_specification_may_leave_things_open_or_let_a_call_wait():
+    def effects(state, operation):  # a box that gives any of its things, and has a taker wait for one
+        if operation == "take":
+            return [(state - {thing}, thing) for thing in sorted(state)]
+        return [(state | {operation}, "put")]
+
+    monitor = Monitor(effects, frozenset(), ["a", "b", "take", "take"], lambda observed, expected: observed == expected)
+    waiting = monitor.invoked(monitor.start, 2)
+    assert monitor.returned(waiting, 2, "a") == IMPOSSIBLE
+    filled = monitor.returned(monitor.invoked(waiting, 0), 0, "put")
+    filled = monitor.returned(monitor.invoked(filled, 1), 1, "put")
+    for taken, left in ("ab", "ba"):
+        after = monitor.returned(filled, 2, taken)
+        assert frozenset(left) in monitor.states(after)
+        second = monitor.invoked(after, 3)
+        assert monitor.returned(second, 3, left) != IMPOSSIBLE
+        assert monitor.returned(second, 3, taken) == IMPOSSIBLE

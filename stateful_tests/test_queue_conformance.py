@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
+from kcache_conformance.gallery import QueueExample, queue_gallery
 from kcache_conformance.phase import PhaseContext
-from kcache_conformance.queues.explored import QueueExplorer, Recording, explored_scenario, place_of
+from kcache_conformance.queues.explored import QueueExplorer, explored_scenario, place_of
 from kcache_conformance.queues.findings import TOKENS, QueueToken, Setting
 from kcache_conformance.queues.programs import may_wait_for_ever, random_program, telling_programs
+from kcache_conformance.queues.queue_judge import QueueJudge, Recording
 from kcache_conformance.queues.recorded import recorded_programs
 from kcache_conformance.queues.sequential import hands, run_program
 from kcache_conformance.queues.target import QueueTarget, load_queue_target, make_queue_target
@@ -31,9 +33,9 @@ from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched
 from kcache_stress.explorer.execution import Execution
-from kcache_stress.explorer.scenario_runner import AsFound, ScenarioRunner
+from kcache_stress.explorer.scenario_runner import ScenarioRunner
 from kcache_stress.explorer.scenarios import Copies, Scenario, explore_scenario
-from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
@@ -115,15 +117,46 @@ def test_dpor_reaches_what_naive_enumeration_reaches(kind: QueueKind, name: str)
         runner = ScenarioRunner(scenario, Copies(place_of(target).instrument))
         outcomes: set[object] = set()
 
-        def note(_: Execution[object]) -> None:
-            found = ((call.thread, call.position, call.outcome) for call in recording.calls)
-            outcomes.add(tuple(sorted(found, key=lambda one: one[:2])))
+        def note(execution: Execution[object]) -> None:
+            given = tuple(map(tuple, execution.outcomes))
+            outcomes.add((given, tuple(recording.prefix), tuple(recording.final)))
 
-        result = search(runner, strategy, AsFound(), SearchLimits(20_000, 60.0), on_execution=note)
+        result = search(runner, strategy, QueueJudge(program, recording), SearchLimits(20_000, 60.0), on_execution=note)
         assert result.coverage is Coverage.EXHAUSTED
         return outcomes
 
     assert reached(Dpor()) == reached(Naive())
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("example", queue_gallery(), ids=lambda example: example.name)
+def test_all_orders_that_happens_before_admits_are_wrong_if_and_only_if_one_that_happens_is(
+    example: QueueExample, effort: Callable[[int, int], int]
+) -> None:
+    """DPOR judges orders that it never runs; naive enumeration runs all of them, and judges what happened."""
+    kind = QueueKind(example.makes)
+    target = load_queue_target(f"{example.path}:{example.factory}", kind)
+    place = place_of(target)
+    copies = Copies(place.instrument, folder=place.folder)
+
+    def searched(program: QueueProgram, strategy: Strategy, most: int) -> SearchResult[object]:
+        recording = Recording()
+        runner = ScenarioRunner(explored_scenario(target, program, Unwatched(), recording), copies)
+        return search(runner, strategy, QueueJudge(program, recording), SearchLimits(most, 600.0))
+
+    compared = 0
+    candidates = (program for program in telling_programs(target) if len(program) - len(program.prefix) <= 3)
+    for program in candidates:
+        naive = searched(program, Naive(), 1_500)
+        if naive.problem is None and naive.coverage is Coverage.BUDGET_SPENT:
+            continue
+        reduced = searched(program, Dpor(), 1_500)
+        assert (reduced.problem is None) == (naive.problem is None), (program, naive.problem, reduced.problem)
+        assert reduced.problem is not None or reduced.executions <= naive.executions
+        compared += 1
+        if compared == effort(3, 30):
+            break
+    assert compared or not example.is_correct
 
 
 def test_random_programs_never_wait_for_ever_and_fit_the_target() -> None:

@@ -9,24 +9,24 @@ subset construction over the specification automaton; after M. Herlihy, J. Wing 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from ..indexer_model import IndexerModel, State
-from ..operations import Operation
-from ..outcomes import Outcome
+S = TypeVar("S")
+"""States of a specification."""
+Op = TypeVar("Op")
+"""Operations."""
+R = TypeVar("R")
+"""Outcomes."""
 
 IMPOSSIBLE: Final = -1
 """The set without configurations: no order of the calls explains what was observed."""
 
-_Open = frozenset[tuple[int, Outcome | None]]
-_Configuration = tuple[State, _Open]
 
-
-class Monitor:
+class Monitor(Generic[S, Op, R]):
     """All configurations, for the calls of one program.
 
     Args:
-        model: the specification.
+        effects: the specification: each state that an operation may lead to, what it gives then; none if it must wait.
         initial: the state before the first call.
         operations: what each call does; a call is named by its position here.
         agrees: whether an observed outcome agrees with an expected one.
@@ -37,18 +37,19 @@ class Monitor:
 
     def __init__(
         self,
-        model: IndexerModel,
-        initial: State,
-        operations: Sequence[Operation],
-        agrees: Callable[[Outcome, Outcome], bool],
+        effects: Callable[[S, Op], Sequence[tuple[S, R]]],
+        initial: S,
+        operations: Sequence[Op],
+        agrees: Callable[[R, R], bool],
     ) -> None:
-        self._model = model
+        self._find_effects = effects
         self._operations = operations
         self._agrees = agrees
-        self._sets: list[frozenset[_Configuration]] = []
-        self._numbers: dict[frozenset[_Configuration], int] = {}
-        self._steps: dict[tuple[int, int, Outcome | None], int] = {}
-        self._effects: dict[tuple[State, int], tuple[State, Outcome]] = {}
+        # A configuration: the state, and the calls that are open, with the outcome that each will have.
+        self._sets: list[frozenset[tuple[S, frozenset[tuple[int, R | None]]]]] = []
+        self._numbers: dict[frozenset[tuple[S, frozenset[tuple[int, R | None]]]], int] = {}
+        self._steps: dict[tuple[int, int, R | None], int] = {}
+        self._effects: dict[tuple[S, int], Sequence[tuple[S, R]]] = {}
         self.start = self._number(frozenset([(initial, frozenset())]))
 
     def invoked(self, at: int, call: int) -> int:
@@ -62,7 +63,7 @@ class Monitor:
             after = self._steps[step] = self._number(found)
         return after
 
-    def returned(self, at: int, call: int, outcome: Outcome) -> int:
+    def returned(self, at: int, call: int, outcome: R) -> int:
         """The set after ``call`` gave ``outcome``; :data:`IMPOSSIBLE` if nothing explains that."""
         if at == IMPOSSIBLE:
             return at
@@ -82,11 +83,13 @@ class Monitor:
         """Whether whatever ``one`` explains from here on is explained by ``other``, too."""
         return one == IMPOSSIBLE or (other != IMPOSSIBLE and self._sets[one] <= self._closure(self._sets[other]))
 
-    def states(self, at: int) -> list[State]:
+    def states(self, at: int) -> list[S]:
         """The states that the model may be in once all calls have returned."""
         return [] if at == IMPOSSIBLE else [state for state, _ in self._sets[at]]
 
-    def _closure(self, configurations: frozenset[_Configuration]) -> set[_Configuration]:
+    def _closure(
+        self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]
+    ) -> set[tuple[S, frozenset[tuple[int, R | None]]]]:
         """All configurations after any of the open calls have taken effect."""
         found = set(configurations)
         todo = list(configurations)
@@ -95,20 +98,20 @@ class Monitor:
             for call, outcome in is_open:
                 if outcome is not None:
                     continue
-                after, expected = self._effect(state, call)
-                following = (after, is_open - {(call, None)} | {(call, expected)})
-                if following not in found:
-                    found.add(following)
-                    todo.append(following)
+                for after, expected in self._effects_of(state, call):
+                    following = (after, is_open - {(call, None)} | {(call, expected)})
+                    if following not in found:
+                        found.add(following)
+                        todo.append(following)
         return found
 
-    def _effect(self, state: State, call: int) -> tuple[State, Outcome]:
+    def _effects_of(self, state: S, call: int) -> Sequence[tuple[S, R]]:
         found = self._effects.get((state, call))
         if found is None:
-            found = self._effects[state, call] = self._model.apply(state, self._operations[call])
+            found = self._effects[state, call] = self._find_effects(state, self._operations[call])
         return found
 
-    def _number(self, configurations: frozenset[_Configuration]) -> int:
+    def _number(self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]) -> int:
         number = self._numbers.get(configurations)
         if number is None:
             number = self._numbers[configurations] = len(self._sets)

@@ -39,18 +39,3 @@ class Consumer:
             elif key is not None:
                 objects[key] = obj
         self.objects = objects
-
-
-class Mark:
-    """How many calls of a thread have ended. Threads that look at each other's marks know who came first."""
-
-    def __init__(self) -> None:
-        self.ended = 0
-
-    def end(self) -> None:
-        """One more call has ended."""
-        self.ended = self.ended + 1
-
-    def look(self) -> int:
-        """How many have ended."""
-        return self.ended

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Final
 
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import Finding
 from kcache_model.queues import operations as op
 from kcache_model.queues.driver import QueueDriver
-from kcache_model.queues.linearizable import FINAL_THREAD, PREFIX_THREAD, QueueCall, QueueVerdict, check_calls
 from kcache_model.queues.minimise import minimise
-from kcache_model.queues.operations import Operation
+from kcache_model.queues.operations import CallName, Operation
 from kcache_model.queues.outcomes import Outcome
 from kcache_model.queues.program import QueueProgram
-from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.audit import AuditShare
 from kcache_stress.explorer.execution import Problem
@@ -26,11 +22,13 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.scenarios import (
+    CallSequence,
     Copies,
     Load,
     Scenario,
     ScenarioReplay,
     ScenarioResult,
+    Work,
     explore_scenario,
     replay_scenario,
 )
@@ -41,52 +39,38 @@ from kcache_stress.loading import named_packages
 
 from .findings import Setting, concurrent_finding
 from .programs import may_wait_for_ever
+from .queue_judge import READ_BACK, QueueJudge, Recording
 from .sequential import noted
 from .target import QueueTarget
 
 _CONSUMER: Final = "kcache_model.queues.consumer"
 _REFERENCE: Final = "kcache.queues"
-_MARKS: Final = re.compile(r"\bconsumer\.py:\d+ in (look|end): ")
-"""Steps of the harness that no reader wants to see."""
-_MOST_LEFT: Final = 40
 _SMALLER_SECONDS: Final = 8.0
 _SMALLER_ATTEMPTS: Final = 60
 
 
-@dataclass
-class Recording:
-    """What the calls of one execution gave."""
-
-    calls: list[QueueCall] = field(default_factory=list)
-    verdict: QueueVerdict | None = None
-
-
-def explored_scenario(
-    target: QueueTarget, program: QueueProgram, watch: Watch, recording: Recording, *, strict_errors: bool = False
-) -> Scenario:
+def explored_scenario(target: QueueTarget, program: QueueProgram, watch: Watch, recording: Recording) -> Scenario:
     """The program as a scenario for the explorer.
 
     Args:
         target: the implementation; its name says how a private copy of it is loaded.
         program: what the threads do.
         watch: told of each execution.
-        recording: filled with the calls of each execution.
-        strict_errors: ask for kcache's error types.
+        recording: filled with what is called outside of the threads.
     """
     place = place_of(target)
-    run: list[_Execution] = []
+    run: list[QueueDriver] = []
 
-    def setup(load: Load) -> Sequence[Callable[[], object]]:
+    def setup(load: Load) -> Sequence[Work]:
         watch.alive()
         factory: Any = reduce(getattr, place.name.split("."), load(place.module))
-        recording.calls, recording.verdict = [], None
-        run[:] = [_Execution(factory, program, load(_CONSUMER), recording.calls)]
-        return run[0].threads()
+        driver = QueueDriver(factory, program, load(_CONSUMER).__dict__["Consumer"], (SetupDeadlockError,))
+        run[:] = [driver]
+        recording.prefix, recording.final = [driver.call(operation) for operation in program.prefix], []
+        return [CallSequence([partial(_made, driver, operation) for operation in own]) for own in program.threads]
 
-    def check(_: list[object]) -> str | None:
-        run[0].read_back()
-        recording.verdict = check_calls(program, recording.calls, strict_errors=strict_errors)
-        return recording.verdict.reason if recording.verdict.status is Status.VIOLATION else None
+    def check(_: list[object]) -> None:
+        recording.final = _read_back(run[0])
 
     return Scenario(place.instrument, setup, check)
 
@@ -119,60 +103,23 @@ def place_of(target: QueueTarget) -> Place:
     return Place(location, name, tuple(sorted({*packages, own})), None)
 
 
-class _Execution:
-    """One queue, its threads, and what their calls gave."""
+def _made(driver: QueueDriver, operation: Operation) -> Outcome:
+    return driver.call(operation)
 
-    def __init__(
-        self, factory: Callable[..., Any], program: QueueProgram, consumer: Any, calls: list[QueueCall]
-    ) -> None:
-        self._program = program
-        self._calls = calls
-        self._ticks = itertools.count()
-        self._driver = QueueDriver(factory, program, consumer.Consumer, (SetupDeadlockError,))
-        self._marks = [consumer.Mark() for _ in program.threads]
-        for position, operation in enumerate(program.prefix):
-            self._call(PREFIX_THREAD, position, operation)
 
-    def threads(self) -> list[Callable[[], list[Outcome]]]:
-        """What each thread does; it returns what its calls gave."""
-        return [self._thread(number) for number in range(len(self._program.threads))]
-
-    def read_back(self) -> None:
-        """What is left when the threads have ended, in the end after closing."""
-        positions = itertools.count()
-
-        def call(operation: Operation) -> Outcome:
-            return self._call(FINAL_THREAD, next(positions), operation)
-
-        for operation in (op.has_synced(), op.known(), op.close()):
-            call(operation)
-        for _ in range(_MOST_LEFT):
-            if call(op.pop()).error is not None:
-                break
-        call(op.known())
-
-    def _thread(self, number: int) -> Callable[[], list[Outcome]]:
-        own, others = self._marks[number], self._marks[:number] + self._marks[number + 1 :]
-
-        def work() -> list[Outcome]:
-            given = []
-            for position, operation in enumerate(self._program.threads[number]):
-                # Whether a call of another thread has ended by now is part of what is explored.
-                for other in others:
-                    other.look()
-                given.append(self._call(number, position, operation, own.end))
-            return given
-
-        return work
-
-    def _call(
-        self, thread: int, position: int, operation: Operation, end: Callable[[], None] = lambda: None
-    ) -> Outcome:
-        invoked = next(self._ticks)
-        outcome = self._driver.call(operation)
-        end()
-        self._calls.append(QueueCall(thread, position, operation, invoked, next(self._ticks), outcome))
-        return outcome
+def _read_back(driver: QueueDriver) -> list[tuple[int, Outcome]]:
+    """What is left when the threads have ended, in the end after closing."""
+    found: list[tuple[int, Outcome]] = []
+    is_empty = False
+    for number, operation in enumerate(READ_BACK):
+        if operation.name is CallName.POP:
+            if is_empty:
+                continue
+            found.append((number, driver.call(operation)))
+            is_empty = found[-1][1].error is not None
+        else:
+            found.append((number, driver.call(operation)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -233,7 +180,7 @@ class QueueExplorer:
         Raises:
             CannotExploreError: the target cannot be scheduled.
         """
-        result, _ = self._search(program, executions, seconds)
+        result = self._search(program, executions, seconds)
         if result.problem is None:
             return ExploredProgram(result)
         self._on_finding(self._bare(program, result.problem))
@@ -244,7 +191,7 @@ class QueueExplorer:
             nonlocal best
             if not candidate.threads or may_wait_for_ever(candidate):
                 return False
-            found, _ = self._search(candidate, executions, 1.0)
+            found = self._search(candidate, executions, 1.0)
             if found.problem is None or found.problem.kind is not kind:
                 return False
             best = found
@@ -259,7 +206,8 @@ class QueueExplorer:
     ) -> Finding | None:
         """The finding of one schedule, if it still shows anything."""
         recording = Recording()
-        replay = replay_scenario(self._scenario(program, recording), schedule, copies=self._copies.at(granularity))
+        scenario, judge = self._scenario(program, recording), self._judge(program, recording)
+        replay = replay_scenario(scenario, schedule, copies=self._copies.at(granularity), judge=judge)
         self._watch.rest()
         if replay.problem is None:
             return None
@@ -273,19 +221,27 @@ class QueueExplorer:
         finding = self.follow(program, result.schedule, result.granularity) or self._bare(program, result.problem)
         return replace(finding, unseen=result.unseen)
 
-    def _search(self, program: QueueProgram, executions: int, seconds: float) -> tuple[ScenarioResult, Recording]:
+    def _search(self, program: QueueProgram, executions: int, seconds: float) -> ScenarioResult:
         recording = Recording()
         scenario = self._scenario(program, recording)
         samples = self._share.due()
         result = explore_scenario(
-            scenario, seconds=seconds, executions=executions, copies=self._copies, samples=samples
+            scenario,
+            seconds=seconds,
+            executions=executions,
+            copies=self._copies,
+            samples=samples,
+            judge=self._judge(program, recording),
         )
         if result.coverage.is_complete:
             self._share.spend(result.executions - result.audited, samples)
         self._watch.rest()
         if result.refused:
             raise CannotExploreError(result.refused)
-        return result, recording
+        return result
+
+    def _judge(self, program: QueueProgram, recording: Recording) -> QueueJudge:
+        return QueueJudge(program, recording, strict_errors=self._setting.strict_errors)
 
     def _scenario(self, program: QueueProgram, recording: Recording) -> Scenario:
         if not self._is_loaded:
@@ -295,9 +251,7 @@ class QueueExplorer:
             scenario = explored_scenario(self._target, first, Unwatched(), Recording())
             explore_scenario(scenario, executions=1, copies=self._copies, samples=0)
         self._watch.note(noted(program))
-        return explored_scenario(
-            self._target, program, self._watch, recording, strict_errors=self._setting.strict_errors
-        )
+        return explored_scenario(self._target, program, self._watch, recording)
 
     def _bare(self, program: QueueProgram, problem: Problem) -> Finding:
         return concurrent_finding(self._setting, "explorer", problem.kind, problem.summary, program)
@@ -313,10 +267,8 @@ class QueueExplorer:
         assert replay.problem is not None
         kind, verdict = replay.problem.kind, recording.verdict
         expected = observed = None
-        if kind is FindingKind.INVARIANT and verdict is not None and verdict.wrong is not None:
+        if verdict is not None and verdict.wrong is not None:
             expected, observed = verdict.expected, verdict.wrong.outcome
-            raises = observed.error is not None and expected is not None and expected.error is None
-            kind = FindingKind.EXCEPTION if raises else FindingKind.NONLINEARIZABLE
         token = replace(
             self._setting.token(program, kind),
             schedule=schedule,
@@ -331,7 +283,7 @@ class QueueExplorer:
             program,
             recording.calls,
             token=token,
-            interleaving="\n".join(line for line in replay.story if not _MARKS.search(line)),
+            interleaving="\n".join(replay.story),
             expected=expected,
             observed=observed,
         )

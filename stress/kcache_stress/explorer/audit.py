@@ -9,7 +9,7 @@ the same happens on every machine.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from .execution import A, Execution, Judge, Runner
@@ -106,5 +106,6 @@ def plain(value: object, depth: int = 0) -> object:
         return "dict", frozenset((plain(key, depth + 1), plain(part, depth + 1)) for key, part in value.items())
     parameters = getattr(type(value), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen:
-        return type(value).__name__, plain(vars(value), depth + 1)
+        compared = [field.name for field in fields(value) if field.compare]  # type: ignore[arg-type]
+        return type(value).__name__, tuple(plain(getattr(value, name), depth + 1) for name in compared)
     raise TypeError("not plain data")

@@ -38,6 +38,31 @@ Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 _TIMEOUTS: Final = 2
 
 
+class CallSequence:
+    """A thread's work that is calls one after another: an execution tells their spans and what each gave.
+
+    Args:
+        calls: each makes one call, and returns what that gave.
+    """
+
+    def __init__(self, calls: Sequence[Callable[[], object]]) -> None:
+        self.calls = calls
+        self.spans: list[tuple[int, int]] = []
+        self.outcomes: list[object] = []
+
+    def make(self, clock: Callable[[], int]) -> list[object]:
+        """Make the calls; what they gave."""
+        for call in self.calls:
+            begun = clock()
+            self.outcomes.append(call())
+            self.spans.append((begun, clock()))
+        return self.outcomes
+
+
+Work: TypeAlias = "Callable[[], object] | CallSequence"
+"""What one thread does."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """Some threads, and what is asked of them.
@@ -51,7 +76,7 @@ class Scenario:
     """
 
     instrument: tuple[str, ...]
-    setup: Callable[[Load], Sequence[Callable[[], object]]]
+    setup: Callable[[Load], Sequence[Work]]
     check: Callable[[list[object]], str | None] = lambda _: None
 
 
@@ -148,12 +173,12 @@ class ScenarioRunner:
         scheduler = self.subject.scheduler
         self.clean_up()
         try:
-            parts = [_Part(work) for work in self._scenario.setup(self._modules.__getitem__)]
+            parts = [_Part(work, scheduler) for work in self._scenario.setup(self._modules.__getitem__)]
             scheduler.settle()
             self.leftovers.look()
             strategy.most_events = self._most_events
             strategy.begin(scheduler)
-            self.subject.watch_now_and_then([part.work for part in parts])
+            self.subject.watch_now_and_then(function for part in parts for function in part.functions)
             scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
             problem = self._problem(strategy.ending, parts, strategy.most_events)
         except SetupDeadlockError as error:
@@ -163,8 +188,8 @@ class ScenarioRunner:
             ending,
             scheduler.trace,
             len(scheduler.threads),
-            [],
-            [[part.result] for part in parts],
+            [part.work.spans if isinstance(part.work, CallSequence) else [] for part in parts],
+            [part.work.outcomes if isinstance(part.work, CallSequence) else [part.result] for part in parts],
             problem=problem,
             timeouts_withheld=scheduler.timeouts_withheld,
             preemptions=scheduler.preemptions,
@@ -176,7 +201,7 @@ class ScenarioRunner:
         if execution.ending is not Ending.COMPLETE:
             return execution.ending
         try:
-            return tuple(plain(result) for (result,) in execution.outcomes)
+            return tuple(map(plain, execution.outcomes))
         except TypeError:
             return None
 
@@ -221,7 +246,7 @@ class ScenarioRunner:
         return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
 
 
-class AsFound:
+class _AsFound:
     """The judge of scenarios: wrong is what their runner found wrong."""
 
     def judge(self, execution: Execution[object], order: HappensBefore | None = None) -> Problem | None:  # noqa: ARG002
@@ -229,17 +254,29 @@ class AsFound:
         return execution.problem
 
 
+AS_FOUND: Final = _AsFound()
+
+
 @dataclass
 class _Part:
     """What one thread does, and how that went."""
 
-    work: Callable[[], object]
+    work: Work
+    scheduler: Scheduler
     result: object = None
     error: BaseException | None = None
 
+    @property
+    def functions(self) -> Sequence[object]:
+        """The functions that say what the thread does."""
+        return self.work.calls if isinstance(self.work, CallSequence) else (self.work,)
+
     def run(self) -> None:
         try:
-            self.result = self.work()
+            if isinstance(self.work, CallSequence):
+                self.result = self.work.make(lambda: len(self.scheduler.trace))
+            else:
+                self.result = self.work()
         except Aborted:
             raise
         except BaseException as error:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from kcache_model.finding import FindingKind
 
 from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, counterexample, smallest
-from .execution import Problem
+from .execution import Judge, Problem
 from .granularity import Granularity
 from .sandbox import CannotExploreError
-from .scenario_runner import AsFound, Copies, Load, Scenario, ScenarioRunner
+from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from .schedule import Replay, Schedule, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .sources import fingerprint_of
@@ -26,18 +26,22 @@ from .strategies.preemption_bounded import PreemptionBounded
 from .virtual.virtual_thread import UncontrolledError
 
 __all__ = [
+    "CallSequence",
     "Copies",
     "Load",
     "Scenario",
     "ScenarioReplay",
     "ScenarioResult",
     "ScenarioStrategy",
+    "Work",
     "explore_scenario",
     "replay_scenario",
 ]
 
 ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "bounded", "opcodes"]
 """How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
+
+_UNREDUCED_EXECUTIONS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ def explore_scenario(
     copies: Copies | None = None,
     most_events: int = MOST_EVENTS,
     samples: int = 150,
+    judge: Judge[object] = AS_FOUND,
 ) -> ScenarioResult:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
@@ -118,6 +123,7 @@ def explore_scenario(
         copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
         most_events: an execution that is longer counts as a livelock, if all threads had their turns.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
+        judge: of executions; by default, wrong is what their runner found wrong.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
@@ -136,14 +142,14 @@ def explore_scenario(
 
     def searched() -> SearchResult[object]:
         limits = SearchLimits(executions, seconds)
-        return search(own, chosen[strategy](), AsFound(), limits, on_execution=lambda run: seen.add(own.outcome(run)))
+        return search(own, chosen[strategy](), judge, limits, on_execution=lambda run: seen.add(own.outcome(run)))
 
     own = ScenarioRunner(scenario, copies, most_events)
-    result = _explored(own, searched)
+    result = _explored(own, judge, searched)
     if own.is_surprised:  # a schedule is followed where the modules are loaded as they were for the search
         seen.clear()
         own, before = ScenarioRunner(scenario, copies, most_events), result
-        result = _explored(own, searched)
+        result = _explored(own, judge, searched)
         took, spent = before.executions + result.executions, before.seconds + result.seconds
         result = replace(result, executions=took, seconds=spent)
     if result.problem is not None or not result.coverage.is_complete or samples == 0:
@@ -153,10 +159,10 @@ def explore_scenario(
 
     def audited() -> SearchResult[object]:
         nonlocal note
-        found, note = audit(sampled, AsFound(), samples, seed, seen=seen)
+        found, note = audit(sampled, judge, samples, seed, seen=seen)
         return found
 
-    shown = _explored(sampled, audited)
+    shown = _explored(sampled, judge, audited)
     took, spent = result.executions + shown.executions, result.seconds + shown.seconds
     if shown.problem is not None:
         return replace(shown, executions=took, seconds=spent, audited=shown.executions)
@@ -165,7 +171,9 @@ def explore_scenario(
     return replace(result, coverage=coverage, note=note, executions=took, seconds=spent, audited=shown.executions)
 
 
-def _explored(own: ScenarioRunner, searched: Callable[[], SearchResult[object]]) -> ScenarioResult:
+def _explored(
+    own: ScenarioRunner, judge: Judge[object], searched: Callable[[], SearchResult[object]]
+) -> ScenarioResult:
     """What a search of a scenario gave, with the smallest schedule of what it found."""
     subject = own.subject
     result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=subject.granularity, is_strict=subject.is_strict)
@@ -180,10 +188,14 @@ def _explored(own: ScenarioRunner, searched: Callable[[], SearchResult[object]])
                 return replace(result, coverage=Coverage.NO_PROOF, note=note)
             return result
         if own.leftovers.note and found.problem.kind is not FindingKind.LIVELOCK:
-            return _from_scratch(own, result, found)
-        shown = counterexample(own, AsFound(), found)
+            return _from_scratch(own, judge, result, found)
+        shown = counterexample(own, judge, found)
+        if shown is None:  # calls depend on each other behind the explorer's back: what is done in some order counts
+            limits = SearchLimits(_UNREDUCED_EXECUTIONS, max(1.0, found.seconds))
+            found = search(own, PartialOrderSampling(0), judge, limits)
+            shown = None if found.problem is None else counterexample(own, judge, found)
         if isinstance(shown, Counterexample):
-            shown = smallest(own, AsFound(), shown)
+            shown = smallest(own, judge, shown)
     except DivergedError as error:
         shown = Problem(FindingKind.NONDETERMINISM, "; ".join(filter(None, (str(error), own.leftovers.note))))
     except UncontrolledError as error:
@@ -199,7 +211,9 @@ def _explored(own: ScenarioRunner, searched: Callable[[], SearchResult[object]])
     return replace(result, problem=shown.problem, schedule=schedule, preemptions=preemptions, unseen=unseen)
 
 
-def _from_scratch(own: ScenarioRunner, result: ScenarioResult, found: SearchResult[object]) -> ScenarioResult:
+def _from_scratch(
+    own: ScenarioRunner, judge: Judge[object], result: ScenarioResult, found: SearchResult[object]
+) -> ScenarioResult:
     """What a problem is worth that was found when others had left something: it must show in modules made anew."""
     note, execution, problem = own.leftovers.note, found.execution, found.problem
     assert execution is not None
@@ -207,10 +221,11 @@ def _from_scratch(own: ScenarioRunner, result: ScenarioResult, found: SearchResu
     schedule = schedule_of(execution.trace, own.granularity)
     own.load_anew(is_strict=own.subject.is_strict)
     again = own.run(Replay(schedule))
-    if again.problem is None or again.problem.kind is not problem.kind:
+    shown = judge.judge(again)
+    if shown is None or shown.kind is not problem.kind:
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{note}: {problem.summary}")
     unseen = own.subject.unseen(again.trace)
-    return replace(result, problem=again.problem, schedule=schedule, preemptions=again.preemptions, unseen=unseen)
+    return replace(result, problem=shown, schedule=schedule, preemptions=again.preemptions, unseen=unseen)
 
 
 def replay_scenario(
@@ -221,16 +236,17 @@ def replay_scenario(
     copies: Copies | None = None,
     is_strict: bool = False,
     most_events: int = MOST_EVENTS,
+    judge: Judge[object] = AS_FOUND,
 ) -> ScenarioReplay:
     """Follow a schedule that :func:`explore_scenario` found with the same arguments, and ``is_strict`` as it said."""
     copies = copies or Copies(scenario.instrument, granularity)
     runner = ScenarioRunner(scenario, copies, most_events, is_strict=is_strict)
     narrator = Narrator(schedule)
     try:
-        execution = runner.run(narrator)
+        problem = judge.judge(runner.run(narrator))
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
     finally:
         runner.clean_up()
     fingerprint = fingerprint_of(runner.subject.sources)
-    return ScenarioReplay(execution.problem, narrator.followed, narrator.story(), fingerprint)
+    return ScenarioReplay(problem, narrator.followed, narrator.story(), fingerprint)

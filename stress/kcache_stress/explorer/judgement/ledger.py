@@ -9,7 +9,7 @@ moments are judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
 from kcache_model.outcomes import Outcome
@@ -34,7 +34,7 @@ class Ledger:
         start: the set to begin with.
     """
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, monitor: Monitor[Any, Any, Outcome]) -> None:
         self._monitor = monitor
         self._sets: list[frozenset[_Possibility]] = []
         self._numbers: dict[frozenset[_Possibility], int] = {}

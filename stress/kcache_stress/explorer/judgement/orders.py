@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import le
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..execution import Execution, Mark
 from ..happens_before import HappensBefore
@@ -33,6 +33,10 @@ class Marks:
 
     def __hash__(self) -> int:
         return hash(self.needs)
+
+
+Shape: TypeAlias = Marks | tuple[Mark, ...]
+"""The orders in which calls may have begun and ended: all that are admitted, or the one that happened."""
 
 
 def marks_in_order(execution: Execution[Any]) -> tuple[Mark, ...]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from kcache_model.finding import FindingKind
 from kcache_model.indexer_model import IndexerModel, State
-from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
+from kcache_model.linearizability.monitor import Monitor
 from kcache_model.operations import Operation
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.program import Program
@@ -16,7 +16,8 @@ from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
 from ..waiting import cycle
-from .orders import Marks, linear_extensions, marks_by_need, marks_in_order
+from .orders import Shape, marks_by_need, marks_in_order
+from .unexplained import first_unexplained
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
@@ -44,7 +45,7 @@ class ProgramJudge:
             state, outcome = self._model.apply(state, operation)
             expected.append(outcome)
         self._prefix = tuple(expected)
-        self.monitor = Monitor(self._model, state, self._operations, self._agrees)
+        self.monitor = Monitor(self._effects, state, self._operations, self._agrees)
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[str]] = {}
@@ -64,33 +65,28 @@ class ProgramJudge:
         if execution.ending is not Ending.COMPLETE:
             return None
         outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
-        shape: object = marks_in_order(execution) if order is None else marks_by_need(execution, order)
+        shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
         observed = (shape, outcomes, execution.final, execution.prefix)
         verdict = self._verdicts.get(observed, _UNJUDGED)
         if verdict is _UNJUDGED:
             verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape)
         return verdict
 
-    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: object) -> Problem | None:
+    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         if not all(map(self._agrees, execution.prefix, self._prefix)):
             return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
-        marks = shape if isinstance(shape, Marks) else _fixed(shape)  # type: ignore[arg-type]
-
-        def follow(at: int, mark: Mark) -> int | None:
-            if mark > 0:
-                return self.monitor.invoked(at, mark - 1)
-            after = self.monitor.returned(at, -mark - 1, outcomes[-mark - 1])
-            return None if after == IMPOSSIBLE else after
-
-        for order, state in linear_extensions(marks, self.monitor.start, follow):
-            if state is None:
-                return self._unexplained(outcomes, -order[-1] - 1, order)
-            if not self._explains(state, execution.final):
-                return Problem(
-                    FindingKind.NONLINEARIZABLE,
-                    "what is read after the threads have ended fits no order of their calls",
-                    order,
-                )
+        found = first_unexplained(
+            self.monitor,
+            self.monitor.start,
+            shape,
+            outcomes,
+            lambda at: self._explains(at, execution.final),
+        )
+        if found is not None:
+            if found.call is not None:
+                return self._unexplained(outcomes, found.call, found.order)
+            what = "what is read after the threads have ended fits no order of their calls"
+            return Problem(FindingKind.NONLINEARIZABLE, what, found.order)
         if execution.final not in self._looked_through:
             self._looked_through[execution.final] = execution.broken()
         broken = self._looked_through[execution.final]
@@ -119,13 +115,11 @@ class ProgramJudge:
             for read, observed in zip(self._final_reads, final, strict=True)
         )
 
+    def _effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
+        return (self._model.apply(state, operation),)
+
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
         return observed.agrees_with(expected, strict_errors=self._strict_errors)
-
-
-def _fixed(order: tuple[Mark, ...]) -> Marks:
-    """The marks of one definite order, as if they were all done by one thread."""
-    return Marks((order,), (tuple((0,) for _ in order),))
 
 
 def _deadlock(execution: Execution[Outcome]) -> Problem:
