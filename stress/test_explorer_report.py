@@ -15,6 +15,7 @@ from kcache_model.operations import Operation
 from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Problem
+from kcache_stress.explorer.findings import program_texts
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.judgement.program_judge import ProgramJudge
 from kcache_stress.explorer.program_runner import ProgramRunner
@@ -58,7 +59,7 @@ def found(spec: str, todo: Program) -> tuple[Narration, Problem]:
             schedule = schedule_of(result.execution.trace, Granularity.FREE)
             _, problem, _ = replayed(runner, judge, schedule)
             assert problem is not None
-            return narrate(runner, schedule), problem
+            return narrate(runner, schedule, program_texts(runner)), problem
     raise AssertionError(f"nothing is wrong with {spec}")
 
 
@@ -171,9 +172,9 @@ def test_telling_changes_nothing() -> None:
     result = search(runner, PreemptionBounded(1), judge)
     assert result.execution is not None
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
-    told = narrate(runner, schedule)
+    told = narrate(runner, schedule, program_texts(runner))
     assert told.followed
-    assert told == narrate(runner, schedule) == found(target("unlocked_get"), GET)[0]
+    assert told == narrate(runner, schedule, program_texts(runner)) == found(target("unlocked_get"), GET)[0]
     assert [call.outcome for call in told.calls] == ["None", "None"]
     execution, problem, followed = replayed(runner, judge, schedule)
     assert followed

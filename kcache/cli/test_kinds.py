@@ -30,7 +30,7 @@ def checked(name: str, *arguments: str) -> tuple[Result, str]:
     done = kcache("check", "--kind", example.makes, f"{example.path}:new_queue", *arguments)
     text = done.output.replace(str(example.path), f"examples/queues/{name}.py")
     text = re.sub(r"[0-9]+ executions", "N executions", text)
-    text = re.sub(r"\.py:[0-9]+ in", ".py:LINE in", text)
+    text = re.sub(r"\.py:[0-9]+\b", ".py:LINE", text)
     return done, re.sub(r"kq1\.[A-Za-z0-9_=-]+", "kq1.WORD", text)
 
 
@@ -64,7 +64,8 @@ def test_calls_that_no_order_explains() -> None:
     assert "NONLINEARIZABLE (found by: explorer)" in text
     assert re.search(r"which\s+no\s+order\s+of\s+the\s+calls\s+allows", text)
     assert "def thread_2():" in text
-    assert re.search(r"thread 1, process_outside_lock.py:LINE in pop: ", text)
+    assert re.search(r"\u2502 process_outside_lock.py:LINE", text)
+    assert "\u2500\u2500 thread 1 is interrupted here" in text
 
 
 @pytest.mark.parametrize("kind", list(QueueKind))

@@ -15,27 +15,31 @@ from kcache_model.queues.minimise import minimise
 from kcache_model.queues.operations import CallName, Operation
 from kcache_model.queues.outcomes import Outcome
 from kcache_model.queues.program import QueueProgram
+from kcache_model.queues.script import call_text
 from kcache_model.watch import Unwatched, Watch
 from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.scenario_runner import ScenarioRunner
 from kcache_stress.explorer.scenarios import (
     CallSequence,
     Copies,
     Load,
     Scenario,
-    ScenarioReplay,
     ScenarioResult,
     Work,
     explore_scenario,
-    replay_scenario,
 )
 from kcache_stress.explorer.schedule import Schedule
+from kcache_stress.explorer.sources import fingerprint_of
+from kcache_stress.explorer.story.narration import Texts, narrate
 from kcache_stress.explorer.strategies.interface import Coverage
-from kcache_stress.explorer.virtual.virtual_thread import SetupDeadlockError
+from kcache_stress.explorer.virtual.virtual_thread import SetupDeadlockError, UncontrolledError
 from kcache_stress.loading import named_packages
+from kcache_stress.report.interleaving import interleaving_text
 
 from .findings import Setting, concurrent_finding
 from .programs import may_wait_for_ever
@@ -66,6 +70,7 @@ def explored_scenario(target: QueueTarget, program: QueueProgram, watch: Watch, 
         factory: Any = reduce(getattr, place.name.split("."), load(place.module))
         driver = QueueDriver(factory, program, load(_CONSUMER).__dict__["Consumer"], (SetupDeadlockError,))
         run[:] = [driver]
+        recording.queue = driver.queue
         recording.prefix, recording.final = [driver.call(operation) for operation in program.prefix], []
         return [CallSequence([partial(_made, driver, operation) for operation in own]) for own in program.threads]
 
@@ -101,6 +106,19 @@ def place_of(target: QueueTarget) -> Place:
         return Place(file, name, tuple(sorted(packages)), file.parent)
     own = location if location.partition(".")[0] == "kcache" else location.partition(".")[0]
     return Place(location, name, tuple(sorted({*packages, own})), None)
+
+
+def _texts(program: QueueProgram, recording: Recording) -> Texts[object]:
+    """What a reader is told of a program."""
+    before = [call_text(operation) for operation in program.prefix]
+    return Texts(
+        called="queue",
+        made=lambda: recording.queue,
+        threads=[[call_text(operation) for operation in thread] for thread in program.threads],
+        outcome=str,
+        before=lambda _: list(zip(before, map(str, recording.prefix), strict=True)),
+        afterwards=lambda _: [(call_text(READ_BACK[number]), str(got)) for number, got in recording.final],
+    )
 
 
 def _made(driver: QueueDriver, operation: Operation) -> Outcome:
@@ -206,12 +224,39 @@ class QueueExplorer:
     ) -> Finding | None:
         """The finding of one schedule, if it still shows anything."""
         recording = Recording()
-        scenario, judge = self._scenario(program, recording), self._judge(program, recording)
-        replay = replay_scenario(scenario, schedule, copies=self._copies.at(granularity), judge=judge)
-        self._watch.rest()
-        if replay.problem is None:
-            return None
-        return self._finding(program, schedule, granularity, replay, recording)
+        runner = ScenarioRunner(self._scenario(program, recording), self._copies.at(granularity))
+        try:
+            _, problem, _ = replayed(runner, self._judge(program, recording), schedule)
+            if problem is None:
+                return None
+            calls, verdict = recording.calls, recording.verdict
+            narration = narrate(runner, schedule, _texts(program, recording))
+        except UncontrolledError as error:
+            raise CannotExploreError(str(error)) from error
+        finally:
+            runner.clean_up()
+            self._watch.rest()
+        expected = observed = None
+        if verdict is not None and verdict.wrong is not None:
+            expected, observed = verdict.expected, verdict.wrong.outcome
+        token = replace(
+            self._setting.token(program, problem.kind),
+            schedule=schedule,
+            fingerprint=fingerprint_of(runner.sandbox.sources),
+            granularity=granularity,
+        )
+        return concurrent_finding(
+            self._setting,
+            "explorer",
+            problem.kind,
+            problem.summary,
+            program,
+            calls,
+            token=token,
+            interleaving=interleaving_text(narration, problem),
+            expected=expected,
+            observed=observed,
+        )
 
     def told(self, program: QueueProgram, result: ScenarioResult) -> Finding:
         """The finding of a search, with what its schedule does."""
@@ -255,35 +300,3 @@ class QueueExplorer:
 
     def _bare(self, program: QueueProgram, problem: Problem) -> Finding:
         return concurrent_finding(self._setting, "explorer", problem.kind, problem.summary, program)
-
-    def _finding(
-        self,
-        program: QueueProgram,
-        schedule: Schedule,
-        granularity: Granularity,
-        replay: ScenarioReplay,
-        recording: Recording,
-    ) -> Finding:
-        assert replay.problem is not None
-        kind, verdict = replay.problem.kind, recording.verdict
-        expected = observed = None
-        if verdict is not None and verdict.wrong is not None:
-            expected, observed = verdict.expected, verdict.wrong.outcome
-        token = replace(
-            self._setting.token(program, kind),
-            schedule=schedule,
-            fingerprint=replay.fingerprint,
-            granularity=granularity,
-        )
-        return concurrent_finding(
-            self._setting,
-            "explorer",
-            kind,
-            replay.problem.summary,
-            program,
-            recording.calls,
-            token=token,
-            interleaving="\n".join(replay.story),
-            expected=expected,
-            observed=observed,
-        )

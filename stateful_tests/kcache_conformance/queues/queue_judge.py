@@ -37,12 +37,14 @@ class Recording:
     """What the calls of one execution gave outside of its threads, and what was made of all.
 
     Attributes:
+        queue: the queue.
         prefix: what the calls before the threads gave.
         final: position in :data:`READ_BACK`, and what that call gave.
         calls: all calls of the execution judged last that is wrong, as they overlapped.
         verdict: on them.
     """
 
+    queue: object = None
     prefix: list[Outcome] = field(default_factory=list)
     final: list[tuple[int, Outcome]] = field(default_factory=list)
     calls: tuple[QueueCall, ...] = ()

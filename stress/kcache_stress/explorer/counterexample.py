@@ -68,7 +68,7 @@ def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) 
     assert problem is not None
     if problem.kind is FindingKind.LIVELOCK:
         return problem
-    granularity = runner.granularity
+    granularity = runner.sandbox.granularity
     schedule = schedule_of(execution.trace, granularity)
     if result.order is not None and problem.order and granularity is Granularity.FREE:
         schedule = as_runs(realising_threads(execution, result.order, problem.order))
@@ -107,7 +107,7 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Co
     strategy = PreemptionBounded(found.preemptions - 1)
     result = search(runner, strategy, judge, _BOUNDED)
     if result.problem is not None and result.execution is not None:
-        schedule = schedule_of(result.execution.trace, runner.granularity)
+        schedule = schedule_of(result.execution.trace, runner.sandbox.granularity)
         smaller = _repeated(runner, judge, schedule)
         return None if smaller is None else replace(smaller, is_minimal=True)
     return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
@@ -126,7 +126,7 @@ def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Cou
             left -= 1
             execution, problem, _ = replayed(runner, judge, candidate)
             if problem is not None and problem.kind is best.problem.kind:
-                schedule = schedule_of(execution.trace, runner.granularity)
+                schedule = schedule_of(execution.trace, runner.sandbox.granularity)
                 smaller = _repeated(runner, judge, schedule)
                 if smaller is not None and len(smaller.schedule) < len(best.schedule):
                     best, progress = smaller, True

@@ -9,10 +9,9 @@ from typing import Generic, Protocol, TypeVar
 from kcache_model.finding import FindingKind
 
 from .events import Trace
-from .granularity import Granularity
 from .happens_before import HappensBefore
+from .sandbox import Sandbox
 from .strategies.interface import Ending, Strategy
-from .virtual.scheduler import Scheduler
 from .waiting import Wait
 
 A = TypeVar("A")
@@ -78,13 +77,8 @@ class Runner(Protocol[A]):
     """Runs the same threads again and again."""
 
     @property
-    def scheduler(self) -> Scheduler:
-        """What runs the threads."""
-        ...
-
-    @property
-    def granularity(self) -> Granularity:
-        """Where threads may be switched."""
+    def sandbox(self) -> Sandbox:
+        """Where the code of the threads lives."""
         ...
 
     def run(self, strategy: Strategy) -> Execution[A]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
+from kcache_model.render import operation_text, outcome_text
 
 from ..isolation import own_hash_seed
 from ..report.interleaving import interleaving_text
@@ -15,10 +18,27 @@ from .execution import Problem
 from .history import explained
 from .program_runner import ProgramRunner
 from .replay_token import PROGRAM_TOKENS, ReplayToken
-from .story.narration import narrate
+from .story.narration import Texts, narrate
 from .subject import Subject
 
 PHASE = "explorer"
+
+
+def program_texts(runner: ProgramRunner) -> Texts[Outcome]:
+    """What a reader is told of a program on an Indexer."""
+    program = runner.program
+
+    def with_outcomes(operations: Sequence[Operation], outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
+        return list(zip(map(operation_text, operations), map(outcome_text, outcomes), strict=False))
+
+    return Texts(
+        called="indexer",
+        made=lambda: runner.made,
+        threads=[[operation_text(operation) for operation in thread] for thread in program.threads],
+        outcome=outcome_text,
+        before=lambda execution: with_outcomes(program.prefix, execution.prefix),
+        afterwards=lambda execution: with_outcomes(runner.final_reads, execution.final),
+    )
 
 
 def bare_finding(program: Program, problem: Problem) -> Finding:
@@ -32,8 +52,7 @@ def told_finding(
     """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
     program = replace(program, hash_seed=own_hash_seed())
     runner = ProgramRunner(subject, program)
-    narration = narrate(runner, found.schedule)
-    runner.clean_up()
+    narration = narrate(runner, found.schedule, program_texts(runner))
     problem = found.problem
     told = explained(program, found.execution, runner.final_reads, strict_errors)
     is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)

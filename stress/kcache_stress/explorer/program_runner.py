@@ -17,9 +17,8 @@ from ..workload import final_reads
 from .calls import Call, Calls
 from .events import Trace
 from .execution import Execution
-from .granularity import Granularity
+from .sandbox import Sandbox
 from .strategies.interface import Ending, Strategy
-from .virtual.scheduler import Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .waiting import waits
@@ -39,6 +38,10 @@ class ProgramRunner:
         program: what to do.
         pulse: called before each execution.
         reads_back: whether everything is read when the threads have ended.
+
+    Attributes:
+        final_reads: what is read then.
+        made: the Indexer of the last execution.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class ProgramRunner:
     ) -> None:
         self.subject = subject
         self._pulse = pulse
+        self.made: object = None
         self.program = program
         self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
         mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
@@ -60,14 +64,9 @@ class ProgramRunner:
         )
 
     @property
-    def scheduler(self) -> Scheduler:
-        """What runs the threads."""
-        return self.subject.scheduler
-
-    @property
-    def granularity(self) -> Granularity:
-        """Where threads may be switched."""
-        return self.subject.granularity
+    def sandbox(self) -> Sandbox:
+        """Where the code of the target lives."""
+        return self.subject.sandbox
 
     def run(self, strategy: Strategy) -> Execution[Outcome]:
         """Run the program once under ``strategy``; what the factory raises passes through.
@@ -85,6 +84,7 @@ class ProgramRunner:
         sandbox.reset(len(program.threads))
         try:
             driver = Driver(self.subject.target, program.indexes, program.semantics, things=self._things)
+            self.made = driver.indexer
             prefix = self._one_by_one(driver, self._prefix)
             scheduler.settle()
             log = [_Log(calls.prepare(driver)) for calls in self._threads]

@@ -119,12 +119,12 @@ class Copies:
 
 
 class ScenarioRunner:
-    """Runs one scenario again and again; ``subject`` is where its modules live, ``leftovers`` what stays there."""
+    """Runs one scenario again and again; ``sandbox`` is where its modules live, ``leftovers`` what stays there."""
 
     def __init__(
         self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS, *, is_strict: bool = False
     ) -> None:
-        self.subject = copies.sandbox
+        self.sandbox = copies.sandbox
         self._most_events = most_events
         self._scenario = scenario
         self._threads = 0
@@ -132,45 +132,35 @@ class ScenarioRunner:
         self._rehearse()
         looks = copies.serve()
         self.leftovers = self._leftovers(looks)
-        if not (self.subject.is_strict or self.subject.granularity.is_of_opcodes):
+        if not (self.sandbox.is_strict or self.sandbox.granularity.is_of_opcodes):
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
                 self.run(Replay(()))
-        if self.is_surprised or (is_strict and not self.subject.is_strict):
+        if self.is_surprised or (is_strict and not self.sandbox.is_strict):
             self.load_anew(is_strict=is_strict)
             self.leftovers = self._leftovers(looks)
 
     def load_anew(self, *, is_strict: bool) -> None:
         """Copy the modules again, with nothing in them that executions have left; strictly for unknown code."""
-        self.subject.start_again(is_strict=is_strict)
+        self.sandbox.start_again(is_strict=is_strict)
         self._modules.clear()
         self._rehearse()
 
     @property
     def is_surprised(self) -> bool:
         """Whether the modules did what they were not loaded for, and have to be loaded anew."""
-        subject = self.subject
-        return subject.is_surprised and not (subject.is_strict or subject.granularity.is_of_opcodes)
+        sandbox = self.sandbox
+        return sandbox.is_surprised and not (sandbox.is_strict or sandbox.granularity.is_of_opcodes)
 
     def _leftovers(self, looks: bool) -> Leftovers:
-        return Leftovers(instrumented_modules(self.subject) if looks else ())
-
-    @property
-    def scheduler(self) -> Scheduler:
-        """What runs the threads."""
-        return self.subject.scheduler
-
-    @property
-    def granularity(self) -> Granularity:
-        """Where threads may be switched."""
-        return self.subject.granularity
+        return Leftovers(instrumented_modules(self.sandbox) if looks else ())
 
     def run(self, strategy: Strategy) -> Execution[object]:
         """Run the scenario once under ``strategy``."""
-        with Watched(self.subject.scheduler), self.subject.present():
+        with Watched(self.sandbox.scheduler), self.sandbox.present():
             return self._run(strategy)
 
     def _run(self, strategy: Strategy) -> Execution[object]:
-        scheduler = self.subject.scheduler
+        scheduler = self.sandbox.scheduler
         self.clean_up()
         try:
             parts = [_Part(work, scheduler) for work in self._scenario.setup(self._modules.__getitem__)]
@@ -178,7 +168,7 @@ class ScenarioRunner:
             self.leftovers.look()
             strategy.most_events = self._most_events
             strategy.begin(scheduler)
-            self.subject.watch_now_and_then(function for part in parts for function in part.functions)
+            self.sandbox.watch_now_and_then(function for part in parts for function in part.functions)
             scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
             problem = self._problem(strategy.ending, parts, strategy.most_events)
         except SetupDeadlockError as error:
@@ -193,7 +183,7 @@ class ScenarioRunner:
             problem=problem,
             timeouts_withheld=scheduler.timeouts_withheld,
             preemptions=scheduler.preemptions,
-            doubts=self.subject.doubts,
+            doubts=self.sandbox.doubts,
         )
 
     def outcome(self, execution: Execution[object]) -> object:
@@ -207,7 +197,7 @@ class ScenarioRunner:
 
     def clean_up(self) -> None:
         """Unwind the last execution."""
-        self.subject.reset(self._threads)
+        self.sandbox.reset(self._threads)
 
     def _rehearse(self) -> None:
         """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
@@ -223,13 +213,13 @@ class ScenarioRunner:
             raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
 
     def _load(self, name: str | Path) -> ModuleType:
-        loaded = self._modules[name] = self.subject.load(name)
+        loaded = self._modules[name] = self.sandbox.load(name)
         return loaded
 
     def _problem(self, ending: Ending, parts: list[_Part], most_events: int) -> Problem | None:
         if ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
-        scheduler = self.subject.scheduler
+        scheduler = self.sandbox.scheduler
         errors = [(f"thread {number}", part.error) for number, part in enumerate(parts, 1) if part.error is not None]
         for who, error in errors + [("a thread of the code under test", error) for error in scheduler.failures]:
             place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
@@ -237,7 +227,7 @@ class ScenarioRunner:
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
         if ending is Ending.ENDLESS:
-            if self.subject.granularity.is_of_opcodes:
+            if self.sandbox.granularity.is_of_opcodes:
                 return None  # so many opcodes are not that much
             lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
             is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())

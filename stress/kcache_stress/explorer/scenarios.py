@@ -175,8 +175,8 @@ def _explored(
     own: ScenarioRunner, judge: Judge[object], searched: Callable[[], SearchResult[object]]
 ) -> ScenarioResult:
     """What a search of a scenario gave, with the smallest schedule of what it found."""
-    subject = own.subject
-    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=subject.granularity, is_strict=subject.is_strict)
+    sandbox = own.sandbox
+    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=sandbox.granularity, is_strict=sandbox.is_strict)
     try:
         found = searched()
         result = replace(
@@ -206,7 +206,7 @@ def _explored(
         return replace(result, coverage=Coverage.BUDGET_SPENT)
     if isinstance(shown, Problem):
         return replace(result, problem=shown)
-    unseen = own.subject.unseen(shown.execution.trace)
+    unseen = own.sandbox.unseen(shown.execution.trace)
     schedule, preemptions = shown.schedule, shown.preemptions
     return replace(result, problem=shown.problem, schedule=schedule, preemptions=preemptions, unseen=unseen)
 
@@ -218,13 +218,13 @@ def _from_scratch(
     note, execution, problem = own.leftovers.note, found.execution, found.problem
     assert execution is not None
     assert problem is not None
-    schedule = schedule_of(execution.trace, own.granularity)
-    own.load_anew(is_strict=own.subject.is_strict)
+    schedule = schedule_of(execution.trace, own.sandbox.granularity)
+    own.load_anew(is_strict=own.sandbox.is_strict)
     again = own.run(Replay(schedule))
     shown = judge.judge(again)
     if shown is None or shown.kind is not problem.kind:
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{note}: {problem.summary}")
-    unseen = own.subject.unseen(again.trace)
+    unseen = own.sandbox.unseen(again.trace)
     return replace(result, problem=shown, schedule=schedule, preemptions=again.preemptions, unseen=unseen)
 
 
@@ -248,5 +248,5 @@ def replay_scenario(
         raise CannotExploreError(str(error)) from error
     finally:
         runner.clean_up()
-    fingerprint = fingerprint_of(runner.subject.sources)
+    fingerprint = fingerprint_of(runner.sandbox.sources)
     return ScenarioReplay(problem, narrator.followed, narrator.story(), fingerprint)

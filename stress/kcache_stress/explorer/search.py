@@ -93,7 +93,7 @@ def search(
             doubts.update(dict.fromkeys(execution.doubts))
             order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
             if execution.ending is Ending.ENDLESS:
-                cut = cut or running(runner.scheduler)
+                cut = cut or running(runner.sandbox.scheduler)
                 problem = _livelock(runner, execution, strategy.most_events)
                 if problem is not None:
                     seconds = time.monotonic() - began
@@ -123,10 +123,10 @@ def search(
 
 def _livelock(runner: Runner[A], execution: Execution[A], most_events: int) -> Problem | None:
     """Whether an endless execution ends if everybody gets turns: if not, the threads keep each other from it."""
-    if runner.granularity.is_of_opcodes:
+    if runner.sandbox.granularity.is_of_opcodes:
         return None  # so many opcodes are not that much
     steps = len(execution.trace)
-    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.granularity)
+    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.sandbox.granularity)
     for seed in range(_FAIR_ATTEMPTS):
         if runner.run(Replay(begun, _FAIR_STEPS, seed)).ending is not Ending.ENDLESS:
             return None

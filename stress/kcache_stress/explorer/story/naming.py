@@ -54,12 +54,16 @@ def is_any(obj: object, kinds: tuple[type, ...]) -> bool:
 class Names:
     """Calls objects by name.
 
+    Args:
+        called: how the root is called.
+
     Attributes:
-        root: the Indexer.
+        root: what the target has made; ``None`` before that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, called: str = "indexer") -> None:
         self.root: object = None
+        self._called = called
         self._modules: dict[int, Mapping[str, object]] = {}
         self._now: dict[int, str] | None = None
         self._lasting: frozenset[int] | None = None
@@ -163,7 +167,7 @@ class Names:
         found: dict[int, str] = {}
         queue: deque[tuple[object, str, int]] = deque()
         if self.root is not None:
-            queue.append((self.root, "indexer", 0))
+            queue.append((self.root, self._called, 0))
         for namespace in self._modules.values():
             queue.extend((obj, name, 1) for name, obj in _globals(namespace))
         # What was taken out of a list still holds what it holds.

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Generic
 
-from kcache_model.items import Semantics
-from kcache_model.operations import Operation
-from kcache_model.outcomes import Outcome
-from kcache_model.render import operation_text, outcome_text
-
-from ..execution import Execution
+from ..execution import A, Execution, Runner
 from ..garbage import NoCollections
-from ..program_runner import ProgramRunner
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
@@ -25,49 +19,64 @@ from .moments import Left, Moment, Place
 from .naming import Names
 from .recording import Recording
 
-__all__ = ["Narration", "narrate"]
+__all__ = ["Narration", "Texts", "narrate"]
 
 
 class _LookingOn(Replay):
     """Follows a schedule and has a recording made."""
 
-    def __init__(self, schedule: Schedule, sources: Mapping[str, bytes], names: Names) -> None:
+    def __init__(
+        self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, made: Callable[[], object]
+    ) -> None:
         super().__init__(schedule)
         self._sources = sources
         self._names = names
+        self._made = made
         self.recording: Recording | None = None
 
     def begin(self, scheduler: Scheduler) -> None:
         """Put the recording in the place of the trace."""
         super().begin(scheduler)
+        self._names.root = self._made()
         self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
         scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names)
 
 
-def narrate(runner: ProgramRunner, schedule: Schedule) -> Narration:
+@dataclass(frozen=True)
+class Texts(Generic[A]):
+    """What a reader is told of a program.
+
+    Attributes:
+        called: what the target makes: ``indexer``, ``queue``.
+        made: the one of the last execution.
+        threads: for each thread, its calls as Python would write them.
+        outcome: what a call gave.
+        before: the calls before the threads of an execution, with what they gave.
+        afterwards: the same for those after them.
+    """
+
+    called: str
+    made: Callable[[], object]
+    threads: Sequence[Sequence[str]]
+    outcome: Callable[[A], str]
+    before: Callable[[Execution[A]], Sequence[tuple[str, str]]]
+    afterwards: Callable[[Execution[A]], Sequence[tuple[str, str]]]
+
+
+def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A]) -> Narration:
     """Run a schedule once more and tell what happens."""
-    subject = runner.subject
-    names = Names()
-
-    def factory(key_func: Any, indexers: Any, semantics: str = "classic") -> Any:
-        names.root = create(key_func, indexers, semantics)
-        return names.root
-
-    def create(key_func: Any, indexers: Any, semantics: str) -> Any:
-        return subject.target.create(key_func, indexers, Semantics(semantics))
-
-    seen = ProgramRunner(replace(subject, target=replace(subject.target, factory=factory)), runner.program)
-    strategy = _LookingOn(schedule, subject.sandbox.sources, names)
+    names = Names(texts.called)
+    strategy = _LookingOn(schedule, runner.sandbox.sources, names, texts.made)
     with NoCollections():
         try:
-            execution = seen.run(strategy)
+            execution = runner.run(strategy)
             recording = strategy.recording
             if recording is None:  # it did not get as far as that
                 return Narration(0, {}, (), (), (), (), (), (), False)
             recording.settle()
-            return _told(seen, execution, recording, strategy)
+            return _told(runner, execution, recording, strategy, texts)
         finally:
-            seen.clean_up()
+            runner.clean_up()
 
 
 class _Sources:
@@ -89,19 +98,21 @@ class _Sources:
         return f"{Path(place.path).name}:{place.line}", code
 
 
-def _told(runner: ProgramRunner, execution: Execution[Outcome], recording: Recording, strategy: Replay) -> Narration:
-    sources = _Sources(runner.subject.sandbox.sources)
+def _told(
+    runner: Runner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
+) -> Narration:
+    sources = _Sources(runner.sandbox.sources)
     waiting: tuple[Waiting, ...] = ()
     if execution.ending is Ending.DEADLOCK:
-        threads = runner.subject.sandbox.scheduler.threads.values()
+        threads = runner.sandbox.scheduler.threads.values()
         waiting = tuple(_waiting(recording.left(thread), sources) for thread in threads if not thread.finished)
     return Narration(
         execution.threads,
         {number: name for number, name in recording.thread_names.items() if name},
         _happenings(recording.moments, sources, recording.unfinished()),
-        _calls(runner, execution, recording.moments),
-        _with_outcomes(runner.program.prefix, execution.prefix),
-        _with_outcomes(runner.final_reads, execution.final),
+        _calls(texts, execution, recording.moments),
+        tuple(texts.before(execution)),
+        tuple(texts.afterwards(execution)),
         waiting,
         execution.failures,
         strategy.followed,
@@ -158,12 +169,12 @@ def _encounters(moments: Sequence[Moment]) -> tuple[set[int], set[int]]:
     return shared, meets
 
 
-def _calls(runner: ProgramRunner, execution: Execution[Outcome], moments: Sequence[Moment]) -> tuple[ToldCall, ...]:
+def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) -> tuple[ToldCall, ...]:
     calls = []
-    for thread, operations in enumerate(runner.program.threads):
+    for thread, operations in enumerate(texts.threads):
         spans = execution.spans[thread] if thread < len(execution.spans) else []
         outcomes = execution.outcomes[thread] if spans else []
-        for position, operation in enumerate(operations):
+        for position, text in enumerate(operations):
             returned = position < len(spans)
             if returned:
                 span = spans[position]
@@ -172,8 +183,8 @@ def _calls(runner: ProgramRunner, execution: Execution[Outcome], moments: Sequen
             own = [at for at, moment in enumerate(moments) if moment.thread == thread and _lies_in(moment, span)]
             following = next((at for at, moment in enumerate(moments) if moment.first >= span[0]), len(moments))
             first, last = (own[0], own[-1]) if own else (following, following - 1)
-            outcome = outcome_text(outcomes[position]) if returned else None
-            calls.append(ToldCall(thread, operation_text(operation), outcome, first, last))
+            outcome = texts.outcome(outcomes[position]) if returned else None
+            calls.append(ToldCall(thread, text, outcome, first, last))
             if not returned:
                 break
     return tuple(calls)
@@ -181,11 +192,6 @@ def _calls(runner: ProgramRunner, execution: Execution[Outcome], moments: Sequen
 
 def _lies_in(moment: Moment, span: tuple[int, int]) -> bool:
     return span[0] <= moment.first < span[1]
-
-
-def _with_outcomes(operations: Iterable[Operation], outcomes: Iterable[Outcome]) -> tuple[tuple[str, str], ...]:
-    pairs = zip(operations, outcomes, strict=False)
-    return tuple((operation_text(operation), outcome_text(outcome)) for operation, outcome in pairs)
 
 
 def _switch(left: Left) -> Switch:
