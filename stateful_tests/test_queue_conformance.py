@@ -147,14 +147,14 @@ def test_all_orders_that_happens_before_admits_are_wrong_if_and_only_if_one_that
     compared = 0
     candidates = (program for program in telling_programs(target) if len(program) - len(program.prefix) <= 3)
     for program in candidates:
-        naive = searched(program, Naive(), 1_500)
+        naive = searched(program, Naive(), 1_000)
         if naive.problem is None and naive.coverage is Coverage.BUDGET_SPENT:
             continue
         reduced = searched(program, Dpor(), 1_500)
         assert (reduced.problem is None) == (naive.problem is None), (program, naive.problem, reduced.problem)
         assert reduced.problem is not None or reduced.executions <= naive.executions
         compared += 1
-        if compared == effort(3, 30):
+        if compared == effort(2, 30):
             break
     assert compared or not example.is_correct
 
@@ -353,7 +353,7 @@ def test_a_package_is_instrumented_if_that_is_wanted(
     finding = explorer.explore(program, executions=2_000, seconds=60.0).finding
     assert finding is not None
     assert TOKENS.decode(finding.schedule).instrument == instrument
-    assert ("unlocked_base.py:2 in store" in finding.interleaving) == bool(instrument)
+    assert ("unlocked_base.py:2 " in finding.interleaving) == bool(instrument)
     kind = type_of_token(finding.schedule)
     assert kind is not None
     assert kind.replay(TOKENS.decode(finding.schedule), Unwatched()).note == "the same schedule still fails"

@@ -28,6 +28,7 @@ def test_a_library_call_passes_the_reference(target_type: TargetType) -> None:
     assert [phase.phase for phase in result.phases] == ["smoke"]
 
 
+@pytest.mark.one_in(2)
 @TYPES
 def test_a_library_call_raises_for_a_fault_whose_token_can_be_replayed(target_type: TargetType) -> None:
     example = next(one for one in target_type.examples() if one.kind == "concurrent" and not one.is_strict)
@@ -81,6 +82,7 @@ def test_old_tokens_stay_readable(stored: tuple[str, str], tmp_path: Path) -> No
     assert (found.answer, found.finding.kind, token.kind) == (ReplayAnswer.REPRODUCED, kind, kind)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("word", STORED.values(), ids=lambda word: str(word)[:3])
 def test_a_finding_becomes_a_test_and_a_page(word: str, tmp_path: Path) -> None:
     target_type = type_of_token(word)

@@ -24,6 +24,7 @@ from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.story.happenings import Happening, Narration
 from kcache_stress.explorer.story.naming import MISSING, Names, peek
 from kcache_stress.explorer.story.narration import narrate
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from kcache_stress.explorer.subject import load_subject
 from kcache_stress.report.interleaving import interleaving_text
@@ -96,7 +97,12 @@ def test_no_line_is_wider_than_the_report_and_none_names_the_machine(name: str, 
 
 
 def test_long_stories_are_folded() -> None:
-    narration, _ = found(target("lost_wakeup"), TWICE)
+    runner = ProgramRunner(load_subject(target("lost_wakeup")), TWICE)
+    judge = ProgramJudge(TWICE, runner.final_reads)
+    result = search(runner, PartialOrderSampling(1), judge, SearchLimits(executions=5_000))
+    assert result.execution is not None
+    schedule = schedule_of(result.execution.trace, Granularity.FREE)
+    narration = narrate(runner, schedule, program_texts(runner))
     assert len(narration.happenings) > 80
     assert len(rows_to_show(narration)) <= 70
 
