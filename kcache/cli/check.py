@@ -35,7 +35,9 @@ _PHASES = click.Choice(list(dict.fromkeys(phase for found in TARGET_TYPES.values
 @click.command()
 @target_argument
 @click.option(
+    "--type",
     "--kind",
+    "kind",
     type=click.Choice([*TARGET_TYPES]),
     default=DEFAULT_TYPE,
     show_default=True,

@@ -23,7 +23,9 @@ _HEADINGS = {
 
 @click.command()
 @click.option(
+    "--type",
     "--kind",
+    "kind",
     type=click.Choice([*TARGET_TYPES]),
     default=DEFAULT_TYPE,
     show_default=True,

@@ -56,7 +56,7 @@ class TargetType:
     All its functions run in a child process, but for ``stopped``.
 
     Attributes:
-        name: what ``--kind`` takes.
+        name: what ``--type`` (or ``--kind``) takes.
         summary: what such a target is, in a few words.
         reference: the name of kcache's own.
         phases: name -> phase, in order; those that are not open-ended come first.
