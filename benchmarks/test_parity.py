@@ -1,6 +1,9 @@
+import pytest
+
 from benchmarks.parity import HERE, Example, examples, rates, replays, verdict
 
 
+@pytest.mark.nightly
 def test_a_state_is_equal_to_itself():
     queue = next(example for example in examples(HERE) if example.path.endswith("close_wakes_one.py"))
     assert queue == Example("delta-fifo", "examples/queues/close_wakes_one.py", "new_queue")
@@ -19,6 +22,7 @@ def test_what_cannot_be_run_is_no_verdict():
     assert verdict(HERE, Example("fifo", "examples/queues/absent.py", "new_queue"), 0, "5s").status == "exit 2"
 
 
+@pytest.mark.nightly
 def test_rates_are_those_of_the_explorer_and_the_judge():
     found = rates(0.01)
     assert min(found.values()) > 0

@@ -42,7 +42,7 @@ CLEAN = (
 
 SHARE = [
     number
-    for number in range(2 * len(PARTS))
+    for number in range(len(PARTS) + len(PARTS) // 2)
     if (names := {part.name for part in design(number).parts}) <= {*CLEAN}
     and (number < len(PARTS) or "event and queue" not in names)
 ]
