@@ -13,7 +13,7 @@ from kcache.testing import ConformanceError, run_conformance
 from kcache.testing import replay as replay_word
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.suite_options import SuiteOptions, decode_options, encode_options
-from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_type import REPLAY, Stopped, TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.items import Semantics
@@ -100,6 +100,15 @@ def test_a_finding_becomes_a_test_and_a_page(word: str, tmp_path: Path) -> None:
     done = run(main, ["replay", word, "--html", str(page)])
     assert done.exit_code == 0, done.output
     assert "Fixed:" in page.read_text(encoding="utf-8")
+
+
+def test_a_replay_that_never_ends_says_what_may_help() -> None:
+    def summary(phase: str) -> str:
+        stopped = Stopped(None, is_hang=True, phase=phase, note="", program=None, detail="", options=SuiteOptions())
+        return TARGET_TYPES["indexer"].stopped(stopped).summary
+
+    assert "name it with --instrument" in summary(REPLAY)
+    assert summary("stress") == "a call did not return within 3 s"
 
 
 def test_an_unknown_type_phase_or_token_is_refused_with_what_is_known() -> None:

@@ -13,7 +13,7 @@ from kcache_stress.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_stress.isolation.worker import Outlet
 
 from .suite_options import SuiteOptions
-from .target_type import Stopped, TargetType
+from .target_type import REPLAY, Stopped, TargetType
 from .target_types import TARGET_TYPES
 
 _SECONDS: Final = 30.0
@@ -46,7 +46,7 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
             instrument=token.instrument,
             patience_seconds=patience_seconds,
         )
-        stopped = Stopped(token.target, end.how == "hang", "replay", end.note, end.program, end.message, options)
+        stopped = Stopped(token.target, end.how == "hang", REPLAY, end.note, end.program, end.message, options)
         return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", target_type.stopped(stopped))
     data = answers[-1]
     if "refused" in data:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.finding import Finding
 from kcache_model.program import Program
@@ -15,6 +15,9 @@ from kcache_stress.explorer.replaying import Replayed
 from .gallery import Example
 from .phase import Phase
 from .suite_options import SuiteOptions
+
+REPLAY: Final = "replay"
+"""The phase in which a token is replayed."""
 
 
 @dataclass(frozen=True)

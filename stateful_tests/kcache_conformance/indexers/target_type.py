@@ -11,15 +11,17 @@ from kcache_model.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.program import Program, hash_seed
 from kcache_model.render import operation_text
 from kcache_model.target import INDEXES, Target, make_target
+from kcache_stress.explorer.batch import stopped as execution_stopped
 from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 from kcache_stress.explorer.replaying import replay_token
+from kcache_stress.isolation import JobEnd
 from kcache_stress.loading import REFERENCE, load_target
 from kcache_stress.probing import probe
 
 from ..gallery import gallery
 from ..suite_options import SuiteOptions
-from ..target_type import Stopped, TargetType
+from ..target_type import REPLAY, Stopped, TargetType
 from .phases import PHASES
 from .program_job import run_program_in_child
 
@@ -49,6 +51,8 @@ def _stopped(stopped: Stopped) -> Finding:
     """The finding for a call that never returned, or that ended the process, with as small a program as possible."""
     options, spec = stopped.options, stopped.spec
     how = "hang" if stopped.is_hang else "crash"
+    if stopped.phase == REPLAY:  # an execution under the explorer, which may need to be told more
+        return execution_stopped(JobEnd(how, stopped.detail, stopped.program))
     program = stopped.program or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
