@@ -25,6 +25,7 @@ from .options import (
     strict_errors_option,
     strict_option,
     target_argument,
+    type_option,
 )
 from .pages import html_option, page_of_result, touch
 from .reports import write_json, write_junit
@@ -34,15 +35,7 @@ _PHASES = click.Choice(list(dict.fromkeys(phase for found in TARGET_TYPES.values
 
 @click.command()
 @target_argument
-@click.option(
-    "--type",
-    "--kind",
-    "kind",
-    type=click.Choice([*TARGET_TYPES]),
-    default=DEFAULT_TYPE,
-    show_default=True,
-    help="What TARGET makes.",
-)
+@type_option("What TARGET makes.")
 @click.option(
     "--budget",
     callback=duration,

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import click
 
 from kcache import Semantics
+from kcache_conformance.suite_options import DEFAULT_TYPE
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_stress.loading import REFERENCE
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -181,3 +183,16 @@ def executor(dask: str | None) -> Iterator[Executor | None]:
         raise click.UsageError(f"the dask cluster at {dask} cannot be reached: {error}") from None
     with client:
         yield client.get_executor()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def type_option(text: str) -> Callable[[F], F]:
+    """``--type``, with the help text of the command."""
+    return click.option(
+        "--type",
+        "--kind",
+        "kind",
+        type=click.Choice([*TARGET_TYPES]),
+        default=DEFAULT_TYPE,
+        show_default=True,
+        help=text,
+    )

@@ -13,6 +13,7 @@ from kcache_conformance.target_types import TARGET_TYPES
 
 from .console import stdout_console
 from .exits import clear_errors
+from .options import type_option
 
 _HEADINGS = {
     "sequential": "Faulty, as one thread can show",
@@ -22,15 +23,7 @@ _HEADINGS = {
 
 
 @click.command()
-@click.option(
-    "--type",
-    "--kind",
-    "kind",
-    type=click.Choice([*TARGET_TYPES]),
-    default=DEFAULT_TYPE,
-    show_default=True,
-    help="What the examples make.",
-)
+@type_option("What the examples make.")
 @click.option("--paths", is_flag=True, help="Print only what to pass to `kcache check`, one a line.")
 def targets(kind: str, paths: bool) -> None:
     """List the shipped examples: faulty ones, each with one realistic bug, and correct ones."""

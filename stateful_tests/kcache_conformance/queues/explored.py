@@ -12,7 +12,7 @@ from kcache_model.finding import Finding
 from kcache_model.queues import operations as op
 from kcache_model.queues.driver import QueueDriver
 from kcache_model.queues.minimise import minimise
-from kcache_model.queues.operations import CallName, Operation
+from kcache_model.queues.operations import CallName
 from kcache_model.queues.outcomes import Outcome
 from kcache_model.queues.program import QueueProgram
 from kcache_model.queues.script import call_text
@@ -72,7 +72,7 @@ def explored_scenario(target: QueueTarget, program: QueueProgram, watch: Watch, 
         run[:] = [driver]
         recording.queue = driver.queue
         recording.prefix, recording.final = [driver.call(operation) for operation in program.prefix], []
-        return [CallSequence([partial(_made, driver, operation) for operation in own]) for own in program.threads]
+        return [CallSequence([partial(driver.call, operation) for operation in own]) for own in program.threads]
 
     def check(_: list[object]) -> None:
         recording.final = _read_back(run[0])
@@ -119,10 +119,6 @@ def _texts(program: QueueProgram, recording: Recording) -> Texts[object]:
         before=lambda _: list(zip(before, map(str, recording.prefix), strict=True)),
         afterwards=lambda _: [(call_text(READ_BACK[number]), str(got)) for number, got in recording.final],
     )
-
-
-def _made(driver: QueueDriver, operation: Operation) -> Outcome:
-    return driver.call(operation)
 
 
 def _read_back(driver: QueueDriver) -> list[tuple[int, Outcome]]:
