@@ -93,6 +93,20 @@ class Runner(Protocol[A]):
         """What equivalent executions agree on, hashable; ``None`` if that cannot be told."""
         ...
 
+    @property
+    def leftover(self) -> str:
+        """What executions leave behind in the modules under test, so that others start from it; empty if nothing."""
+        ...
+
+    @property
+    def is_surprised(self) -> bool:
+        """Whether the modules did what they were not loaded for, and have to be loaded anew."""
+        ...
+
+    def load_anew(self) -> None:
+        """Copy the modules again, with nothing in them that executions have left."""
+        ...
+
 
 class Judge(Protocol[A]):
     """Says what is wrong with executions."""

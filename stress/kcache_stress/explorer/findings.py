@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.operations import Operation
@@ -19,7 +20,9 @@ from .history import explained
 from .program_runner import ProgramRunner
 from .replay_token import PROGRAM_TOKENS, ReplayToken
 from .story.narration import Texts, narrate
-from .subject import Subject
+
+if TYPE_CHECKING:
+    from .subject import Subject
 
 PHASE = "explorer"
 

@@ -126,6 +126,19 @@ class ProgramRunner:
         """What the calls gave, and what was read back: equivalent executions agree on that."""
         return execution.ending, tuple(map(tuple, execution.outcomes)), execution.final
 
+    @property
+    def leftover(self) -> str:
+        """Nothing: the target of a subject is loaded once, and what it keeps it keeps for all."""
+        return ""
+
+    @property
+    def is_surprised(self) -> bool:
+        """Never: a subject is settled before its programs are run."""
+        return False
+
+    def load_anew(self) -> None:
+        """Do nothing: a subject stays as it is."""
+
     def _one_by_one(self, driver: Driver, calls: Calls) -> tuple[Outcome, ...]:
         """Make calls in the hub."""
         outcomes = []

@@ -136,14 +136,22 @@ class ScenarioRunner:
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
                 self.run(Replay(()))
         if self.is_surprised or (is_strict and not self.sandbox.is_strict):
-            self.load_anew(is_strict=is_strict)
+            self._load_anew(is_strict=is_strict)
             self.leftovers = self._leftovers(looks)
 
-    def load_anew(self, *, is_strict: bool) -> None:
-        """Copy the modules again, with nothing in them that executions have left; strictly for unknown code."""
+    def load_anew(self) -> None:
+        """Copy the modules again, with nothing in them that executions have left."""
+        self._load_anew(is_strict=self.sandbox.is_strict)
+
+    def _load_anew(self, *, is_strict: bool) -> None:
         self.sandbox.start_again(is_strict=is_strict)
         self._modules.clear()
         self._rehearse()
+
+    @property
+    def leftover(self) -> str:
+        """What executions leave behind in the modules; empty if nothing."""
+        return self.leftovers.note
 
     @property
     def is_surprised(self) -> bool:

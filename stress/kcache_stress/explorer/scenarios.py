@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from kcache_model.finding import FindingKind
-
-from .audit import audit, sampling_granularity
-from .counterexample import Counterexample, counterexample, smallest
 from .execution import Judge, Problem
 from .granularity import Granularity
+from .investigation import Experiment, investigate, with_fewest_preemptions
 from .sandbox import CannotExploreError
 from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
-from .schedule import Replay, Schedule, schedule_of
-from .search import SearchLimits, SearchResult, search
+from .schedule import Schedule
 from .sources import fingerprint_of
 from .story.narrator import Narrator
-from .strategies.dpor import DivergedError, Dpor
+from .strategies.dpor import Dpor
 from .strategies.interface import MOST_EVENTS, Coverage, Strategy
 from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
@@ -40,8 +37,6 @@ __all__ = [
 
 ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "bounded", "opcodes"]
 """How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
-
-_UNREDUCED_EXECUTIONS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -129,103 +124,48 @@ def explore_scenario(
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
     """
     copies = copies or Copies(scenario.instrument, granularity)
+    granularity = copies.sandbox.granularity
+    if strategy == "dpor" and granularity.is_of_opcodes:
+        raise ValueError('what an opcode accesses is not known; at this granularity, say strategy="opcodes"')
     chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
         "bounded": lambda: PreemptionBounded(most=preemptions),
         "opcodes": lambda: OpcodeSampling(seed),
     }
-    granularity = copies.sandbox.granularity
-    if strategy == "dpor" and granularity.is_of_opcodes:
-        raise ValueError('what an opcode accesses is not known; at this granularity, say strategy="opcodes"')
-    seen: set[object] = set()
 
-    def searched() -> SearchResult[object]:
-        limits = SearchLimits(executions, seconds)
-        return search(own, chosen[strategy](), judge, limits, on_execution=lambda run: seen.add(own.outcome(run)))
+    @contextmanager
+    def opened(at: Granularity) -> Iterator[Experiment[object]]:
+        runner = ScenarioRunner(scenario, copies.at(at), most_events)
+        try:
+            yield Experiment(runner, judge)
+        finally:
+            runner.clean_up()
 
-    own = ScenarioRunner(scenario, copies, most_events)
-    result = _explored(own, judge, searched)
-    if own.is_surprised:  # a schedule is followed where the modules are loaded as they were for the search
-        seen.clear()
-        own, before = ScenarioRunner(scenario, copies, most_events), result
-        result = _explored(own, judge, searched)
-        took, spent = before.executions + result.executions, before.seconds + result.seconds
-        result = replace(result, executions=took, seconds=spent)
-    if result.problem is not None or not result.coverage.is_complete or samples == 0:
-        return result
-    sampled = ScenarioRunner(scenario, copies.at(sampling_granularity(granularity)), most_events)
-    note = ""
-
-    def audited() -> SearchResult[object]:
-        nonlocal note
-        found, note = audit(sampled, judge, samples, seed, seen=seen)
-        return found
-
-    shown = _explored(sampled, judge, audited)
-    took, spent = result.executions + shown.executions, result.seconds + shown.seconds
-    if shown.problem is not None:
-        return replace(shown, executions=took, seconds=spent, audited=shown.executions)
-    note = "; ".join(filter(None, (shown.refused, note, result.note)))
-    coverage = Coverage.NO_PROOF if note else result.coverage
-    return replace(result, coverage=coverage, note=note, executions=took, seconds=spent, audited=shown.executions)
-
-
-def _explored(
-    own: ScenarioRunner, judge: Judge[object], searched: Callable[[], SearchResult[object]]
-) -> ScenarioResult:
-    """What a search of a scenario gave, with the smallest schedule of what it found."""
-    sandbox = own.sandbox
-    result = ScenarioResult(Coverage.BUDGET_SPENT, 0, 0.0, granularity=sandbox.granularity, is_strict=sandbox.is_strict)
-    try:
-        found = searched()
-        result = replace(
-            result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
-        )
-        if found.problem is None:
-            if own.leftovers.note and found.coverage.is_complete:
-                note = "; ".join(filter(None, (own.leftovers.note, found.note)))
-                return replace(result, coverage=Coverage.NO_PROOF, note=note)
-            return result
-        if own.leftovers.note and found.problem.kind is not FindingKind.LIVELOCK:
-            return _from_scratch(own, judge, result, found)
-        shown = counterexample(own, judge, found)
-        if shown is None:  # calls depend on each other behind the explorer's back: what is done in some order counts
-            limits = SearchLimits(_UNREDUCED_EXECUTIONS, max(1.0, found.seconds))
-            found = search(own, PartialOrderSampling(0), judge, limits)
-            shown = None if found.problem is None else counterexample(own, judge, found)
-        if isinstance(shown, Counterexample):
-            shown = smallest(own, judge, shown)
-    except DivergedError as error:
-        shown = Problem(FindingKind.NONDETERMINISM, "; ".join(filter(None, (str(error), own.leftovers.note))))
-    except UncontrolledError as error:
-        return replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
-    finally:
-        own.clean_up()
-    if shown is None:
-        return replace(result, coverage=Coverage.BUDGET_SPENT)
-    if isinstance(shown, Problem):
-        return replace(result, problem=shown)
-    unseen = own.sandbox.unseen(shown.execution.trace)
-    schedule, preemptions = shown.schedule, shown.preemptions
-    return replace(result, problem=shown.problem, schedule=schedule, preemptions=preemptions, unseen=unseen)
-
-
-def _from_scratch(
-    own: ScenarioRunner, judge: Judge[object], result: ScenarioResult, found: SearchResult[object]
-) -> ScenarioResult:
-    """What a problem is worth that was found when others had left something: it must show in modules made anew."""
-    note, execution, problem = own.leftovers.note, found.execution, found.problem
-    assert execution is not None
-    assert problem is not None
-    schedule = schedule_of(execution.trace, own.sandbox.granularity)
-    own.load_anew(is_strict=own.sandbox.is_strict)
-    again = own.run(Replay(schedule))
-    shown = judge.judge(again)
-    if shown is None or shown.kind is not problem.kind:
-        return replace(result, coverage=Coverage.NO_PROOF, note=f"{note}: {problem.summary}")
-    unseen = own.sandbox.unseen(again.trace)
-    return replace(result, problem=shown, schedule=schedule, preemptions=again.preemptions, unseen=unseen)
+    found = investigate(
+        opened,
+        lambda _: [(chosen[strategy](), executions)],
+        granularity=granularity,
+        seconds=seconds,
+        samples=samples,
+        seed=seed,
+    )
+    found = with_fewest_preemptions(opened, found)
+    shown = found.counterexample
+    return ScenarioResult(
+        found.coverage,
+        found.executions,
+        found.seconds,
+        found.problem,
+        () if shown is None else shown.schedule,
+        0 if shown is None else shown.preemptions,
+        found.note,
+        found.granularity,
+        found.audited,
+        found.refused,
+        found.unseen,
+        found.is_strict,
+    )
 
 
 def replay_scenario(

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
 from kcache_model.driver import Driver
+from kcache_model.finding import Finding
 from kcache_model.items import Semantics
+from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.outcomes import Outcome
+from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target, TargetError, make_target
+from kcache_model.watch import Watch
 
 from ..loading import TARGET_PREFIX, load_target, named_packages
 from ..probing import probe
+from ..stress import StressOptions, repeat
 from .audit import AuditShare
+from .counterexample import Counterexample
+from .execution import Problem
+from .findings import bare_finding, told_finding
 from .granularity import Granularity
+from .investigation import Experiment
+from .judgement.program_judge import ProgramJudge
 from .made_of import packages_of
 from .program_runner import ProgramRunner
 from .programs.random_programs import explorer_program
@@ -27,6 +39,7 @@ from .virtual.scheduler import Scheduler
 from .virtual.virtual_thread import UncontrolledError
 
 _REHEARSALS = 40
+_CONFIRMING_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,45 @@ class Subject:
             loaded = load_subject(self.target.name, instrument=self.instrument, granularity=granularity)
             self._others[granularity] = loaded
         return self._others[granularity]
+
+    def announce(self, program: Program, watch: Watch) -> None:
+        """Tell ``watch`` that a program is about to run."""
+        watch.begin(program)
+
+    @contextlib.contextmanager
+    def opened(
+        self, program: Program, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
+    ) -> Iterator[Experiment[Outcome]]:
+        """The experiment of a program; ``pulse`` is called before each execution."""
+        runner = ProgramRunner(self.settled(), program, pulse=pulse)
+        try:
+            yield Experiment(runner, ProgramJudge(program, runner.final_reads, strict_errors=strict_errors))
+        finally:
+            runner.clean_up()
+
+    def smaller(self, program: Program, fails: Callable[[Program], bool], *, seconds: float, attempts: int) -> Program:
+        """A program that fails still and is no larger."""
+        return minimise(program, fails, MinimiseBudget(seconds, attempts))
+
+    def finding(
+        self,
+        program: Program,
+        problem: Problem,
+        found: Counterexample[Outcome] | None = None,
+        *,
+        strict_errors: bool = False,
+        detail: str = "",
+    ) -> Finding:
+        """The finding of a problem, with what the counterexample does where there is one."""
+        if found is None:
+            return bare_finding(program, problem)
+        return told_finding(self.settled(), program, found, strict_errors=strict_errors, detail=detail)
+
+    def goes_wrong(self, program: Program, watch: Watch, *, strict_errors: bool) -> bool:
+        """Whether real threads go wrong in a program, tried for a while."""
+        target = replace(load_target(self.target.name), unsupported=self.target.unsupported)
+        options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=strict_errors)
+        return repeat(target, program, options, watch).finding is not None
 
     @property
     def scheduler(self) -> Scheduler:

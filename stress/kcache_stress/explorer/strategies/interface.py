@@ -106,6 +106,11 @@ class Strategy(ABC):
         """
         del driver, calls, logs
 
+    @property
+    def shortfall(self) -> str:
+        """Why what is searched after it, where threads are switched as it wants, is no proof; empty if it is."""
+        return ""
+
     def begin(self, scheduler: Scheduler) -> None:
         """An execution is about to start."""
         self.scheduler = scheduler

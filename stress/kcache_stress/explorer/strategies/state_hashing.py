@@ -124,6 +124,11 @@ class StateHashing(Strategy):
             return f"a data race: {self.race}"
         return self.opaque or ""
 
+    @property
+    def shortfall(self) -> str:
+        """Why what is searched after it is no proof."""
+        return self.why_no_proof or "the states were too many for the budget"
+
     def watch(self, driver: Driver, calls: Sequence[Calls], logs: Sequence[CallLog]) -> None:
         """Get to know where the state is."""
         self._driver, self._calls, self._logs = driver, calls, logs

@@ -1,0 +1,251 @@
+"""The investigation of one program's interleavings: searched, audited, and what is wrong shown again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Final, Generic, NamedTuple, TypeAlias
+
+from kcache_model.finding import FindingKind
+
+from .audit import audit, sampling_granularity
+from .counterexample import Counterexample, counterexample, smallest
+from .execution import A, Judge, Problem, Runner
+from .granularity import Granularity
+from .schedule import Replay, schedule_of
+from .search import SearchLimits, SearchResult, search
+from .strategies.dpor import DivergedError
+from .strategies.interface import Coverage, Strategy
+from .strategies.naive import Naive
+from .strategies.partial_order_sampling import PartialOrderSampling
+from .virtual.virtual_thread import UncontrolledError
+
+_UNREDUCED_EXECUTIONS: Final = 1_000
+_UNSEEN: Final = (
+    "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
+    "name the package with --instrument, or rely on --strategy naive and on stress"
+)
+_UNSETTLED: Final = (
+    "some orders of calls that the happens-before relation admits could not be settled: steps of this granularity are "
+    "too long; --granularity free settles them"
+)
+
+
+class Experiment(NamedTuple, Generic[A]):
+    """The threads of one program, ready to be run.
+
+    Attributes:
+        runner: runs them.
+        judge: judges what they do.
+    """
+
+    runner: Runner[A]
+    judge: Judge[A]
+
+
+Opened: TypeAlias = AbstractContextManager[Experiment[A]]
+"""An experiment that is cleaned up when it is left."""
+
+Plan: TypeAlias = Callable[[Experiment[A]], Sequence[tuple[Strategy, int]]]
+"""The strategies to try in turn, each with the most executions that it may take."""
+
+
+@dataclass(frozen=True)
+class Investigation(Generic[A]):
+    """What an investigation found and covered.
+
+    Attributes:
+        coverage: how much of the interleavings it covered.
+        executions: how many executions it took, those of the audit included.
+        seconds: how long it took.
+        problem: the first thing found wrong.
+        counterexample: shows it each time; ``None`` if nothing is wrong, or no schedule can be repeated.
+        note: why it proves nothing: ``FILE:LINE: what``, if it could have been exhaustive otherwise.
+        granularity: where threads were switched: an audit switches them at opcodes.
+        audited: how many executions at opcodes an exhaustive search was compared with.
+        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
+        unseen: the code that ran unseen in the counterexample: it may have locks of its own that exclude this.
+        is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
+        is_surprised: whether the modules did what they were not loaded for.
+    """
+
+    coverage: Coverage
+    executions: int = 0
+    seconds: float = 0.0
+    problem: Problem | None = None
+    counterexample: Counterexample[A] | None = None
+    note: str = ""
+    granularity: Granularity = Granularity.FREE
+    audited: int = 0
+    refused: str = ""
+    unseen: str = ""
+    is_strict: bool = False
+    is_surprised: bool = False
+
+
+def investigate(
+    opened: Callable[[Granularity], Opened[A]],
+    plan: Plan[A],
+    *,
+    granularity: Granularity = Granularity.FREE,
+    seconds: float = 10.0,
+    samples: int = 0,
+    seed: int = 0,
+) -> Investigation[A]:
+    """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
+
+    Args:
+        opened: the experiment at a granularity.
+        plan: the strategies.
+        granularity: where threads may be switched.
+        seconds: the most time of each strategy; a search that meets unknown code late begins anew.
+        samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
+        seed: of the audit.
+    """
+    seen: set[object] | None = set() if samples else None
+
+    def searched(experiment: Experiment[A]) -> SearchResult[A]:
+        return _search(experiment, plan(experiment), seconds, seen)
+
+    result = _investigated(opened, granularity, searched, seconds)
+    if result.is_surprised:  # a schedule is followed where the modules are loaded as they were for the search
+        if seen:
+            seen.clear()
+        result = _after(result, _investigated(opened, granularity, searched, seconds))
+    if result.problem is not None or not result.coverage.is_complete or seen is None:
+        return result
+    lacking = ""
+
+    def audited(experiment: Experiment[A]) -> SearchResult[A]:
+        nonlocal lacking
+        found, lacking = audit(experiment.runner, experiment.judge, samples, seed, seen=seen)
+        return found
+
+    shown = _investigated(opened, sampling_granularity(granularity), audited, seconds)
+    both = replace(_after(result, shown), audited=shown.executions)
+    if shown.problem is not None:
+        return both
+    note = "; ".join(filter(None, (shown.refused, lacking, shown.note, result.note)))
+    coverage = Coverage.NO_PROOF if note else result.coverage
+    return replace(
+        both,
+        coverage=coverage,
+        note=note,
+        granularity=result.granularity,
+        is_strict=result.is_strict,
+        is_surprised=result.is_surprised,
+    )
+
+
+def with_fewest_preemptions(opened: Callable[[Granularity], Opened[A]], found: Investigation[A]) -> Investigation[A]:
+    """The same with the smallest counterexample that can be found."""
+    if found.counterexample is None:
+        return found
+    with opened(found.granularity) as (runner, judge):
+        try:
+            best = smallest(runner, judge, found.counterexample)
+        except (DivergedError, UncontrolledError):
+            return found
+        unseen = runner.sandbox.unseen(best.execution.trace)
+    return replace(found, problem=best.problem, counterexample=best, unseen=unseen)
+
+
+def _after(first: Investigation[A], second: Investigation[A]) -> Investigation[A]:
+    """The second, with what both took."""
+    executions, seconds = first.executions + second.executions, first.seconds + second.seconds
+    return replace(second, executions=executions, seconds=seconds)
+
+
+def _search(
+    experiment: Experiment[A], plan: Sequence[tuple[Strategy, int]], seconds: float, seen: set[object] | None
+) -> SearchResult[A]:
+    """Search with each strategy in turn until one finds something; add to ``seen`` how executions end."""
+    runner, judge = experiment
+    on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
+    result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
+    executions, spent, note = 0, 0.0, ""
+    for strategy, limit in plan:
+        result = search(runner, strategy, judge, SearchLimits(limit, seconds), on_execution=on_execution)
+        executions += result.executions
+        spent += result.seconds
+        note = note or result.note
+        if result.problem is not None or result.coverage.is_complete:
+            break
+        note = note or strategy.shortfall
+    if note and result.coverage is Coverage.EXHAUSTED:
+        # What switches at synchronisation points alone finds is a proof only without data races.
+        result = replace(result, coverage=Coverage.BUDGET_SPENT)
+    return replace(result, executions=executions, seconds=spent, note=note)
+
+
+def _investigated(
+    opened: Callable[[Granularity], Opened[A]],
+    granularity: Granularity,
+    searched: Callable[[Experiment[A]], SearchResult[A]],
+    seconds: float,
+) -> Investigation[A]:
+    """What a search gave, with a counterexample of what it found."""
+    result = Investigation[A](Coverage.BUDGET_SPENT, granularity=granularity)
+    with opened(granularity) as experiment:
+        runner = experiment.runner
+        try:
+            found = searched(experiment)
+            result = replace(
+                result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
+            )
+            if found.problem is None:
+                if runner.leftover and found.coverage.is_complete:
+                    note = "; ".join(filter(None, (runner.leftover, found.note)))
+                    result = replace(result, coverage=Coverage.NO_PROOF, note=note)
+            elif runner.leftover and found.problem.kind is not FindingKind.LIVELOCK:
+                result = _from_scratch(experiment, result, found)
+            else:
+                result = _shown(experiment, result, found, seconds)
+        except DivergedError as error:
+            why = "; ".join(filter(None, (str(error), runner.leftover)))
+            summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
+            result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
+        except UncontrolledError as error:
+            result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
+        return replace(result, is_strict=runner.sandbox.is_strict, is_surprised=runner.is_surprised)
+
+
+def _shown(
+    experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
+) -> Investigation[A]:
+    """With a counterexample of the problem; without the problem if no order of steps that can be shows it."""
+    runner, judge = experiment
+    shown = counterexample(runner, judge, found)
+    if shown is None:  # calls depend on each other behind the explorer's back: what is done in some order counts
+        for strategy in (PartialOrderSampling(0), Naive()):
+            found = search(runner, strategy, judge, SearchLimits(_UNREDUCED_EXECUTIONS, seconds))
+            result = replace(result, executions=result.executions + found.executions)
+            if found.problem is not None:
+                shown = counterexample(runner, judge, found)
+                break
+    result = replace(result, coverage=Coverage.BUDGET_SPENT)
+    if shown is None:
+        is_free = runner.sandbox.granularity is Granularity.FREE
+        return replace(result, note=_UNSEEN if is_free else _UNSETTLED)
+    if isinstance(shown, Problem):
+        return replace(result, problem=shown)
+    unseen = runner.sandbox.unseen(shown.execution.trace)
+    return replace(result, problem=shown.problem, counterexample=shown, unseen=unseen)
+
+
+def _from_scratch(experiment: Experiment[A], result: Investigation[A], found: SearchResult[A]) -> Investigation[A]:
+    """What a problem is worth that was found when others had left something: it must show in modules made anew."""
+    runner, judge = experiment
+    note, execution, problem = runner.leftover, found.execution, found.problem
+    assert execution is not None
+    assert problem is not None
+    schedule = schedule_of(execution.trace, runner.sandbox.granularity)
+    runner.load_anew()
+    again = runner.run(Replay(schedule))
+    shown = judge.judge(again)
+    if shown is None or shown.kind is not problem.kind:
+        return replace(result, coverage=Coverage.NO_PROOF, note=f"{note}: {problem.summary}")
+    unseen = runner.sandbox.unseen(again.trace)
+    found_again = Counterexample(schedule, shown, again, again.preemptions)
+    return replace(result, problem=shown, counterexample=found_again, unseen=unseen)

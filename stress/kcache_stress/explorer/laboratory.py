@@ -1,0 +1,68 @@
+"""The interface between an exploration and a target: where its programs run and are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from kcache_model.finding import Finding
+from kcache_model.watch import Watch
+
+from .audit import AuditShare
+from .counterexample import Counterexample
+from .execution import A, Problem
+from .granularity import Granularity
+from .investigation import Opened
+
+P = TypeVar("P")
+"""Programs."""
+
+
+class Laboratory(Protocol[P, A]):
+    """One target, ready to be explored at one granularity."""
+
+    @property
+    def granularity(self) -> Granularity:
+        """Where its threads may be switched."""
+        ...
+
+    @property
+    def share(self) -> AuditShare:
+        """How much of what is done with it are audits."""
+        ...
+
+    def at(self, granularity: Granularity) -> Laboratory[P, A]:
+        """The same target, with its threads switched elsewhere; made once."""
+        ...
+
+    def announce(self, program: P, watch: Watch) -> None:
+        """Tell ``watch`` that a program is about to run."""
+        ...
+
+    def opened(self, program: P, *, strict_errors: bool, pulse: Callable[[], None]) -> Opened[A]:
+        """The experiment of a program; ``pulse`` is called before each execution.
+
+        Raises:
+            CannotExploreError: the target cannot be scheduled.
+        """
+        ...
+
+    def smaller(self, program: P, fails: Callable[[P], bool], *, seconds: float, attempts: int) -> P:
+        """A program that fails still and is no larger."""
+        ...
+
+    def finding(
+        self,
+        program: P,
+        problem: Problem,
+        found: Counterexample[A] | None = None,
+        *,
+        strict_errors: bool = False,
+        detail: str = "",
+    ) -> Finding:
+        """The finding of a problem, with what the counterexample does where there is one."""
+        ...
+
+    def goes_wrong(self, program: P, watch: Watch, *, strict_errors: bool) -> bool:
+        """Whether real threads go wrong in a program, tried for a while."""
+        ...
