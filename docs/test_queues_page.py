@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import kcache.queues
 from kcache.cli import main
 from kcache_conformance.gallery import queue_gallery
-from kcache_conformance.queues.target import load_queue_target, make_queue_target
+from kcache_conformance.queues.target import make_queue_target
 from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.queues.program import QueueKind
 
@@ -42,7 +42,7 @@ def test_the_example_is_found_as_told(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_reference_is_named(kind: QueueKind) -> None:
     assert f"| `{kind.value}` |" in PAGE
     assert f"`{TARGET_TYPES[kind.value].reference}`" in PAGE
-    target = load_queue_target(TARGET_TYPES[kind.value].reference, kind)
+    target = TARGET_TYPES[kind.value].load(TARGET_TYPES[kind.value].reference)
     assert not target.unsupported or kind is QueueKind.FIFO
 
 

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 import pytest
 
 from kcache_model.errors import FormatError
+from kcache_model.history import Call
+from kcache_model.object_types.checking import CallsVerdict, check_calls
+from kcache_model.object_types.specification import follow
+from kcache_model.outcomes import WAITS, Outcome, raised, returned
 from kcache_model.queues import operations as op
 from kcache_model.queues.codec import decode_program, encode_program
-from kcache_model.queues.linearizable import QueueCall, check_calls
-from kcache_model.queues.minimise import minimise
 from kcache_model.queues.models import model_of
-from kcache_model.queues.operations import CallName, Operation, Tombstone, Version
-from kcache_model.queues.outcomes import WAITS, ErrorKind, Outcome, raised, returned
+from kcache_model.queues.operations import CallName, ErrorKind, Operation, Tombstone, Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_model.queues.script import script
 from kcache_model.verdict import Status
@@ -39,9 +40,9 @@ def outcomes(
 ) -> list[str]:
     """What the calls give; those that give nothing are left out."""
     model = model_of(kind, options)
-    states, found = model.initial(known), []
+    states, found = (model.initial(QueueProgram(kind, options, tuple(known))),), []
     for operation in operations:
-        states, outcome = model.apply(states, operation)
+        states, outcome = follow(model, states, operation)
         if outcome != returned():
             found.append(str(outcome))
     return found
@@ -159,10 +160,10 @@ def test_fifo() -> None:
 def test_the_order_of_a_fifo_after_replace_is_open() -> None:
     model = model_of(QueueKind.FIFO, QueueOptions())
     for first, second in itertools.permutations(("a1", "b1")):
-        states, _ = model.apply(model.initial(), op.replace(v("a1"), v("b1")))
-        states, outcome = model.apply(states, op.pop(), returned(("initial", first)))
+        states, _ = follow(model, (model.initial(QueueProgram(QueueKind.DELTA_FIFO)),), op.replace(v("a1"), v("b1")))
+        states, outcome = follow(model, states, op.pop(), returned(("initial", first)))
         assert str(outcome) == f"[initial, {first}]"
-        assert str(model.apply(states, op.pop())[1]) == f"[initial, {second}]"
+        assert str(follow(model, states, op.pop())[1]) == f"[initial, {second}]"
 
 
 def test_real_fifo() -> None:
@@ -224,24 +225,6 @@ def test_a_script_runs(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_minimise_keeps_what_matters() -> None:
-    noise = [op.add(v("b1")), op.update(v("b2")), op.resync(), op.has_synced()]
-    program = QueueProgram(
-        QueueKind.DELTA_FIFO,
-        QueueOptions(known_objects=True, transformer=True),
-        (v("c1"),),
-        (*noise, op.replace(v("a1"), v("b3")), *noise),
-        ((op.pop(), op.length()), (op.close(),)),
-    )
-
-    def fails(candidate: QueueProgram) -> bool:
-        return any(v("a1") in operation.objects for operation in candidate.operations())
-
-    assert minimise(program, fails, seconds=60) == QueueProgram(
-        QueueKind.DELTA_FIFO, QueueOptions(), prefix=(op.replace(v("a1")),)
-    )
-
-
 def random_program(rng: random.Random, size: int) -> QueueProgram:
     kind = rng.choice(list(QueueKind))
     options = {
@@ -269,35 +252,40 @@ def random_program(rng: random.Random, size: int) -> QueueProgram:
     return QueueProgram(kind, chosen, known, tuple(operation() for _ in range(size)))
 
 
-def random_calls(rng: random.Random, program: QueueProgram) -> list[QueueCall]:
+def random_calls(rng: random.Random, program: QueueProgram) -> list[Call[Operation]]:
     """Calls in random intervals; outcomes of a random order of them, some of them spoiled."""
     size = len(program.prefix)
     times = rng.sample(range(20), 2 * size) if rng.random() < 0.7 else [rng.randrange(8) for _ in range(2 * size)]
     spans = [sorted(times[2 * number : 2 * number + 2]) for number in range(size)]
     model = model_of(program.kind, program.options)
-    states = model.initial(program.known)
+    states: tuple[object, ...] = (model.initial(program),)
     gave: dict[int, Outcome] = {}
     for number in sorted(range(size), key=lambda number: spans[number][rng.randrange(2)]):
-        after, outcome = model.apply(states, program.prefix[number])
+        after, outcome = follow(model, states, program.prefix[number])
         gave[number] = raised(ErrorKind.CLOSED) if outcome is WAITS else outcome
         states = after
     if rng.random() < 0.4:
         one, other = rng.randrange(size), rng.randrange(size)
         gave[one], gave[other] = gave[other], gave[one]
     return [
-        QueueCall(number, 0, operation, spans[number][0], spans[number][1], gave[number])
+        Call(number, operation, spans[number][0], spans[number][1], gave[number])
         for number, operation in enumerate(program.prefix)
     ]
 
 
-def is_linearizable_by_brute_force(program: QueueProgram, calls: Sequence[QueueCall]) -> bool:
+def checked(program: QueueProgram, calls: Sequence[Call[Operation]]) -> CallsVerdict:
+    model = model_of(program.kind, program.options)
+    return check_calls(model, model.initial(program), calls)
+
+
+def is_linearizable_by_brute_force(program: QueueProgram, calls: Sequence[Call[Operation]]) -> bool:
     model = model_of(program.kind, program.options)
     for order in itertools.permutations(calls):
         if any(later.returned < earlier.invoked for earlier, later in itertools.combinations(order, 2)):
             continue
-        states = model.initial(program.known)
+        states: tuple[object, ...] = (model.initial(program),)
         for call in order:
-            states, expected = model.apply(states, call.called, call.outcome)
+            states, expected = follow(model, states, call.operation, call.outcome)
             if expected.waits or not call.outcome.agrees_with(expected):
                 break
         else:
@@ -312,7 +300,7 @@ def test_the_search_agrees_with_brute_force(seed: int) -> None:
     for _ in range(800):
         program = random_program(rng, rng.randint(1, 5))
         calls = random_calls(rng, program)
-        verdict = check_calls(program, calls)
+        verdict = checked(program, calls)
         assert (verdict.status is Status.OK) == is_linearizable_by_brute_force(program, calls)
         answers.append(verdict.status)
     assert 0.2 < answers.count(Status.OK) / len(answers) < 0.9, "both answers are to be seen"
@@ -321,10 +309,10 @@ def test_the_search_agrees_with_brute_force(seed: int) -> None:
 def test_a_violation_says_what_is_wrong() -> None:
     program = QueueProgram(QueueKind.FIFO)
     calls = [
-        QueueCall(0, 0, op.add(v("a1")), 0, 1, returned()),
-        QueueCall(1, 0, op.pop(), 2, 3, returned(("b1",))),
+        Call(0, op.add(v("a1")), 0, 1, returned()),
+        Call(1, op.pop(), 2, 3, returned(("b1",))),
     ]
-    verdict = check_calls(program, calls)
+    verdict = checked(program, calls)
     assert verdict.wrong == calls[1]
     assert verdict.reason == (
         "queue.pop(process) of thread 2 gave [b1], which no order of the calls allows; the order that gets furthest: "

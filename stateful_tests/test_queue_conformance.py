@@ -13,18 +13,19 @@ import pytest
 
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
 from kcache_conformance.gallery import QueueExample, queue_gallery
+from kcache_conformance.objects.programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
+from kcache_conformance.objects.sequential import hands, run_program
 from kcache_conformance.phase import PhaseContext
-from kcache_conformance.queues.explored import QueueExplorer, explored_scenario, place_of
-from kcache_conformance.queues.findings import TOKENS, QueueToken, Setting
-from kcache_conformance.queues.programs import may_wait_for_ever, random_program, telling_programs
-from kcache_conformance.queues.queue_judge import QueueJudge, Recording
+from kcache_conformance.queues.object_types import DELTA_FIFO, REAL_FIFO
+from kcache_conformance.queues.object_types import FIFO as FIFO_TYPE
 from kcache_conformance.queues.recorded import recorded_programs
-from kcache_conformance.queues.sequential import hands, run_program
-from kcache_conformance.queues.target import QueueTarget, load_queue_target, make_queue_target
+from kcache_conformance.queues.target import QueueTarget, make_queue_target
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
+from kcache_model.object_types.smaller import smaller
+from kcache_model.object_types.specification import follow, may_wait_for_ever
 from kcache_model.queues import operations as op
 from kcache_model.queues.models import model_of
 from kcache_model.queues.operations import Version
@@ -33,19 +34,28 @@ from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched
 from kcache_stress.explorer.execution import Execution
-from kcache_stress.explorer.scenario_runner import ScenarioRunner
-from kcache_stress.explorer.scenarios import Copies, Scenario, explore_scenario
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
+from kcache_stress.objects.findings import token_format
+from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.target import load_object_target
 
-REFERENCES = {QueueKind(name): kind.reference for name, kind in TARGET_TYPES.items() if name in list(QueueKind)}
+TYPES = {QueueKind(found.name): found for found in (FIFO_TYPE, DELTA_FIFO, REAL_FIFO)}
+TOKENS = token_format(DELTA_FIFO)
 A1, A2, B1 = Version("a", "a1"), Version("a", "a2"), Version("b", "b1")
 
 
+def load(spec: str, kind: QueueKind) -> QueueTarget:
+    target: QueueTarget = load_object_target(TYPES[kind], spec)
+    return target
+
+
 def reference(kind: QueueKind) -> QueueTarget:
-    return load_queue_target(REFERENCES[kind], kind)
+    return load(TYPES[kind].reference, kind)
 
 
 @pytest.mark.parametrize("kind", QueueKind)
@@ -54,12 +64,14 @@ def test_client_go_is_reproduced_by_the_model_and_the_reference(kind: QueueKind)
     assert recorded
     for one in recorded:
         model = model_of(kind, one.program.options)
-        states = model.initial(one.program.known)
+        states: tuple[object, ...] = (model.initial(one.program),)
         for operation, outcome in zip(one.program.prefix, one.outcomes, strict=True):
-            states, expected = model.apply(states, operation, outcome)
+            states, expected = follow(model, states, operation, outcome)
             assert outcome.agrees_with(expected, strict_errors=True), (one.id, operation)
         with hands() as makes:
-            assert run_program(reference(kind), one.program, makes, Unwatched(), strict_errors=True) is None
+            assert (
+                run_program(TYPES[kind], reference(kind), one.program, makes, Unwatched(), strict_errors=True) is None
+            )
 
 
 def test_every_recorded_queue_is_translated() -> None:
@@ -73,7 +85,7 @@ def test_every_recorded_queue_is_translated() -> None:
 def test_the_reference_passes_with_strict_errors(kind: QueueKind) -> None:
     target = reference(kind)
     for phase in TARGET_TYPES[kind].phases:
-        context = PhaseContext(target, REFERENCES[kind], SuiteOptions(strict_errors=True), seconds=0.2)
+        context = PhaseContext(target, TYPES[kind].reference, SuiteOptions(strict_errors=True), seconds=0.2)
         outcome = TARGET_TYPES[kind].phases[phase](context)
         assert outcome.finding is None
         assert outcome.counts["programs"]
@@ -85,11 +97,12 @@ def test_all_interleavings_of_the_telling_programs_are_right(
     kind: QueueKind, effort: Callable[[int, int], int]
 ) -> None:
     target = reference(kind)
-    explorer = QueueExplorer(target, Setting(target.name), Unwatched())
-    programs = list(telling_programs(target))
+    laboratory = ObjectLaboratory(TYPES[kind], target)
+    options = ExploreOptions(StrategyName.DPOR, executions=20_000, seconds=60.0)
+    programs = list(litmus_tests(TYPES[kind], target))
     assert len(programs) >= 20
     for program in programs[:: effort(8, 1)]:
-        explored = explorer.explore(program, executions=20_000, seconds=60.0)
+        explored = explore(laboratory, program, options)
         assert explored.finding is None
         assert explored.is_exhausted, program
 
@@ -111,17 +124,16 @@ def test_dpor_reaches_what_naive_enumeration_reaches(kind: QueueKind, name: str)
     options = QueueOptions(known_objects=kind is QueueKind.REAL_FIFO)
     program = QueueProgram(kind, options, threads=((one,), (other,)))
 
+    laboratory = ObjectLaboratory(TYPES[kind], target)
+
     def reached(strategy: Strategy) -> set[object]:
-        recording = Recording()
-        scenario = explored_scenario(target, program, Unwatched(), recording)
-        runner = ScenarioRunner(scenario, Copies(place_of(target).instrument))
         outcomes: set[object] = set()
+        with laboratory.opened(program) as (runner, judge):
 
-        def note(execution: Execution[object]) -> None:
-            given = tuple(map(tuple, execution.outcomes))
-            outcomes.add((given, tuple(recording.prefix), tuple(recording.final)))
+            def note(execution: Execution[Any]) -> None:
+                outcomes.add((tuple(map(tuple, execution.outcomes)), execution.prefix, execution.final))
 
-        result = search(runner, strategy, QueueJudge(program, recording), SearchLimits(20_000, 60.0), on_execution=note)
+            result = search(runner, strategy, judge, SearchLimits(20_000, 60.0), on_execution=note)
         assert result.coverage is Coverage.EXHAUSTED
         return outcomes
 
@@ -144,17 +156,15 @@ def test_all_orders_that_happens_before_admits_are_wrong_if_and_only_if_one_that
 ) -> None:
     """DPOR judges orders that it never runs; naive enumeration runs all of them, and judges what happened."""
     kind = QueueKind(example.makes)
-    target = load_queue_target(f"{example.path}:{example.factory}", kind)
-    place = place_of(target)
-    copies = Copies(place.instrument, folder=place.folder)
+    target = load(f"{example.path}:{example.factory}", kind)
+    laboratory = ObjectLaboratory(TYPES[kind], target)
 
-    def searched(program: QueueProgram, strategy: Strategy, most: int) -> SearchResult[object]:
-        recording = Recording()
-        runner = ScenarioRunner(explored_scenario(target, program, Unwatched(), recording), copies)
-        return search(runner, strategy, QueueJudge(program, recording), SearchLimits(most, 600.0))
+    def searched(program: QueueProgram, strategy: Strategy, most: int) -> SearchResult[Any]:
+        with laboratory.opened(program) as (runner, judge):
+            return search(runner, strategy, judge, SearchLimits(most, 600.0))
 
     compared = 0
-    candidates = (program for program in telling_programs(target) if len(program) - len(program.prefix) <= 3)
+    candidates = (program for program in litmus_tests(TYPES[kind], target) if len(program) - len(program.prefix) <= 3)
     for program in candidates:
         naive = searched(program, Naive(), 400)
         if naive.problem is None and naive.coverage is Coverage.BUDGET_SPENT:
@@ -172,21 +182,39 @@ def test_random_programs_never_wait_for_ever_and_fit_the_target() -> None:
     for kind in QueueKind:
         target = reference(kind)
         for seed in range(100):
-            program = random_program(seed, target, is_large=seed % 2 == 0)
+            shapes = LARGER_SHAPES if seed % 2 == 0 else SHAPES
+            program = random_program(seed, TYPES[kind], target, shapes)
             assert target.allows(program)
-            assert not may_wait_for_ever(program)
-            assert random_program(seed, target, is_large=seed % 2 == 0) == program
+            assert not waits_for_ever(program)
+            assert random_program(seed, TYPES[kind], target, shapes) == program
+
+
+def waits_for_ever(program: QueueProgram) -> bool:
+    return may_wait_for_ever(model_of(program.kind, program.options), program)
 
 
 def test_what_may_wait_for_ever() -> None:
     def waits(*threads: tuple[op.Operation, ...]) -> bool:
-        return may_wait_for_ever(QueueProgram(QueueKind.FIFO, threads=threads))
+        return waits_for_ever(QueueProgram(QueueKind.FIFO, threads=threads))
 
     assert waits((op.pop(),))
     assert not waits((op.pop(),), (op.close(),))
     assert waits((op.pop(), op.pop()), (op.add(A1),))
     assert waits((op.pop(), op.pop()), (op.add(A1), op.update(A2))), "both may be handed out as one"
     assert not waits((op.pop(), op.pop()), (op.add(A1), op.add(B1)))
+
+
+def test_smaller_programs_keep_what_matters() -> None:
+    noise = (op.add(B1), op.update(B1), op.resync(), op.has_synced())
+    known = (Version("c", "c1"),)
+    options = QueueOptions(known_objects=True, transformer=True)
+    program = QueueProgram(QueueKind.DELTA_FIFO, options, known, (*noise, op.replace(A1, B1), *noise))
+
+    def fails(candidate: QueueProgram) -> bool:
+        return any(A1 in operation.objects for operation in candidate.operations())
+
+    small = QueueProgram(QueueKind.DELTA_FIFO, prefix=(op.replace(A1),))
+    assert smaller(DELTA_FIFO, program, fails, seconds=60) == small
 
 
 # The contract.
@@ -327,7 +355,7 @@ def test_a_fixed_queue(spec: Any) -> None:
 
 def test_words_hold_plain_data_only() -> None:
     program = QueueProgram(QueueKind.FIFO, prefix=(op.add(A1),), threads=((op.pop(),), (op.close(),)))
-    token = QueueToken(
+    token = ReplayToken(
         "pkg.mod:factory", program, FindingKind.DEADLOCK, ((0, 3), (1, 2)), fingerprint="abcd1234", strict_errors=True
     )
     token = dataclasses.replace(token, instrument=("built_on", "pkg.more"))
@@ -356,10 +384,10 @@ def test_a_package_is_instrumented_if_that_is_wanted(
         "        super().update(obj)\n"
         "        unlocked_base.store(self._items, obj['key'], obj)\n"
     )
-    target = load_queue_target(f"{file}:new_queue", QueueKind.FIFO)
-    explorer = QueueExplorer(target, Setting(target.name, instrument=instrument), Unwatched())
+    target = load(f"{file}:new_queue", QueueKind.FIFO)
+    laboratory = ObjectLaboratory(FIFO_TYPE, target, instrument)
     program = QueueProgram(QueueKind.FIFO, threads=((op.update(A1),), (op.pop(), op.length())))
-    finding = explorer.explore(program, executions=2_000, seconds=60.0).finding
+    finding = explore(laboratory, program, ExploreOptions(executions=2_000, seconds=60.0)).finding
     assert finding is not None
     assert TOKENS.decode(finding.schedule).instrument == instrument
     assert ("unlocked_base.py:2 " in finding.interleaving) == bool(instrument)
@@ -370,8 +398,7 @@ def test_a_package_is_instrumented_if_that_is_wanted(
 
 def test_one_set_of_copies_serves_many_programs() -> None:
     target = reference(QueueKind.FIFO)
-    copies = Copies(place_of(target).instrument)
+    laboratory = ObjectLaboratory(FIFO_TYPE, target)
     for number in range(3):
         program = QueueProgram(QueueKind.FIFO, threads=((op.add(A1),) * (number + 1), (op.close(),)))
-        scenario: Scenario = explored_scenario(target, program, Unwatched(), Recording())
-        assert explore_scenario(scenario, copies=copies).coverage is Coverage.EXHAUSTED
+        assert explore(laboratory, program, ExploreOptions(StrategyName.DPOR)).coverage is Coverage.EXHAUSTED

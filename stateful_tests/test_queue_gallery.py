@@ -9,7 +9,6 @@ import pytest
 
 from kcache_conformance.gallery import QueueExample, queue_gallery
 from kcache_conformance.phase import PhaseContext, PhaseOutcome
-from kcache_conformance.queues.findings import TOKENS
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.watch import Unwatched
@@ -53,8 +52,9 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
     outcome = run(example, example.found_by, seconds=120)
     assert outcome.finding is not None
     assert outcome.finding.script
-    assert outcome.finding.schedule.startswith(TOKENS.prefix)
-    again = TARGET_TYPES[example.makes].replay(TOKENS.decode(outcome.finding.schedule), Unwatched())
+    kind = TARGET_TYPES[example.makes]
+    assert outcome.finding.schedule.startswith(kind.tokens.prefix)
+    again = kind.replay(kind.tokens.decode(outcome.finding.schedule), Unwatched())
     assert again.answer.value == "reproduced"
     assert again.finding is not None
     assert again.finding.kind is outcome.finding.kind

@@ -12,6 +12,7 @@ from rich.console import Console
 from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.suite import SuiteOptions
+from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.render import printable
@@ -24,6 +25,7 @@ FUZZ_SCHEMA = "kcache/fuzz/1"
 
 def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResult) -> None:
     """The whole result; docs/formats.md describes the fields."""
+    codec = TARGET_TYPES[options.kind].codec
     data = {
         "schema": RESULT_SCHEMA,
         "target": target,
@@ -42,7 +44,10 @@ def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResu
         "reasons": list(result.reasons),
         "phases": [_phase(phase) for phase in result.phases],
         "findings": [
-            {**encode_finding(finding), "replay": replay_command(finding, target, strict_errors=options.strict_errors)}
+            {
+                **encode_finding(finding, codec),
+                "replay": replay_command(finding, target, strict_errors=options.strict_errors),
+            }
             for finding in result.findings
         ],
     }

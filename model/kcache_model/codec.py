@@ -7,8 +7,9 @@ their default are left out. A reader refuses unknown schemas and fields, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from .anomaly import Anomaly
 from .decoding import Json, fields_of, is_integer, list_of, member_of, shown, text_of, texts_of
@@ -17,7 +18,7 @@ from .finding import Finding, FindingKind
 from .history import Call, History
 from .items import Item, Semantics, Style, Values
 from .operations import Operation, OperationName, WriteKind
-from .outcomes import ErrorKind, Outcome
+from .outcomes import WAITS, ErrorKind, Outcome
 from .program import HASH_SEEDS, Program
 
 PROGRAM_SCHEMA = "kcache/program/1"
@@ -123,17 +124,19 @@ def decode_operation(data: Json) -> Operation:
 
 
 def encode_outcome(outcome: Outcome) -> Json:
-    """``{"result": value}`` or ``{"error": kind, "message"?}``."""
+    """``{"result": value}``, ``{"error": kind, "message"?}``, or ``{"waits": true}``."""
+    if outcome.waits:
+        return {"waits": True}
     if outcome.error is None:
-        return {"result": list(outcome.value) if isinstance(outcome.value, tuple) else outcome.value}
-    data: Json = {"error": outcome.error.value}
+        return {"result": outcome.value}
+    data: Json = {"error": str(outcome.error)}
     if outcome.message:
         data["message"] = outcome.message
     return data
 
 
 def decode_outcome(data: object) -> Outcome:
-    """The inverse of :func:`encode_outcome`.
+    """The inverse of :func:`encode_outcome`, for calls of an Indexer.
 
     Raises:
         FormatError: ``data`` is no outcome.
@@ -147,6 +150,24 @@ def decode_outcome(data: object) -> Outcome:
     if not isinstance(result, str | None):
         raise FormatError(f"a result must be a text, a list of texts or null, not {shown(result)}")
     return Outcome(value=result)
+
+
+def decode_plain_outcome(data: object) -> Outcome:
+    """The inverse of :func:`encode_outcome`, whatever the values and errors are.
+
+    Raises:
+        FormatError: ``data`` is no outcome.
+    """
+    if isinstance(data, dict) and "waits" in data:
+        return WAITS
+    if isinstance(data, dict) and "error" in data:
+        fields = fields_of(data, "an error", {"error"}, {"message"})
+        return Outcome(error=text_of(fields["error"]), message=text_of(fields.get("message", "")))
+    return Outcome(value=_as_tuples(fields_of(data, "a result", {"result"}, set())["result"]))
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def encode_program(program: Program) -> Json:
@@ -180,15 +201,38 @@ def decode_program(data: Json) -> Program:
     )
 
 
-def encode_call(call: Call) -> Json:
+@dataclass(frozen=True)
+class Codec:
+    """How the programs of a target type are written.
+
+    Attributes:
+        encode_program: a program as plain JSON.
+        decode_program: its inverse. Raises FormatError, or what damaged data leads to.
+        encode_operation: an operation as plain JSON, with its name as ``op``.
+        decode_operation: its inverse, likewise.
+        decode_outcome: the inverse of :func:`encode_outcome`, likewise.
+    """
+
+    encode_program: Callable[[Any], Json]
+    decode_program: Callable[[Any], Any]
+    encode_operation: Callable[[Any], Json]
+    decode_operation: Callable[[Json], Any]
+    decode_outcome: Callable[[object], Outcome] = decode_plain_outcome
+
+
+INDEXERS: Final = Codec(encode_program, decode_program, encode_operation, decode_operation, decode_outcome)
+"""How programs on Indexers are written."""
+
+
+def encode_call(call: Call[Any], codec: Codec = INDEXERS) -> Json:
     """The JSON document of one call: its operation, with thread, times and outcome."""
-    data = {"thread": call.thread, **encode_operation(call.operation), "invoked": call.invoked}
+    data = {"thread": call.thread, **codec.encode_operation(call.operation), "invoked": call.invoked}
     if call.returned is not None and call.outcome is not None:
         data |= {"returned": call.returned, "outcome": encode_outcome(call.outcome)}
     return data
 
 
-def decode_call(data: object) -> Call:
+def decode_call(data: object, codec: Codec = INDEXERS) -> Call[Any]:
     """The inverse of :func:`encode_call`.
 
     Raises:
@@ -197,7 +241,7 @@ def decode_call(data: object) -> Call:
     if not isinstance(data, dict):
         raise FormatError(f"a call must be a JSON object, not {shown(data)}")
     own = ("thread", "invoked", "returned", "outcome")
-    operation = decode_operation({name: value for name, value in data.items() if name not in own})
+    operation = codec.decode_operation({name: value for name, value in data.items() if name not in own})
     thread: Any = data.get("thread")
     invoked: Any = data.get("invoked")
     returned: Any = data.get("returned")
@@ -207,7 +251,8 @@ def decode_call(data: object) -> Call:
         raise FormatError(f'a call needs both "returned" and "outcome", or neither if it is pending: {shown(data)}')
     if returned is not None and (not is_integer(returned) or returned < invoked):
         raise FormatError(f'"returned" must be an integer not less than "invoked": {shown(data)}')
-    return Call(thread, operation, invoked, returned, decode_outcome(data["outcome"]) if "outcome" in data else None)
+    outcome = codec.decode_outcome(data["outcome"]) if "outcome" in data else None
+    return Call(thread, operation, invoked, returned, outcome)
 
 
 def dump_history(history: History) -> Iterator[str]:
@@ -247,11 +292,11 @@ def load_history(lines: Iterable[str]) -> History:
     )
 
 
-def encode_finding(finding: Finding) -> Json:
+def encode_finding(finding: Finding, codec: Codec = INDEXERS) -> Json:
     """The JSON document of a finding."""
     data: Json = {"kind": finding.kind.value, "phase": finding.phase, "summary": finding.summary}
     if finding.program is not None:
-        data["program"] = encode_program(finding.program)
+        data["program"] = codec.encode_program(finding.program)
     if finding.step is not None:
         data["step"] = finding.step
     if finding.expected is not None:
@@ -259,9 +304,10 @@ def encode_finding(finding: Finding) -> Json:
     if finding.observed is not None:
         data["observed"] = encode_outcome(finding.observed)
     if finding.calls:
-        data["calls"] = [encode_call(call) for call in finding.calls]
-    if finding.core:
-        data["core"] = list(finding.core)
+        data["calls"] = [encode_call(call, codec) for call in finding.calls]
+    for name in ("core", "order"):
+        if getattr(finding, name):
+            data[name] = list(getattr(finding, name))
     for name in ("detail", "schedule", "interleaving", "script", "unseen"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
@@ -274,7 +320,7 @@ def encode_finding(finding: Finding) -> Json:
     return data
 
 
-def decode_finding(data: Json) -> Finding:
+def decode_finding(data: Json, codec: Codec = INDEXERS) -> Finding:
     """The inverse of :func:`encode_finding`.
 
     Raises:
@@ -284,12 +330,13 @@ def decode_finding(data: Json) -> Finding:
         kind=member_of(FindingKind, data["kind"], "kind of finding"),
         phase=data["phase"],
         summary=data["summary"],
-        program=decode_program(data["program"]) if "program" in data else None,
+        program=codec.decode_program(data["program"]) if "program" in data else None,
         step=data.get("step"),
-        expected=decode_outcome(data["expected"]) if "expected" in data else None,
-        observed=decode_outcome(data["observed"]) if "observed" in data else None,
-        calls=tuple(decode_call(call) for call in data.get("calls", ())),
+        expected=codec.decode_outcome(data["expected"]) if "expected" in data else None,
+        observed=codec.decode_outcome(data["observed"]) if "observed" in data else None,
+        calls=tuple(decode_call(call, codec) for call in data.get("calls", ())),
         core=tuple(data.get("core", ())),
+        order=tuple(data.get("order", ())),
         detail=data.get("detail", ""),
         scenario=data.get("scenario"),
         schedule=data.get("schedule", ""),

@@ -6,11 +6,11 @@ import enum
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from .anomaly import Anomaly
 from .history import Call
 from .outcomes import Outcome
-from .program import Program
 from .verdict import Status
 
 _NAMES = re.compile(r"""'[^']*'|"[^"]*"|[0-9]+""")
@@ -46,12 +46,13 @@ class Finding:
         kind: what sort of violation.
         phase: which part of the suite found it.
         summary: one sentence that says what is wrong.
-        program: a program that shows it, as small as could be found.
+        program: a program of its target type that shows it, as small as could be found.
         step: position of the wrong call in a sequential program.
         expected: what the model gives there.
         observed: what the implementation gave.
         calls: for a concurrent program, the calls that were observed, as far as they matter.
         core: positions in ``calls`` of those that no order explains.
+        order: positions in ``calls``, in the order that the specification could follow furthest.
         detail: further lines: stacks, the text of an exception.
         scenario: id of the recorded scenario, if it was one.
         schedule: for a finding of the explorer, the word with which ``kcache replay`` follows the same schedule again.
@@ -66,12 +67,13 @@ class Finding:
     kind: FindingKind
     phase: str
     summary: str
-    program: Program | None = None
+    program: Any = None
     step: int | None = None
     expected: Outcome | None = None
     observed: Outcome | None = None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[Call[Any], ...] = ()
     core: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
     detail: str = ""
     scenario: str | None = None
     schedule: str = ""

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic
 
 from .items import Semantics
 from .operations import Operation
 from .outcomes import Outcome
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Op = TypeVar("Op", default=Operation)
+else:
+    from typing import TypeVar
+
+    Op = TypeVar("Op")
 
 PREFIX_THREAD = -1
 """The thread number of calls made before the threads started."""
@@ -16,7 +26,7 @@ FINAL_THREAD = -2
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Generic[Op]):
     """One operation of one thread, from its invocation to its response.
 
     Attributes:
@@ -28,12 +38,12 @@ class Call:
     """
 
     thread: int
-    operation: Operation
+    operation: Op
     invoked: int
     returned: int | None
     outcome: Outcome | None
 
-    def precedes(self, other: Call) -> bool:
+    def precedes(self, other: Call[Op]) -> bool:
         """Whether it ended before ``other`` began; at the same tick, they count as concurrent."""
         return self.returned is not None and self.returned < other.invoked
 

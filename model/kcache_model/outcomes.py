@@ -1,17 +1,19 @@
-"""What a call gave: a value or an error, as plain data that can be compared."""
+"""Outcomes of calls: values, errors and waiting, as plain data that can be compared."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-Value = None | str | tuple[str, ...]
-"""Nothing, one stamp (or resource version), or several stamps or keys. Where the order of a result is unspecified it
-is sorted; the order of ``index_keys`` is kept."""
+Value: TypeAlias = Any
+"""Plain, immutable data: nothing, a truth value, a number, a text, or a tuple of such. Of an Indexer nothing, one stamp
+(or resource version), or several stamps or keys: where the order of a result is unspecified it is sorted; the order of
+``index_keys`` is kept."""
 
 
 class ErrorKind(enum.StrEnum):
-    """Why a call failed."""
+    """Why a call of an Indexer failed."""
 
     KEY_FUNC = "key_func"
     INDEX_FUNC = "index_func"
@@ -25,17 +27,38 @@ class ErrorKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A value, or an error. The message of an error takes no part in comparisons."""
+    """A value, an error, or that the call waits. The message of an error takes no part in comparisons.
+
+    Attributes:
+        value: what the call returned.
+        error: why it failed: a kind of error of its target type.
+        waits: whether it waits until another thread does something.
+        message: of the error.
+    """
 
     value: Value = None
-    error: ErrorKind | None = None
+    error: str | None = None
+    waits: bool = False
     message: str = field(default="", compare=False)
 
     def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:
-        """Whether it is what the model expects; an error of any type will do unless ``strict_errors``."""
+        """Whether it is what the specification expects; an error of any type will do unless ``strict_errors``."""
         if expected.error is None or strict_errors:
             return self == expected
         return self.error is not None
+
+    def __str__(self) -> str:
+        if self.waits:
+            return "waits"
+        if self.error is not None:
+            return f"{self.error} error" + (f" ({self.message})" if self.message else "")
+        if isinstance(self.value, tuple):
+            return f"[{', '.join(map(str, self.value))}]"
+        return str(self.value)
+
+
+WAITS = Outcome(waits=True)
+"""The call waits until another thread does something."""
 
 
 def error_text(error: BaseException) -> str:
@@ -52,6 +75,6 @@ def returned(value: Value = None) -> Outcome:
     return Outcome(value=value)
 
 
-def raised(error: ErrorKind, message: str = "") -> Outcome:
+def raised(error: str, message: str = "") -> Outcome:
     """The call raised."""
     return Outcome(error=error, message=message)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from .items import Semantics
 from .operations import Operation
@@ -18,9 +19,48 @@ def hash_seed(seed: int) -> int:
     return seed % HASH_SEEDS
 
 
+Op_co = TypeVar("Op_co", covariant=True)
+
+
+class CallProgram(Generic[Op_co]):
+    """Base of the programs of all target types: frozen dataclasses with what is called, and how its object is made.
+
+    Attributes:
+        prefix: runs first, in one thread.
+        threads: run at the same time afterwards. A sequential program has none.
+    """
+
+    prefix: tuple[Op_co, ...]
+    threads: tuple[tuple[Op_co, ...], ...]
+    hash_seed: int = 0
+    """``PYTHONHASHSEED`` of the process that runs it, for types whose programs may differ by it."""
+
+    def with_hash_seed(self, seed: int) -> Any:  # noqa: ARG002
+        """The same for a process with another hash seed."""
+        return self
+
+    def operations(self) -> Iterator[Op_co]:
+        """All operations, prefix first, then thread by thread."""
+        yield from self.prefix
+        for thread in self.threads:
+            yield from thread
+
+    def with_calls(self, prefix: tuple[Any, ...], threads: tuple[tuple[Any, ...], ...] = ()) -> Any:
+        """A program of the same type with other calls, on an object that is made in the same way."""
+        return dataclasses.replace(self, prefix=prefix, threads=threads)  # type: ignore[type-var]
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether at most one thread does anything."""
+        return sum(1 for thread in self.threads if thread) < 2
+
+    def __len__(self) -> int:
+        return len(self.prefix) + sum(map(len, self.threads))
+
+
 @dataclass(frozen=True)
-class Program:
-    """A sequential prefix, then one list of operations for each thread.
+class Program(CallProgram[Operation]):
+    """A program on an Indexer: a sequential prefix, then one list of operations for each thread.
 
     Attributes:
         indexes: the names of the indices that the Indexer is created with.
@@ -36,16 +76,6 @@ class Program:
     semantics: Semantics = Semantics.CLASSIC
     hash_seed: int = 0
 
-    @property
-    def is_sequential(self) -> bool:
-        """Whether at most one thread does anything."""
-        return sum(1 for thread in self.threads if thread) < 2
-
-    def operations(self) -> Iterator[Operation]:
-        """All operations, prefix first, then thread by thread."""
-        yield from self.prefix
-        for thread in self.threads:
-            yield from thread
-
-    def __len__(self) -> int:
-        return len(self.prefix) + sum(len(thread) for thread in self.threads)
+    def with_hash_seed(self, seed: int) -> Program:
+        """The same for a process with another hash seed."""
+        return dataclasses.replace(self, hash_seed=seed)

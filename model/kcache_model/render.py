@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import singledispatch
+from typing import Any
 
 from .history import Call
 from .items import Item, Style, Values
@@ -21,8 +23,14 @@ def item_text(item: Item) -> str:
     return f"{key}@{_cut(printable_line(item.stamp))}{_values_text(item.values)}{_extras(item)}"
 
 
-def operation_text(operation: Operation) -> str:
+@singledispatch
+def operation_text(operation: object) -> str:
     """The call as Python would write it, with objects as :func:`item_text`."""
+    return printable_line(str(operation))
+
+
+@operation_text.register
+def _(operation: Operation) -> str:
     return f"{operation.name.value}({', '.join(_arguments(operation))})"
 
 
@@ -34,10 +42,12 @@ def outcome_text(outcome: Outcome | None) -> str:
         message = printable_line(outcome.message)
         if outcome.error is ErrorKind.OTHER and message:
             return message
-        return f"{outcome.error.value} error" + (f" ({message})" if message else "")
+        return f"{outcome.error} error" + (f" ({message})" if message else "")
+    if outcome.waits:
+        return str(outcome)
     if isinstance(outcome.value, tuple):
         return f"[{_listed(outcome.value)}]"
-    return "None" if outcome.value is None else name_text(outcome.value)
+    return _value_text(outcome.value)
 
 
 def printable_line(text: str) -> str:
@@ -53,14 +63,14 @@ def printable(text: str) -> str:
     )
 
 
-def call_text(call: Call) -> str:
+def call_text(call: Call[Any]) -> str:
     """The call without its outcome; objects without what is of no interest among other calls."""
-    return operation_text(call.operation.with_items(_plain))
+    return operation_text(_with_items(call.operation, _plain))
 
 
-def brief_text(operation: Operation) -> str:
+def brief_text(operation: object) -> str:
     """As :func:`operation_text`, with objects as ``a@v3``: for sentences."""
-    return operation_text(operation.with_items(_bare))
+    return operation_text(_with_items(operation, _bare))
 
 
 def name_text(text: str) -> str:
@@ -72,6 +82,16 @@ def name_text(text: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
+
+
+@singledispatch
+def _with_items(operation: object, _: Callable[[Item], Item]) -> object:
+    return operation
+
+
+@_with_items.register
+def _(operation: Operation, change: Callable[[Item], Item]) -> object:
+    return operation.with_items(change)
 
 
 def _bare(item: Item) -> Item:
@@ -124,6 +144,10 @@ def _extras(item: Item) -> str:
     return "".join(f" {name}={name_text(value)}" for name, value in extras.items() if value is not None)
 
 
-def _listed(values: tuple[str, ...]) -> str:
+def _listed(values: tuple[Any, ...]) -> str:
     more = f", and {len(values) - _MOST_RESULTS} more" if len(values) > _MOST_RESULTS else ""
-    return ", ".join(name_text(value) for value in values[:_MOST_RESULTS]) + more
+    return ", ".join(map(_value_text, values[:_MOST_RESULTS])) + more
+
+
+def _value_text(value: Any) -> str:
+    return name_text(value) if isinstance(value, str) else printable_line(str(value))

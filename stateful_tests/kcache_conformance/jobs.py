@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kcache_model.codec import decode_finding, dump_history, encode_finding, load_history
+from kcache_model.codec import Codec, decode_finding, dump_history, encode_finding, load_history
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
@@ -26,10 +26,11 @@ from .turns import Turn, turns
 
 def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) -> JobEnd:
     """Run the phases in a child process; how it ended."""
+    codec = TARGET_TYPES[options.kind].codec
     return run_job(
         f"{__name__}:_phases_job",
         {"spec": spec, "options": encode_options(options)},
-        on_event=lambda data: listener(decode_event(data)),
+        on_event=lambda data: listener(decode_event(data, codec)),
         deadline_seconds=STARTUP_SECONDS + 2 * options.budget_seconds,
         patience_seconds=options.patience_seconds,
         hash_seed=TARGET_TYPES[options.kind].hash_seed(options.seed),
@@ -72,7 +73,8 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any]) -> None:
     decoded = decode_options(options)
     with outlet.loading(spec):
         target = TARGET_TYPES[decoded.kind].load(spec)
-    _run_phases(target, spec, decoded, outlet.watch, lambda event: outlet.send(encode_event(event)))
+    codec = TARGET_TYPES[decoded.kind].codec
+    _run_phases(target, spec, decoded, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
 
 
 def _run_phases(target: Any, spec: str | None, options: SuiteOptions, watch: Watch, listener: Listener) -> None:
@@ -139,22 +141,22 @@ _EVENTS: Mapping[str, type[Event]] = {
 }
 
 
-def encode_event(event: Event) -> dict[str, Any]:
+def encode_event(event: Event, codec: Codec) -> dict[str, Any]:
     """An event as plain JSON."""
     data = dict(vars(event))
     if data.get("finding") is not None:
-        data["finding"] = encode_finding(data["finding"])
+        data["finding"] = encode_finding(data["finding"], codec)
     if data.get("sample") is not None:
         data["sample"] = list(dump_history(data["sample"]))
     return {"event": type(event).__name__, **data}
 
 
-def decode_event(data: dict[str, Any]) -> Event:
+def decode_event(data: dict[str, Any], codec: Codec) -> Event:
     """The inverse of :func:`encode_event`."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     kind = _EVENTS[fields.pop("event")]
     if fields.get("finding") is not None:
-        fields["finding"] = decode_finding(fields["finding"])
+        fields["finding"] = decode_finding(fields["finding"], codec)
     if fields.get("sample") is not None:
         fields["sample"] = load_history(fields["sample"])
     return kind(**fields)

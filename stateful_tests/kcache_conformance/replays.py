@@ -52,7 +52,11 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
     if "refused" in data:
         raise CannotExploreError(data["refused"])
     finding = data["finding"]
-    return Replayed(ReplayAnswer(data["answer"]), data["note"], None if finding is None else decode_finding(finding))
+    return Replayed(
+        ReplayAnswer(data["answer"]),
+        data["note"],
+        None if finding is None else decode_finding(finding, target_type.codec),
+    )
 
 
 def _replay_job(outlet: Outlet, target_type: str, word: str) -> None:
@@ -62,5 +66,5 @@ def _replay_job(outlet: Outlet, target_type: str, word: str) -> None:
     except (CannotExploreError, UncontrolledError) as error:
         outlet.send({"event": "replayed", "refused": str(error)})
         return
-    finding = None if found.finding is None else encode_finding(found.finding)
+    finding = None if found.finding is None else encode_finding(found.finding, chosen.codec)
     outlet.send({"event": "replayed", "answer": found.answer.value, "note": found.note, "finding": finding})

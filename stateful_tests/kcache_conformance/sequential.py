@@ -101,7 +101,7 @@ class SequentialRun:
         fails = _index_function_fails(operation)
         self._state, expected = self._model.apply(self._state, operation)
         observed = _in_a_thread(lambda: self._driver.run(operation)) if fails else self._driver.run(operation)
-        self.coverage[operation.name.value, "ok" if observed.error is None else observed.error.value] += 1
+        self.coverage[operation.name.value, "ok" if observed.error is None else observed.error] += 1
         if operation.name is OperationName.REPLACE and observed.error is None:
             self.is_half_done = False
         if self.is_half_done:
@@ -114,7 +114,7 @@ class SequentialRun:
     def _disagreement(self, operation: Operation, expected: Outcome, observed: Outcome) -> Finding:
         raises = observed.error is not None and expected.error is None
         verb = "raised" if observed.error is not None else "returned"
-        due = f"an error ({expected.error.value})" if expected.error is not None else outcome_text(expected)
+        due = f"an error ({expected.error})" if expected.error is not None else outcome_text(expected)
         return Finding(
             kind=FindingKind.EXCEPTION if raises else FindingKind.DIVERGENCE,
             phase="",

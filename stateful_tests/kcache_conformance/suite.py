@@ -55,7 +55,7 @@ def run_suite(
     if finding is not None and finding.program is not None and isinstance(target, str):
         # The program as it ran in the child, so that another one can do the same.
         seed = target_type.hash_seed(options.seed)
-        finding = replace(finding, program=replace(finding.program, hash_seed=seed))
+        finding = replace(finding, program=finding.program.with_hash_seed(seed))
     return log.result(options, finding, time.monotonic() - began)
 
 

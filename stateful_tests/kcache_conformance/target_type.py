@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kcache_model.codec import Codec
 from kcache_model.finding import Finding
 from kcache_model.program import Program
 from kcache_model.watch import Watch
@@ -67,7 +68,9 @@ class TargetType:
         not_tested: what the target does not offer.
         stopped: the finding for a target that hung or crashed.
         examples: the shipped ones, see :mod:`.gallery`.
+        codec: how its programs are written in findings.
         tokens: how the replay tokens are written that its findings carry as ``schedule``.
+        owns: whether a program is one of this type, where several types share a prefix of tokens.
         replay: shows again what such a token stands for.
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``.
@@ -83,8 +86,10 @@ class TargetType:
     not_tested: Callable[[Any], tuple[str, ...]]
     stopped: Callable[[Stopped], Finding]
     examples: Callable[[], Sequence[Example]]
+    codec: Codec
     tokens: TokenFormat[Any]
     replay: Callable[[ReplayToken[Any], Watch], Replayed]
+    owns: Callable[[Any], bool] = lambda _: True
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
     debug: Callable[[ReplayToken[Any]], None] | None = None

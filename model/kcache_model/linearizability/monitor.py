@@ -8,7 +8,7 @@ subset construction over the specification automaton; after M. Herlihy, J. Wing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
 S = TypeVar("S")
@@ -86,6 +86,12 @@ class Monitor(Generic[S, Op, R]):
     def states(self, at: int) -> list[S]:
         """The states that the model may be in once all calls have returned."""
         return [] if at == IMPOSSIBLE else [state for state, _ in self._sets[at]]
+
+    def expected(self, call: int) -> Iterator[R]:
+        """What ``call`` may give in the states in which that was asked so far."""
+        for (_, asked), effects in self._effects.items():
+            if asked == call:
+                yield from (outcome for _, outcome in effects)
 
     def _closure(
         self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]

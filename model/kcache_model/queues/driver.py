@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from kcache import KeyFuncError
 from kcache.errors import EnqueueError, FIFOClosedError
 
-from ..outcomes import error_text
+from ..object_types.object_type import Load
+from ..outcomes import Outcome, error_text, raised, returned
 from .consumer import Consumer
-from .operations import CallName, Operation
-from .outcomes import ErrorKind, Outcome, raised, returned
+from .operations import CallName, ErrorKind, Operation
 from .program import QueueKind, QueueProgram
 from .reading import Change, RejectedError, key_func, make_object, object_text, read_deltas, transformer
+
+CONSUMER: Final = "kcache_model.queues.consumer"
+"""The module of the consumer, which the explorer loads a copy of."""
 
 _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
     (KeyFuncError, ErrorKind.KEY_FUNC),
@@ -33,21 +37,26 @@ class QueueDriver:
     Args:
         factory: makes the queue; what it raises passes through.
         program: says how it is made.
-        make_consumer: makes the consumer.
+        load: the modules that it needs.
         passing: exceptions that are no outcome of a call: they pass through.
+
+    Attributes:
+        made: the queue.
     """
 
     def __init__(
         self,
         factory: Callable[..., Any],
         program: QueueProgram,
-        make_consumer: type[Consumer] = Consumer,
-        passing: tuple[type[Exception], ...] = (),
+        *,
+        load: Load = importlib.import_module,
+        passing: tuple[type[BaseException], ...] = (),
     ) -> None:
         self._passing = passing
         self._has_types = program.kind is not QueueKind.FIFO
+        make_consumer: type[Consumer] = load(CONSUMER).__dict__["Consumer"]
         self.consumer = make_consumer({str(version.key): make_object(version) for version in program.known})
-        self.queue = factory(key_func, **options_of(program, self.consumer))
+        self.made = factory(key_func, **options_of(program, self.consumer))
 
     def call(self, operation: Operation) -> Outcome:
         """Make one call."""
@@ -60,7 +69,7 @@ class QueueDriver:
             return raised(kind, error_text(error))
 
     def _call(self, operation: Operation) -> Outcome:
-        queue = self.queue
+        queue = self.made
         match operation.name:
             case CallName.ADD | CallName.UPDATE | CallName.DELETE:
                 assert operation.thing is not None
@@ -90,7 +99,7 @@ class QueueDriver:
 
     def _replace(self, operation: Operation) -> Outcome:
         objects: list[Any] = [make_object(version) for version in operation.objects]
-        result = self.queue.replace(objects, operation.resource_version)
+        result = self.made.replace(objects, operation.resource_version)
         objects.clear()  # the list is the caller's: a queue that keeps it loses the objects
         return _nothing(result)
 
@@ -98,7 +107,7 @@ class QueueDriver:
         handed = _Handed(self, operation)
 
         def call() -> object:
-            self.queue.pop_batch(handed.process_batch, handed.process_single)
+            self.made.pop_batch(handed.process_batch, handed.process_single)
             return _NOTHING
 
         return handed.during(call)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .operations import CallName, Operation, Version
-from .queue_model import Choice, QueueModel, States, given, key_of
+from .queue_model import Choice, QueueModel, given, key_of
 from .state import Delta, Entry, State
 
 
@@ -49,7 +49,7 @@ class FifoModel(QueueModel):
             found += [Choice([entry], before, before.without(entry)) for entry in before.queue[0] if entry.deltas]
         return found
 
-    def starts(self, state: State) -> States:
+    def starts(self, state: State) -> tuple[State, ...]:
         """A ``pop`` that waits has skipped keys without an object, and keeps waiting."""
         skipped = self.waiting(state)
         return (state,) if skipped.queue or skipped == state else (state, skipped)

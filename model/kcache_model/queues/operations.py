@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -25,6 +26,16 @@ class CallName(enum.StrEnum):
     KEY_OF = "key_of"
     KNOWN = "known"
     """No call of the queue: reads what its consumer has stored."""
+
+
+class ErrorKind(enum.StrEnum):
+    """Why a call failed."""
+
+    KEY_FUNC = "key_func"
+    TRANSFORMER = "transformer"
+    CLOSED = "closed"
+    OTHER = "other"
+    """An exception that is none of kcache's: the message says which."""
 
 
 READS = frozenset({CallName.IS_CLOSED, CallName.HAS_SYNCED, CallName.LENGTH, CallName.KEY_OF, CallName.KNOWN})
@@ -98,6 +109,28 @@ class Operation:
     def is_write(self) -> bool:
         """Whether it may change anything."""
         return self.name not in READS
+
+    def __str__(self) -> str:
+        if self.name is CallName.LENGTH:
+            return "len(queue)"
+        if self.name is CallName.KNOWN:
+            return "what the consumer has stored"
+        return f"queue.{self.name.value}({', '.join(self.arguments(str))})"
+
+    def arguments(self, shown: Callable[[Thing], str]) -> list[str]:
+        """The arguments as Python code, with objects as ``shown`` tells them."""
+        version = [repr(self.resource_version)] if self.resource_version else []
+        process = "failing_process" if self.fails else "process" if self.applies else "ignoring_process"
+        match self.name:
+            case CallName.REPLACE:
+                return [f"[{', '.join(map(shown, self.objects))}]", *version]
+            case CallName.POP:
+                return [process]
+            case CallName.POP_BATCH:
+                return [process, process]
+            case CallName.BOOKMARK:
+                return [repr(self.resource_version)]
+        return [] if self.thing is None else [shown(self.thing)]
 
 
 def add(thing: Thing) -> Operation:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..program import CallProgram
 from .operations import Operation, Version
 
 
@@ -37,7 +37,7 @@ class QueueOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueProgram:
+class QueueProgram(CallProgram[Operation]):
     """What is done with a new queue.
 
     Attributes:
@@ -70,12 +70,3 @@ class QueueProgram:
                 return not options.atomic_events and not options.emit_delta_type_bookmark
         bookmarks_fit = options.atomic_events or not options.emit_delta_type_bookmark
         return options.known_objects != options.atomic_events and bookmarks_fit
-
-    def operations(self) -> Iterator[Operation]:
-        """All operations, those of the prefix first."""
-        yield from self.prefix
-        for thread in self.threads:
-            yield from thread
-
-    def __len__(self) -> int:
-        return len(self.prefix) + sum(map(len, self.threads))

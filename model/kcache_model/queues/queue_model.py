@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from .operations import POPS, CallName, Operation, Thing, Tombstone, Version
-from .outcomes import WAITS, ErrorKind, Outcome, raised, returned
-from .program import QueueOptions
+from ..outcomes import Outcome, raised, returned
+from .operations import POPS, CallName, ErrorKind, Operation, Thing, Tombstone, Version
+from .program import QueueOptions, QueueProgram
 from .state import Delta, Entry, State
 
 
@@ -25,16 +25,12 @@ class CallFails(Exception):
         self.state = state
 
 
-States: TypeAlias = tuple[State, ...]
-"""The states that a queue may be in after what was observed so far."""
-
-
 @dataclass(frozen=True)
 class QueueModel:
     """Base of the specifications. All is pure: a state is never changed, a new one is returned.
 
-    The specification leaves some things open, such as the order of the deletions that a replacement brings. So the
-    model keeps every state that explains what was observed so far.
+    The specification leaves some things open, such as the order of the deletions that a replacement brings: then there
+    are several effects. It is a :class:`~kcache_model.object_types.specification.Specification`.
 
     Args:
         options: how the queue is made.
@@ -42,22 +38,15 @@ class QueueModel:
 
     options: QueueOptions = field(default_factory=QueueOptions)
 
-    def initial(self, known: Iterable[Version] = ()) -> States:
-        """A new queue whose consumer has already stored ``known``."""
-        return (State(known=tuple(sorted(known, key=lambda version: str(version.key)))),)
+    def initial(self, program: QueueProgram) -> State:
+        """A new queue whose consumer has already stored what a program says."""
+        return State(known=tuple(sorted(program.known, key=lambda version: str(version.key))))
 
-    def apply(self, states: States, operation: Operation, observed: Outcome | None = None) -> tuple[States, Outcome]:
-        """The states after ``operation``, and what it gives; that is ``observed``, if the specification allows it."""
-        found = [
-            choice for state in states for start in self.starts(state) for choice in self.outcomes(start, operation)
-        ]
-        if observed is not None:
-            right = [(after, outcome) for after, outcome in found if observed.agrees_with(outcome)]
-            if right:
-                return tuple(dict.fromkeys(after for after, _ in right)), right[0][1]
-        return (found[0][0],), found[0][1]
+    def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
+        """Each state that may come after, and what is given then; none if the call waits."""
+        return [choice for start in self.starts(state) for choice in self.outcomes(start, operation)]
 
-    def starts(self, state: State) -> States:
+    def starts(self, state: State) -> tuple[State, ...]:
         """The states that this one may turn into by itself, this one first."""
         return (state,)
 
@@ -122,7 +111,7 @@ class QueueModel:
 
     def _popped(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
         if not state.queue:
-            return [(state, raised(ErrorKind.CLOSED) if state.is_closed else WAITS)]
+            return [(state, raised(ErrorKind.CLOSED))] if state.is_closed else []
         found = []
         for choice in self.choices(state, operation):
             after = choice.after.handed_out(len(choice.batch))

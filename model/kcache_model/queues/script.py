@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 
+from ..history import FINAL_THREAD
+from ..object_types.object_type import Remarks
+from ..object_types.plain import import_lines, thread_lines
 from .operations import CallName, Operation, Thing, Tombstone
 from .program import QueueKind, QueueProgram
-
-Remarks = Mapping[tuple[int, int], str]
-"""(thread, position) -> what is to be said of that call; the prefix is thread -1."""
-
-
-def call_text(operation: Operation) -> str:
-    """The call in short, objects by their stamps: ``queue.add(a1)``."""
-    if operation.name is CallName.LENGTH:
-        return "len(queue)"
-    if operation.name is CallName.KNOWN:
-        return "what the consumer has stored"
-    return f"queue.{operation.name.value}({_arguments(operation, str)})"
 
 
 def script(program: QueueProgram, target: str, remarks: Remarks | None = None) -> str:
@@ -33,7 +23,7 @@ def _lines(program: QueueProgram, target: str, remarks: Remarks) -> Iterator[str
         yield ""
     if options.known_objects or _has_tombstones(program):
         yield "import kcache"
-    yield from _import(target)
+    yield from import_lines(target)
     yield ""
     yield ""
     yield "def key_func(obj):"
@@ -66,17 +56,6 @@ def _lines(program: QueueProgram, target: str, remarks: Remarks) -> Iterator[str
         yield from _threads(program, remarks)
 
 
-def _import(target: str) -> Iterator[str]:
-    location, _, name = target.rpartition(":")
-    first, *rest = name.split(".")
-    if location.endswith(".py"):
-        yield f"from {Path(location).stem} import {first}  # {location}"
-    elif location:
-        yield f"from {location} import {first}"
-    yield ""
-    yield f"factory = {'.'.join((first, *rest))}"
-
-
 def _process(program: QueueProgram) -> Iterator[str]:
     yield ""
     yield ""
@@ -101,32 +80,27 @@ def _process(program: QueueProgram) -> Iterator[str]:
 
 
 def _threads(program: QueueProgram, remarks: Remarks) -> Iterator[str]:
-    for number, operations in enumerate(program.threads):
-        yield ""
-        yield ""
-        yield f"def thread_{number + 1}():"
-        for position, operation in enumerate(operations):
-            yield from (f"    {line}" for line in _call(operation, remarks.get((number, position), "")))
-    names = ", ".join(f"thread_{number + 1}" for number in range(len(program.threads)))
-    yield ""
-    yield ""
-    yield f"threads = [threading.Thread(target=work) for work in ({names}{',' if len(program.threads) == 1 else ''})]"
-    yield "for thread in threads:"
-    yield "    thread.start()"
-    yield "for thread in threads:"
-    yield "    thread.join()"
+    yield from thread_lines(
+        [
+            [
+                line
+                for position, operation in enumerate(operations)
+                for line in _call(operation, remarks.get((number, position), ""))
+            ]
+            for number, operations in enumerate(program.threads)
+        ]
+    )
     for position in range(_MOST_FINAL):
-        if (_FINAL, position) in remarks:
-            yield f"# then: {remarks[_FINAL, position]}"
+        if (FINAL_THREAD, position) in remarks:
+            yield f"# then: {remarks[FINAL_THREAD, position]}"
 
 
 _QUESTIONS = frozenset({CallName.LENGTH, CallName.HAS_SYNCED, CallName.IS_CLOSED, CallName.KEY_OF})
-_FINAL = -2
 _MOST_FINAL = 50
 
 
 def _call(operation: Operation, remark: str) -> Iterator[str]:
-    name, arguments = operation.name, _arguments(operation, object_code)
+    name, arguments = operation.name, ", ".join(operation.arguments(object_code))
     if name is CallName.LENGTH:
         code = "len(queue)"
     elif name is CallName.KNOWN:
@@ -147,21 +121,6 @@ def _is_to_fail(operation: Operation) -> bool:
     """Whether the call gets something that cannot be queued or processed: then the script goes on after its error."""
     versions = [thing for thing in _things_of(operation) if not isinstance(thing, Tombstone)]
     return operation.fails or any(version.is_rejected or version.key is None for version in versions)
-
-
-def _arguments(operation: Operation, shown: Callable[[Thing], str]) -> str:
-    version = [repr(operation.resource_version)] if operation.resource_version else []
-    process = "failing_process" if operation.fails else "process" if operation.applies else "ignoring_process"
-    match operation.name:
-        case CallName.REPLACE:
-            return ", ".join([f"[{', '.join(map(shown, operation.objects))}]", *version])
-        case CallName.POP:
-            return process
-        case CallName.POP_BATCH:
-            return f"{process}, {process}"
-        case CallName.BOOKMARK:
-            return repr(operation.resource_version)
-    return "" if operation.thing is None else shown(operation.thing)
 
 
 def object_code(thing: Thing | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from kcache_model.codec import INDEXERS
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.operations import INDEX_OPERATIONS, OperationName
@@ -90,6 +91,7 @@ INDEXER: Final = TargetType(
     not_tested=_not_tested,
     stopped=_stopped,
     examples=gallery,
+    codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
     replay=replay_token,
     prepare=_prepare,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kcache_model.codec import Codec
+from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.execution import Problem
 
 from ..gallery import informer_gallery
@@ -33,6 +36,10 @@ def _stopped(stopped: Stopped) -> Finding:
     return finding_of(stopped.phase, Problem(kind, f"a call of the informer {did}"), token, detail=stopped.detail)
 
 
+def _no_call(_: object) -> Any:
+    raise FormatError("findings about informers have no calls")
+
+
 INFORMER = TargetType(
     name="informer",
     summary="a cache that follows an API server, and its handlers",
@@ -42,6 +49,7 @@ INFORMER = TargetType(
     not_tested=lambda target: tuple(sorted(target.unsupported)),
     stopped=_stopped,
     examples=informer_gallery,
+    codec=Codec(InformerProgram.encode, InformerProgram.decode, _no_call, _no_call),
     tokens=TOKENS,
     replay=replay_token,
 )

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from kcache_model.object_types.object_type import RecordedProgram
+from kcache_model.outcomes import WAITS, Outcome, raised, returned
 from kcache_model.queues import operations as op
-from kcache_model.queues.operations import Operation, Thing, Tombstone, Version
-from kcache_model.queues.outcomes import WAITS, ErrorKind, Outcome, raised, returned
+from kcache_model.queues.operations import ErrorKind, Operation, Thing, Tombstone, Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 
 from ..recorded.corpus import recordings
@@ -25,23 +26,6 @@ _OPTIONS = {
     "atomicEvents": "atomic_events",
     "emitDeltaTypeBookmark": "emit_delta_type_bookmark",
 }
-
-
-@dataclass(frozen=True)
-class RecordedProgram:
-    """What was done with one queue of a scenario.
-
-    Attributes:
-        id: the name of the scenario.
-        title: what it is about.
-        program: the operations, all in the prefix.
-        outcomes: what client-go gave for each.
-    """
-
-    id: str
-    title: str
-    program: QueueProgram
-    outcomes: tuple[Outcome, ...]
 
 
 def recorded_programs(kind: QueueKind) -> tuple[RecordedProgram, ...]:

@@ -13,7 +13,6 @@ from kcache_model.queues.operations import CallName, Operation, Tombstone
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_model.queues.reading import key_func
 from kcache_model.target import TargetError
-from kcache_stress.loading import load_object
 
 QueueFactory: TypeAlias = Callable[..., Any]
 """``factory(key_func, **options)``; the options are keywords, and only those that are asked for are given."""
@@ -96,15 +95,6 @@ def make_queue_target(
         raise TargetError("a real-fifo needs known_objects or atomic_events: it cannot declare both as unsupported")
     _require_options(target)
     return _probed(target)
-
-
-def load_queue_target(spec: str, kind: QueueKind) -> QueueTarget:
-    """The target called ``package.module:factory`` or ``path/to/file.py:factory``.
-
-    Raises:
-        TargetError: there is no such thing, or it is no factory of queues.
-    """
-    return make_queue_target(load_object(spec), kind, spec)  # type: ignore[arg-type]
 
 
 def plain_options(target: QueueTarget) -> QueueOptions:

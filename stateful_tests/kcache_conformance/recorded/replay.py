@@ -66,7 +66,7 @@ def replay(
         watch.step(step.operation)
         observed = driver.run(step.operation)
         report.steps += 1
-        report.coverage[name.value, "ok" if observed.error is None else observed.error.value] += 1
+        report.coverage[name.value, "ok" if observed.error is None else observed.error] += 1
         # Without indices some outcomes are others than those recorded.
         accepted = (specified, step.recorded) if specified == step.specified else (specified,)
         if not any(observed.agrees_with(outcome, strict_errors=strict_errors) for outcome in accepted):

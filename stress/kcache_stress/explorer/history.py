@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from kcache_model.anomaly import Anomaly
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
-from kcache_model.program import Program
+from kcache_model.program import CallProgram, Program
 from kcache_model.verdict import Status
 
 from .execution import Execution
 from .judgement.orders import marks_in_order
 
+Op = TypeVar("Op")
+
 _BUDGET = SearchBudget(seconds=2.0)
 
 
-def history_of(program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation]) -> History:
-    """The calls of an execution, those before and after the threads included, in the order in which they happened."""
+def calls_of(program: CallProgram[Op], execution: Execution[Outcome], final: Sequence[Op]) -> tuple[Call[Op], ...]:
+    """The calls of an execution in the order in which they began, with those before and after the threads."""
     calls = _alone(PREFIX_THREAD, program.prefix, execution.prefix, 0)
     begun = 2 * len(calls)
     threads = [
@@ -33,8 +36,13 @@ def history_of(program: Program, execution: Execution[Outcome], final_reads: Seq
         Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome)
         for position, (thread, operation, outcome) in enumerate(threads)
     ]
-    calls += _alone(FINAL_THREAD, final_reads, execution.final, begun + len(ticks))
-    return History(program.indexes, tuple(sorted(calls, key=lambda call: call.invoked)), program.semantics)
+    calls += _alone(FINAL_THREAD, final, execution.final, begun + len(ticks))
+    return tuple(sorted(calls, key=lambda call: call.invoked))
+
+
+def history_of(program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation]) -> History:
+    """The calls of an execution on an Indexer."""
+    return History(program.indexes, calls_of(program, execution, final_reads), program.semantics)
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ def explained(
     return Explained(calls, core, verdict.reason, verdict.anomaly)
 
 
-def _alone(thread: int, operations: Sequence[Operation], outcomes: Sequence[Outcome], begun: int) -> list[Call]:
+def _alone(thread: int, operations: Sequence[Op], outcomes: Sequence[Outcome], begun: int) -> list[Call[Op]]:
     return [
         Call(thread, operation, begun + 2 * position, begun + 2 * position + 1, outcome)
         for position, (operation, outcome) in enumerate(zip(operations, outcomes, strict=False))

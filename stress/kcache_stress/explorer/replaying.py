@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 from kcache_model.finding import Finding
 from kcache_model.program import Program
@@ -11,12 +12,13 @@ from kcache_model.watch import Unwatched, Watch
 
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, StrategyName, explore
-from .findings import told_finding
-from .judgement.program_judge import ProgramJudge
-from .program_runner import ProgramRunner
+from .laboratory import Laboratory
 from .replay_token import ReplayToken
+from .sandbox import CannotExploreError
+from .sources import fingerprint_of
 from .strategies.interface import Coverage
 from .subject import load_subject
+from .virtual.virtual_thread import UncontrolledError
 
 _SEARCH_SECONDS = 10.0
 
@@ -40,31 +42,44 @@ class Replayed:
 
 
 def replay_token(token: ReplayToken[Program], watch: Watch | None = None) -> Replayed:
-    """Follow the schedule; where it does not show the problem any more, search all interleavings of the program.
+    """What became of the finding about an Indexer that a replay token stands for.
 
     Raises:
         TargetError: there is no such target.
         CannotExploreError: it cannot be scheduled any more.
     """
-    watch = watch or Unwatched()
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
-    is_same = subject.fingerprint == token.fingerprint
-    watch.begin(token.program)
-    subject = subject.settled()
-    runner = ProgramRunner(subject, token.program)
-    judge = ProgramJudge(token.program, runner.final_reads, strict_errors=token.strict_errors)
-    execution, problem, followed = replayed(runner, judge, token.schedule)
-    runner.clean_up()
-    watch.rest()
-    if problem is not None:
-        found = Counterexample(token.schedule, problem, execution, execution.preemptions)
-        finding = told_finding(subject, token.program, found, strict_errors=token.strict_errors)
-        changed = "" if is_same else "; the sources have changed since"
-        return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
-    options = ExploreOptions(
-        StrategyName.AUTO, token.granularity, seconds=_SEARCH_SECONDS, strict_errors=token.strict_errors
-    )
-    explored = explore(subject, token.program, options, watch)
+    return follow(subject, token, watch or Unwatched())
+
+
+def follow(laboratory: Laboratory[Any, Any], token: ReplayToken[Any], watch: Watch) -> Replayed:
+    """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.
+
+    Args:
+        laboratory: of its target, at its granularity.
+        token: has a schedule.
+        watch: told of the program, and of each execution.
+
+    Raises:
+        CannotExploreError: the target cannot be scheduled any more.
+    """
+    program, strict_errors = token.program, token.strict_errors
+    laboratory.announce(program, watch)
+    try:
+        with laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive) as (runner, judge):
+            execution, problem, followed = replayed(runner, judge, token.schedule)
+            is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
+            runner.clean_up()
+            watch.rest()
+        if problem is not None:
+            found = Counterexample(token.schedule, problem, execution, execution.preemptions)
+            finding = laboratory.finding(program, problem, found, strict_errors=strict_errors)
+            changed = "" if is_same or not token.fingerprint else "; the sources have changed since"
+            return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
+    except UncontrolledError as error:
+        raise CannotExploreError(str(error)) from error
+    options = ExploreOptions(StrategyName.AUTO, token.granularity, seconds=_SEARCH_SECONDS, strict_errors=strict_errors)
+    explored = explore(laboratory, program, options, watch)
     if explored.finding is not None:
         note = "the schedule does not fail any more, but another one of the same program does"
         return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)

@@ -76,7 +76,7 @@ def replay_command(finding: Finding, target: str, *, strict_errors: bool = False
         return None
     if finding.schedule:
         return f"kcache replay {finding.schedule}"
-    if finding.program is None:
+    if not isinstance(finding.program, Program):
         return None
     options = " --strict-errors" * strict_errors + " --strict" * finding.is_advice
     return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"

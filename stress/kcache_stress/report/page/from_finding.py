@@ -71,6 +71,8 @@ def page_of_finding(
 def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Picture | None:
     """The calls of a finding; ``None`` if it is not about calls."""
     program = finding.program
+    if program is not None and not isinstance(program, Program):
+        return _furthest(finding) if finding.calls else None
     if program is not None and program.is_sequential and not finding.calls:
         return _sequential(finding, program) if len(program) else None
     if not finding.calls:
@@ -82,6 +84,12 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
         note = "Of the other calls, only those that may matter are drawn."
         return picture_of_history(history, Status.VIOLATION, core=core, note=note, strict_errors=strict_errors)
     return picture_of_history(history, Status.OK, strict_errors=strict_errors)
+
+
+def _furthest(finding: Finding) -> Picture:
+    """The calls with the order that the specification could follow furthest, and the call that it cannot explain."""
+    wrong = finding.core[0] if finding.core else None
+    return Picture(History((), finding.calls), finding.order, (), wrong, "", finding.expected if finding.core else None)
 
 
 def _sequential(finding: Finding, program: Program) -> Picture:

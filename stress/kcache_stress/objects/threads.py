@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.queues import operations as op
-from kcache_model.queues.driver import QueueDriver
-from kcache_model.queues.linearizable import FINAL_THREAD, PREFIX_THREAD, QueueCall, QueueVerdict, check_calls
-from kcache_model.queues.minimise import minimise
-from kcache_model.queues.operations import Operation
-from kcache_model.queues.program import QueueProgram
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.object_types.checking import CallsVerdict, check_calls
+from kcache_model.object_types.object_type import Driver, ObjectTarget
+from kcache_model.object_types.smaller import smaller
+from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
-from kcache_stress.crew import Crew
-from kcache_stress.noise import Level, Noise
 
+from ..crew import Crew
+from ..noise import Level, Noise
 from .findings import Setting, concurrent_finding
-from .programs import may_wait_for_ever
-from .sequential import new_driver, noted
-from .target import QueueTarget
+from .target import new_object
 
 _THREADS: Final = 4
 """Programs have at most three; one more reads back what is left."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
-_MOST_LEFT: Final = 40
 _SWITCH_SECONDS: Final = 1e-5
 _SMALLER_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.5
@@ -49,8 +46,8 @@ class Round:
         hung: where the threads were when they were given up; empty if they ended.
     """
 
-    calls: tuple[QueueCall, ...]
-    verdict: QueueVerdict
+    calls: tuple[Call[Any], ...]
+    verdict: CallsVerdict
     hung: str = ""
 
     @property
@@ -60,12 +57,10 @@ class Round:
             return FindingKind.HANG
         if self.verdict.status is not Status.VIOLATION or self.verdict.wrong is None:
             return None
-        observed, expected = self.verdict.wrong.outcome, self.verdict.expected
-        raises = observed.error is not None and expected is not None and expected.error is None
-        return FindingKind.EXCEPTION if raises else FindingKind.NONLINEARIZABLE
+        return FindingKind.EXCEPTION if self.verdict.is_error else FindingKind.NONLINEARIZABLE
 
 
-class QueueStress:
+class ObjectStress:
     """Runs programs with real threads, again and again.
 
     Args:
@@ -76,9 +71,12 @@ class QueueStress:
         patience_seconds: how long nothing may move.
     """
 
-    def __init__(self, target: QueueTarget, setting: Setting, watch: Watch, seed: int, patience_seconds: float) -> None:
+    def __init__(
+        self, target: ObjectTarget, setting: Setting, watch: Watch, seed: int, patience_seconds: float
+    ) -> None:
         self._target = target
         self._setting = setting
+        self._type = setting.object_type
         self._watch = watch
         self._patience_seconds = patience_seconds
         self._random = random.Random(seed)
@@ -98,29 +96,35 @@ class QueueStress:
             self._noise.close()
             self._crew.close()
 
-    def run(self, program: QueueProgram) -> Round:
+    def run(self, program: Any) -> Round:
         """Run a program once."""
-        self._watch.note(noted(program))
+        self._watch.note(json.dumps(self._type.codec.encode_program(program)))
         with self._noise.reach_new_threads():
-            driver = new_driver(self._target, program)
-        calls: list[QueueCall] = []
+            driver = new_object(self._type, self._target, program)
+        calls: list[Call[Any]] = []
         before = [self._part(driver, PREFIX_THREAD, program.prefix, calls)]
         threads = [self._part(driver, number, thread, calls) for number, thread in enumerate(program.threads)]
-        for parts, level in ((before, None), (threads, self._random.choice(_LEVELS)), ([_Rest(driver, calls)], None)):
+        for parts, level in (
+            (before, None),
+            (threads, self._random.choice(_LEVELS)),
+            ([self._rest(driver, program, calls)], None),
+        ):
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
                 if not self._crew.run(tasks, lambda: self._progress(calls), self._patience_seconds):
                     hung = self._crew.stacks() or "a thread did not come back"
                     self._crew = Crew(_THREADS)
                     self._watch.rest()
-                    return Round(tuple(calls), QueueVerdict(Status.UNKNOWN), hung)
+                    return Round(tuple(calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()
         self.overlapping += _overlap(calls)
-        verdict = check_calls(program, calls, strict_errors=self._setting.strict_errors)
+        specification = self._type.specification(program)
+        initial = specification.initial(program)
+        verdict = check_calls(specification, initial, calls, strict_errors=self._setting.strict_errors)
         self.undecided += verdict.status is Status.UNKNOWN
         return Round(tuple(calls), verdict)
 
-    def repeat(self, program: QueueProgram, seconds: float, kind: FindingKind | None = None) -> Round | None:
+    def repeat(self, program: Any, seconds: float, kind: FindingKind | None = None) -> Round | None:
         """Run a program until it shows something (of that kind), or the time is up."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -129,24 +133,21 @@ class QueueStress:
                 return found
         return None
 
-    def finding(self, program: QueueProgram, found: Round, *, is_small: bool = False) -> Finding:
+    def finding(self, program: Any, found: Round, *, is_small: bool = False) -> Finding:
         """The finding of a round, of a smaller program if one shows the same soon."""
         kind = found.kind
         assert kind is not None
         best = found
 
-        def fails(candidate: QueueProgram) -> bool:
+        def fails(candidate: Any) -> bool:
             nonlocal best
-            if not candidate.threads or may_wait_for_ever(candidate):
-                return False
             again = self.repeat(candidate, _CANDIDATE_SECONDS, kind)
             best = again or best
             return again is not None
 
         # Each attempt at a hang would cost the patience that it takes to call it one, and leave its threads behind.
         if kind is not FindingKind.HANG and not is_small:
-            program = minimise(program, fails, seconds=_SMALLER_SECONDS)
-        wrong = best.verdict.wrong
+            program = smaller(self._type, program, fails, seconds=_SMALLER_SECONDS)
         return concurrent_finding(
             self._setting,
             "stress",
@@ -154,12 +155,11 @@ class QueueStress:
             best.verdict.reason or "a thread did not come back although nothing keeps it",
             program,
             best.calls,
+            best.verdict,
             detail=best.hung,
-            expected=best.verdict.expected,
-            observed=None if wrong is None else wrong.outcome,
         )
 
-    def _progress(self, calls: list[QueueCall]) -> int:
+    def _progress(self, calls: list[Call[Any]]) -> int:
         self._watch.alive()
         return len(calls)
 
@@ -171,45 +171,37 @@ class QueueStress:
         return work
 
     def _part(
-        self, driver: QueueDriver, thread: int, operations: tuple[Operation, ...], calls: list[QueueCall]
+        self, driver: Driver, thread: int, operations: tuple[Any, ...], calls: list[Call[Any]]
     ) -> Callable[[], None]:
         def work() -> None:
-            for position, operation in enumerate(operations):
-                invoked = clock()
-                outcome = driver.call(operation)
-                calls.append(QueueCall(thread, position, operation, invoked, clock(), outcome))
+            for operation in operations:
+                _timed(driver, thread, operation, calls)
+
+        return work
+
+    def _rest(self, driver: Driver, program: Any, calls: list[Call[Any]]) -> Callable[[], None]:
+        """Reads back what is left when the threads have ended."""
+
+        def work() -> None:
+            self._type.reading_back(
+                self._target, program, lambda operation: _timed(driver, FINAL_THREAD, operation, calls)
+            )
 
         return work
 
 
-class _Rest:
-    """What is left when the threads have ended."""
-
-    def __init__(self, driver: QueueDriver, calls: list[QueueCall]) -> None:
-        self._driver = driver
-        self._calls = calls
-        self._positions = itertools.count()
-
-    def __call__(self) -> None:
-        for operation in (op.has_synced(), op.known(), op.close()):
-            self._call(operation)
-        for _ in range(_MOST_LEFT):
-            if self._call(op.pop()):
-                break
-        self._call(op.known())
-
-    def _call(self, operation: Operation) -> bool:
-        invoked = clock()
-        outcome = self._driver.call(operation)
-        call = QueueCall(FINAL_THREAD, next(self._positions), operation, invoked, clock(), outcome)
-        self._calls.append(call)
-        return outcome.error is not None
+def _timed(driver: Driver, thread: int, operation: Any, calls: list[Call[Any]]) -> Outcome:
+    """Make a call and note it."""
+    invoked = clock()
+    outcome = driver.call(operation)
+    calls.append(Call(thread, operation, invoked, clock(), outcome))
+    return outcome
 
 
-def _overlap(calls: list[QueueCall]) -> bool:
+def _overlap(calls: list[Call[Any]]) -> bool:
     """Whether two calls of different threads overlapped."""
     own = [call for call in calls if call.thread >= 0]
     return any(
-        one.thread != other.thread and one.invoked < other.returned and other.invoked < one.returned
+        one.thread != other.thread and one.invoked < (other.returned or 0) and other.invoked < (one.returned or 0)
         for one, other in itertools.combinations(own, 2)
     )

@@ -1,0 +1,1 @@
+"""Object types: target types whose targets make objects, with calls that a sequential specification explains."""

@@ -1,0 +1,122 @@
+"""Whether some order of the calls of several threads on an object explains what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..history import FINAL_THREAD, Call
+from ..linearizability.search import SearchBudget, search_linearization
+from ..outcomes import Outcome
+from ..verdict import Status
+from .specification import Specification, States, follow
+
+
+@dataclass(frozen=True)
+class CallsVerdict:
+    """The answer.
+
+    Attributes:
+        status: OK, VIOLATION, or UNKNOWN if the budget ran out.
+        reason: why no order explains the calls.
+        wrong: the call that no order explains.
+        expected: what that call gives in the order that gets furthest.
+        order: the positions of the calls in that order.
+    """
+
+    status: Status
+    reason: str = ""
+    wrong: Call[Any] | None = None
+    expected: Outcome | None = None
+    order: tuple[int, ...] = ()
+
+    @property
+    def is_error(self) -> bool:
+        """Whether a call raised that should have returned."""
+        raises = self.wrong is not None and self.wrong.outcome is not None and self.wrong.outcome.error is not None
+        return raises and self.expected is not None and self.expected.error is None
+
+
+def check_calls(
+    specification: Specification[Any, Any],
+    initial: Any,
+    calls: Sequence[Call[Any]],
+    *,
+    strict_errors: bool = False,
+    budget: SearchBudget | None = None,
+) -> CallsVerdict:
+    """Whether some order of the calls, each between its invocation and its response, explains all outcomes.
+
+    Args:
+        specification: of the object.
+        initial: its state before the first call.
+        calls: what was observed.
+        strict_errors: ask for the very errors of the specification.
+        budget: where to give up. The search is exponential in the number of calls that overlap.
+    """
+    following = _Following(specification)
+    told = [_Told(call) for call in calls]
+
+    def agrees(observed: Outcome, expected: Outcome) -> bool:
+        return not expected.waits and observed.agrees_with(expected, strict_errors=strict_errors)
+
+    result = search_linearization(following, (initial,), told, budget or SearchBudget(), agrees)
+    if result.status is not Status.VIOLATION:
+        return CallsVerdict(result.status)
+    states: States = (initial,)
+    for position in result.order:
+        states, _ = following.apply(states, told[position].operation)
+    left = [call for position, call in enumerate(calls) if position not in result.order and call.returned is not None]
+    wrong = min(left, key=lambda call: call.returned or 0)
+    _, expected = follow(specification, states, wrong.operation, wrong.outcome)
+    order = [calls[position] for position in result.order]
+    return CallsVerdict(Status.VIOLATION, _reason(order, wrong, expected), wrong, expected, result.order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """An operation with what it gave, which decides what the specification leaves open."""
+
+    operation: Any
+    outcome: Outcome | None
+
+    @property
+    def is_write(self) -> bool:
+        is_write: bool = self.operation.is_write
+        return is_write
+
+
+class _Told:
+    """A call as the search takes it."""
+
+    def __init__(self, call: Call[Any]) -> None:
+        self.operation = _Observed(call.operation, call.outcome)
+        self.invoked = call.invoked
+        self.returned = call.returned
+        self.outcome = call.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """The specification, told what was observed."""
+
+    specification: Specification[Any, Any]
+
+    def apply(self, states: States, observed: _Observed, /) -> tuple[States, Outcome]:
+        return follow(self.specification, states, observed.operation, observed.outcome)
+
+
+def _reason(order: Sequence[Call[Any]], wrong: Call[Any], expected: Outcome) -> str:
+    own = ", ".join(str(call.operation) for call in order)
+    after = f"after {own}" if own else "on the new object"
+    whose = (
+        f" of thread {wrong.thread + 1}"
+        if wrong.thread >= 0
+        else " after the threads ended" * (wrong.thread == FINAL_THREAD)
+    )
+    would = "would wait" if expected.waits else f"gives {expected}"
+    return (
+        f"{wrong.operation}{whose} gave {wrong.outcome}, which no order of the calls allows; the order that "
+        f"gets furthest: {after} it {would}"
+    )

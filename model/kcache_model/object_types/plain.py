@@ -1,0 +1,304 @@
+"""Object types in a few lines: methods with plain arguments, and a specification of one function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..codec import Codec
+from ..decoding import Json, fields_of, list_of, shown, text_of
+from ..errors import FormatError
+from ..history import FINAL_THREAD
+from ..outcomes import Outcome, error_text, raised, returned
+from ..program import CallProgram
+from ..target import TargetError
+from .object_type import Load, ObjectType, ReadBack, Remarks
+from .vocabulary import OperationTemplate, Vocabulary, alphabet
+
+_PLAIN = (bool, int, float, str)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCall:
+    """A call of a method with plain arguments.
+
+    Attributes:
+        name: of the method.
+        arguments: plain, immutable data.
+        is_write: whether it may change anything.
+    """
+
+    name: str
+    arguments: tuple[Any, ...] = ()
+    is_write: bool = field(default=True, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(repr, self.arguments))})"
+
+
+@dataclass(frozen=True)
+class ObjectProgram(CallProgram[MethodCall]):
+    """Method calls on one object, which ``factory()`` makes."""
+
+    prefix: tuple[MethodCall, ...] = ()
+    threads: tuple[tuple[MethodCall, ...], ...] = ()
+
+
+def method(
+    name: str, *arguments: Sequence[Any], is_write: bool = True, weight: float = 1.0, is_optional: bool = False
+) -> OperationTemplate:
+    """A method of the objects of a type.
+
+    Args:
+        name: of the method.
+        arguments: for each argument, the values to try.
+        is_write: whether it may change anything.
+        weight: how often it is called, compared with the others.
+        is_optional: whether a target may lack it.
+    """
+    return OperationTemplate(
+        name, lambda _number, *values: MethodCall(name, values, is_write), arguments, weight, is_optional
+    )
+
+
+class Applies(Protocol):
+    """A specification in one function."""
+
+    def initial(self) -> Any:
+        """The state of a new object; hashable."""
+        ...
+
+    def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any] | None:
+        """The next state and what the call returns; ``None`` if it waits. An exception is what the call raises."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Functional:
+    """The specification of an object whose calls give one thing each."""
+
+    applies: Applies
+
+    def initial(self, program: ObjectProgram) -> Any:  # noqa: ARG002
+        return self.applies.initial()
+
+    def effects(self, state: Any, operation: MethodCall) -> Sequence[tuple[Any, Outcome]]:
+        try:
+            found = self.applies.apply(state, operation)
+        except Exception as error:
+            return [(state, raised(type(error).__name__))]
+        return [] if found is None else [(found[0], returned(plain_value(found[1])))]
+
+
+@dataclass(frozen=True)
+class PlainTarget:
+    """A factory without arguments.
+
+    Attributes:
+        name: how reports call it.
+        factory: makes a new object.
+        unsupported: optional methods that its objects lack.
+    """
+
+    name: str
+    factory: Callable[[], Any]
+    unsupported: frozenset[str] = frozenset()
+
+    def allows_call(self, operation: MethodCall) -> bool:
+        """Whether its objects have the method."""
+        return operation.name not in self.unsupported
+
+
+class _PlainDriver:
+    """Calls methods by their names."""
+
+    def __init__(
+        self, factory: Callable[[], Any], _: Any, /, *, load: Load, passing: tuple[type[BaseException], ...]
+    ) -> None:
+        del load
+        self.made = factory()
+        self._passing = passing
+
+    def call(self, operation: MethodCall) -> Outcome:
+        """What the method gave, as plain data; an exception by its type."""
+        try:
+            return returned(plain_value(getattr(self.made, operation.name)(*operation.arguments)))
+        except self._passing:
+            raise
+        except (Exception, SystemExit) as error:
+            return raised(type(error).__name__, error_text(error))
+
+
+def plain_value(value: object) -> Any:
+    """A result as plain, immutable data: lists as tuples, sets sorted, anything else by its type."""
+    if value is None or isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(plain_value, value))
+    if isinstance(value, (set, frozenset)):
+        return tuple(sorted(map(plain_value, value), key=repr))
+    if isinstance(value, dict):
+        return tuple(sorted(((plain_value(key), plain_value(found)) for key, found in value.items()), key=repr))
+    return f"a {type(value).__name__}"
+
+
+def object_type(
+    name: str,
+    *,
+    reference: str,
+    specification: Applies,
+    vocabulary: Sequence[OperationTemplate],
+    summary: str = "",
+    called: str = "",
+    litmus_tests: Sequence[Sequence[Sequence[MethodCall]]] = (),
+) -> ObjectType:
+    """An object type whose objects are made by ``factory()``, and whose calls take and give plain data.
+
+    Args:
+        name: what ``--type`` takes.
+        reference: the name of a correct target, ``package.module:factory``.
+        specification: what the calls give, one after another.
+        vocabulary: what can be called, see :func:`method`.
+        summary: what such an object is, in a few words.
+        called: what an object is called in texts; by default the name.
+        litmus_tests: programs to try first: what each thread calls.
+    """
+    words: Vocabulary = tuple(vocabulary)
+    return ObjectType(
+        name=name,
+        summary=summary or name,
+        called=called or name.replace("-", "_"),
+        reference=reference,
+        specification=lambda _: _Functional(specification),
+        driver=_PlainDriver,
+        make_target=lambda factory, spec: _target(factory, spec, words),
+        vocabulary=words,
+        ways=lambda _: (ObjectProgram(),),
+        usual_ways=lambda _: (ObjectProgram(),),
+        smoke=tuple(alphabet(words, 0)),
+        read_back=lambda _: _reads(words),
+        codec=Codec(
+            _encode,
+            lambda data: _decode(data, words),
+            _encode_operation,
+            lambda data: _decode_operation(data, words),
+        ),
+        script=_script,
+        token_prefix=f"ko1.{name}.",
+        litmus_tests=lambda _: [ObjectProgram(threads=tuple(map(tuple, test))) for test in litmus_tests],
+    )
+
+
+def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
+    if not callable(factory):
+        raise TargetError(f"{name} is a {type(factory).__name__}; a factory without arguments is needed: factory()")
+    try:
+        inspect.signature(factory).bind()
+    except TypeError:
+        raise TargetError(f"{name} is called without arguments; write a function that makes the object") from None
+    except ValueError:
+        pass
+    try:
+        made = factory()
+    except (Exception, SystemExit) as error:
+        raise TargetError(f"{name}() raised {error_text(error)}; it must return a new object") from error
+    missing = {template.name for template in vocabulary if not callable(getattr(made, template.name, None))}
+    required = sorted(template.name for template in vocabulary if template.name in missing and not template.is_optional)
+    if required:
+        raise TargetError(f"the {type(made).__name__} that {name} returned has no {', '.join(required)}")
+    return PlainTarget(name, factory, frozenset(missing))
+
+
+def _reads(vocabulary: Vocabulary) -> ReadBack:
+    for operation in alphabet(vocabulary, 0):
+        if not operation.is_write:
+            yield operation
+
+
+def _encode(program: ObjectProgram) -> Json:
+    def calls(operations: Sequence[MethodCall]) -> list[Json]:
+        return list(map(_encode_operation, operations))
+
+    return {"prefix": calls(program.prefix), "threads": [calls(thread) for thread in program.threads]}
+
+
+def _encode_operation(operation: MethodCall) -> Json:
+    return {"op": operation.name, "arguments": list(operation.arguments)}
+
+
+def _decode(data: Any, vocabulary: Vocabulary) -> ObjectProgram:
+    def calls(data: Any) -> tuple[MethodCall, ...]:
+        return tuple(_decode_operation(call, vocabulary) for call in list_of(data))
+
+    fields = fields_of(data, "a program", {"prefix", "threads"}, set())
+    return ObjectProgram(calls(fields["prefix"]), tuple(map(calls, list_of(fields["threads"]))))
+
+
+def _decode_operation(data: Any, vocabulary: Vocabulary) -> MethodCall:
+    writes = {operation.name: operation.is_write for operation in alphabet(vocabulary, 0)}
+    fields = fields_of(data, "an operation", {"op"}, {"arguments"})
+    name = text_of(fields["op"])
+    if name not in writes:
+        raise FormatError(f"there is no operation {shown(name)}; known are: {', '.join(writes)}")
+    return MethodCall(name, tuple(map(plain_value, list_of(fields.get("arguments", [])))), writes[name])
+
+
+def _script(program: ObjectProgram, target: str, remarks: Remarks) -> str:
+    return "\n".join(_lines(program, target, remarks))
+
+
+def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[str]:
+    if program.threads:
+        yield "import threading"
+    yield from import_lines(target)
+    yield "made = factory()"
+    for position, operation in enumerate(program.prefix):
+        yield _remarked(f"made.{operation}", remarks.get((-1, position), ""))
+    yield from thread_lines(
+        [
+            [
+                _remarked(f"made.{operation}", remarks.get((number, position), ""))
+                for position, operation in enumerate(own)
+            ]
+            for number, own in enumerate(program.threads)
+        ]
+    )
+    yield from (f"# then: {remark}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD)
+
+
+def import_lines(target: str) -> Iterator[str]:
+    """Lines that bind ``factory`` to the target of a name."""
+    location, _, name = target.rpartition(":")
+    first, *rest = name.split(".")
+    if location.endswith(".py"):
+        yield f"from {Path(location).stem} import {first}  # {location}"
+    elif location:
+        yield f"from {location} import {first}"
+    yield ""
+    yield f"factory = {'.'.join((first, *rest))}"
+
+
+def thread_lines(threads: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines that run some lines in threads of their own; none if there are none."""
+    if not threads:
+        return
+    for number, lines in enumerate(threads):
+        yield ""
+        yield ""
+        yield f"def thread_{number + 1}():"
+        yield from (f"    {line}" for line in lines)
+    names = ", ".join(f"thread_{number + 1}" for number in range(len(threads)))
+    yield ""
+    yield ""
+    yield f"threads = [threading.Thread(target=work) for work in ({names}{',' if len(threads) == 1 else ''})]"
+    yield "for thread in threads:"
+    yield "    thread.start()"
+    yield "for thread in threads:"
+    yield "    thread.join()"
+
+
+def _remarked(line: str, remark: str) -> str:
+    return f"{line}  # {remark}" if remark else line

@@ -1,0 +1,67 @@
+"""Makes a failing program smaller: threads and steps are left out, then arguments, then how its object is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..greedy import smallest
+from ..program import CallProgram
+from .object_type import ObjectType
+from .specification import may_wait_for_ever
+
+_ATTEMPTS = 1000
+
+
+def smaller(
+    object_type: ObjectType,
+    program: Any,
+    fails: Callable[[Any], bool],
+    *,
+    seconds: float = 5.0,
+    attempts: int = _ATTEMPTS,
+) -> Any:
+    """A program that fails still and is no larger; of a concurrent one, one that never waits for ever."""
+
+    def is_wanted(candidate: CallProgram[Any]) -> bool:
+        if program.threads and not candidate.threads:
+            return False
+        if not object_type.is_valid(candidate):
+            return False
+        return not candidate.threads or not may_wait_for_ever(object_type.specification(candidate), candidate)
+
+    return smallest(
+        program,
+        lambda found: _simpler(object_type, found),
+        lambda candidate: is_wanted(candidate) and fails(candidate),
+        seconds=seconds,
+        attempts=attempts,
+    )
+
+
+def _simpler(object_type: ObjectType, program: CallProgram[Any]) -> Iterator[Any]:
+    prefix, threads = program.prefix, program.threads
+    for number in range(len(threads)):
+        yield program.with_calls(prefix, threads[:number] + threads[number + 1 :])
+    # Chunks from the end, so that a step is gone before what it rests on.
+    for size in (16, 8, 4, 2, 1):
+        for start in range(len(prefix) - size, -1, -1):
+            yield program.with_calls(prefix[:start] + prefix[start + size :], threads)
+    for number, thread in enumerate(threads):
+        for position in range(len(thread)):
+            yield _with_thread(program, number, (*thread[:position], *thread[position + 1 :]))
+        if thread:
+            yield _with_thread(program.with_calls((*prefix, thread[0]), threads), number, thread[1:])
+    yield from object_type.simpler_ways(program)
+    for position, operation in enumerate(prefix):
+        for simpler in object_type.simpler(operation):
+            yield program.with_calls((*prefix[:position], simpler, *prefix[position + 1 :]), threads)
+    for number, thread in enumerate(threads):
+        for position, operation in enumerate(thread):
+            for simpler in object_type.simpler(operation):
+                yield _with_thread(program, number, (*thread[:position], simpler, *thread[position + 1 :]))
+
+
+def _with_thread(program: CallProgram[Any], number: int, operations: Sequence[Any]) -> Any:
+    threads = (*program.threads[:number], tuple(operations), *program.threads[number + 1 :])
+    return program.with_calls(program.prefix, tuple(thread for thread in threads if thread))

@@ -1,0 +1,76 @@
+"""Sequential specifications, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from ..outcomes import WAITS, Outcome
+from ..program import CallProgram
+
+S = TypeVar("S")
+"""States of a specification; hashable."""
+
+P_contra = TypeVar("P_contra", contravariant=True)
+
+
+class Specification(Protocol[P_contra, S]):
+    """What the calls of an object give, one after another. Pure: a state is never changed."""
+
+    def initial(self, program: P_contra) -> S:
+        """The state of the new object of a program."""
+        ...
+
+    def effects(self, state: S, operation: Any) -> Sequence[tuple[S, Outcome]]:
+        """Each state that may come after, and what is given then: several if that is left open, none if it waits."""
+        ...
+
+
+States: TypeAlias = tuple[Any, ...]
+"""The states that an object may be in after what was observed so far."""
+
+
+def follow(
+    specification: Specification[Any, Any], states: States, operation: Any, observed: Outcome | None = None
+) -> tuple[States, Outcome]:
+    """The states after an operation, and what it gives: ``observed``, if the specification allows that.
+
+    Where the call waits, the states stay as they are.
+    """
+    found = [effect for state in states for effect in specification.effects(state, operation)]
+    if not found:
+        return states, WAITS
+    if observed is not None:
+        right = [(after, outcome) for after, outcome in found if observed.agrees_with(outcome)]
+        if right:
+            return tuple(dict.fromkeys(after for after, _ in right)), right[0][1]
+    return (found[0][0],), found[0][1]
+
+
+def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgram[Any]) -> bool:
+    """Whether there is an order of the calls after which all threads that are not done wait."""
+    states: States = (specification.initial(program),)
+    for operation in program.prefix:
+        states, outcome = follow(specification, states, operation)
+        if outcome.waits:
+            return True
+    seen: set[tuple[tuple[int, ...], States]] = set()
+
+    def is_stuck(done: tuple[int, ...], states: States) -> bool:
+        if (done, states) in seen:
+            return False
+        seen.add((done, states))
+        is_over = may_go_on = False
+        for number, thread in enumerate(program.threads):
+            if done[number] == len(thread):
+                continue
+            is_over = True
+            after, outcome = follow(specification, states, thread[done[number]])
+            if outcome.waits:
+                continue
+            may_go_on = True
+            if is_stuck((*done[:number], done[number] + 1, *done[number + 1 :]), after):
+                return True
+        return is_over and not may_go_on
+
+    return is_stuck((0,) * len(program.threads), states)

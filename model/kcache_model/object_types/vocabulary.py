@@ -1,0 +1,55 @@
+"""The vocabulary of a target type: one table from which all programs are made."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class OperationTemplate:
+    """One operation of the vocabulary.
+
+    Attributes:
+        name: of the operation; the target may lack it if it is optional.
+        make: makes one: gets a number that no other operation of the program gets, by which it may name new objects,
+            and a value for each argument.
+        arguments: for each argument, the values to choose from; one that is listed twice is chosen twice as often.
+        weight: how often it is chosen, compared with the others.
+        is_optional: whether a target may lack it without a declaration.
+        small: the values of small-scope verification; by default ``arguments``, each value once.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    arguments: tuple[Sequence[Any], ...] = ()
+    weight: float = 1.0
+    is_optional: bool = False
+    small: tuple[Sequence[Any], ...] | None = None
+
+    def smallest(self, number: int) -> Iterator[Any]:
+        """All operations that it makes of its small values."""
+        choices = self.arguments if self.small is None else self.small
+        for values in itertools.product(*(dict.fromkeys(choice) for choice in choices)):
+            yield self.make(number, *values)
+
+    def random(self, number: int, rng: random.Random) -> Any:
+        """An operation with random arguments."""
+        return self.make(number, *(rng.choice(choice) for choice in self.arguments))
+
+
+Vocabulary: TypeAlias = tuple[OperationTemplate, ...]
+
+
+def random_operation(vocabulary: Sequence[OperationTemplate], number: int, rng: random.Random) -> Any:
+    """A random operation of the vocabulary."""
+    (template,) = rng.choices(vocabulary, [template.weight for template in vocabulary])
+    return template.random(number, rng)
+
+
+def alphabet(vocabulary: Sequence[OperationTemplate], number: int) -> list[Any]:
+    """All operations of the vocabulary for small-scope verification, each once."""
+    return list(dict.fromkeys(made for template in vocabulary for made in template.smallest(number)))

@@ -1,0 +1,125 @@
+"""The concurrent programs of object types, made of their vocabulary: random ones, and all of a small scope.
+
+In none may a thread have to wait for ever.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kcache_model.object_types.object_type import ObjectTarget, ObjectType
+from kcache_model.object_types.specification import follow, may_wait_for_ever
+from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
+from kcache_stress.explorer.programs.small_scope import Bound
+
+SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
+"""The calls of each thread of small programs."""
+
+LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
+
+_ATTEMPTS: Final = 200
+
+
+def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """Those of the type that the target offers everything for, and in which nobody waits for ever."""
+    for program in object_type.litmus_tests(target):
+        if _is_allowed(target, program) and not _may_wait_for_ever(object_type, program):
+            yield program
+
+
+def random_program(
+    seed: int, object_type: ObjectType, target: ObjectTarget, shapes: tuple[tuple[int, ...], ...] = SHAPES
+) -> Any:
+    """A random program; where one thread might wait for ever, what lets all go on comes last."""
+    rng = random.Random(seed)
+    vocabulary = offered(object_type, target)
+    for _ in range(_ATTEMPTS):
+        program = _drawn(rng, object_type, target, vocabulary, shapes)
+        if _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
+            position = rng.randrange(len(program.threads))
+            last = (*program.threads[position], object_type.unblock)
+            threads = (*program.threads[:position], last, *program.threads[position + 1 :])
+            program = program.with_calls(program.prefix, threads)
+        if any(operation.is_write for operation in program.operations()) and not _may_wait_for_ever(
+            object_type, program
+        ):
+            return program
+    raise ValueError(f"no program of {object_type.name} was found in which nobody waits for ever")
+
+
+def small_scope(
+    object_type: ObjectType, target: ObjectTarget, bound: Bound, deadline: float = float("inf")
+) -> Iterator[Any]:
+    """All programs of a bound: on each usual way of making an object, after no call or one that writes.
+
+    Of programs that differ in the order of their threads only, there is one; programs that only read, or in which a
+    thread may wait for ever, are left out. There are no more once ``deadline`` has passed, on the clock of
+    ``time.monotonic``.
+    """
+    vocabulary = offered(object_type, target)
+    words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
+    letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]
+    sequences = [
+        sequence for size in range(1, bound.operations + 1) for sequence in itertools.product(letters, repeat=size)
+    ]
+    first = [made for made in dict.fromkeys(alphabet(vocabulary, 0)) if made.is_write and target.allows_call(made)]
+    for way in object_type.usual_ways(target):
+        for size in range(2, bound.threads + 1):
+            for threads in itertools.combinations_with_replacement(sequences, size):
+                if time.monotonic() > deadline:
+                    return
+                if not any(operation.is_write for thread in threads for operation in thread):
+                    continue
+                for prefix in ((), *((operation,) for operation in first)):
+                    program = way.with_calls(prefix, threads)
+                    if not _may_wait_for_ever(object_type, program):
+                        yield program
+
+
+def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTemplate, ...]:
+    """The part of the vocabulary that a target offers."""
+    return tuple(
+        template
+        for template in object_type.vocabulary
+        if any(target.allows_call(operation) for operation in template.smallest(0))
+    )
+
+
+def _drawn(
+    rng: random.Random,
+    object_type: ObjectType,
+    target: ObjectTarget,
+    vocabulary: tuple[OperationTemplate, ...],
+    shapes: tuple[tuple[int, ...], ...],
+) -> Any:
+    way = rng.choice(object_type.usual_ways(target))
+    numbers = itertools.count(1)
+
+    def drawn() -> Any:
+        while True:
+            operation = random_operation(vocabulary, next(numbers), rng)
+            if target.allows_call(operation):
+                return operation
+
+    specification = object_type.specification(way)
+    states: tuple[Any, ...] = (specification.initial(way),)
+    prefix: tuple[Any, ...] = ()
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        operation = drawn()
+        after, outcome = follow(specification, states, operation)
+        if operation.is_write and not outcome.waits and operation != object_type.unblock:
+            prefix, states = (*prefix, operation), after
+    threads = tuple(tuple(drawn() for _ in range(size)) for size in rng.choice(shapes))
+    return way.with_calls(prefix, threads)
+
+
+def _is_allowed(target: ObjectTarget, program: Any) -> bool:
+    return all(map(target.allows_call, program.operations()))
+
+
+def _may_wait_for_ever(object_type: ObjectType, program: Any) -> bool:
+    return may_wait_for_ever(object_type.specification(program), program)

@@ -1,0 +1,97 @@
+"""Findings about objects, shown again, perhaps on a changed implementation."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kcache_model.finding import Finding
+from kcache_model.object_types.object_type import ObjectType
+from kcache_model.watch import Watch
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, follow
+from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.objects.findings import Setting, sequential_finding
+from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.target import load_object_target
+from kcache_stress.objects.threads import ObjectStress
+
+from .sequential import hands, run_program
+
+_EXECUTIONS: Final = 20_000
+_SEARCH_SECONDS: Final = 10.0
+_STRESS_SECONDS: Final = 5.0
+_PATIENCE_SECONDS: Final = 1.0
+
+
+def replay_token(object_type: ObjectType, token: ReplayToken[Any], watch: Watch) -> Replayed:
+    """What became of the finding that a replay token stands for.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: the token has a schedule, and the target cannot be scheduled any more.
+    """
+    target = load_object_target(object_type, token.target)
+    if not token.program.threads:
+        return _again(object_type, target, token, watch)
+    laboratory = ObjectLaboratory(object_type, target, token.instrument, token.granularity)
+    if token.schedule:
+        return follow(laboratory, token, watch)
+    return _searched(laboratory, target, _setting(object_type, token), token, watch)
+
+
+def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
+    return Setting(object_type, token.target, token.strict_errors, token.instrument)
+
+
+def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: Watch) -> Replayed:
+    with hands() as makes:
+        mismatch = run_program(
+            object_type,
+            target,
+            token.program,
+            makes,
+            watch,
+            strict_errors=token.strict_errors,
+            patience_seconds=_PATIENCE_SECONDS,
+        )
+    if mismatch is None:
+        return Replayed(ReplayAnswer.FIXED, "the same calls give what they should")
+    finding = sequential_finding(
+        _setting(object_type, token),
+        "replay",
+        mismatch.program,
+        mismatch.expected,
+        mismatch.observed,
+        stacks=mismatch.stacks,
+    )
+    return Replayed(ReplayAnswer.REPRODUCED, "the same calls still go wrong", finding)
+
+
+def _searched(
+    laboratory: ObjectLaboratory, target: Any, setting: Setting, token: ReplayToken[Any], watch: Watch
+) -> Replayed:
+    """A program of several threads without a schedule: first every interleaving, then real threads."""
+    options = ExploreOptions(
+        StrategyName.DPOR, executions=_EXECUTIONS, seconds=_SEARCH_SECONDS, strict_errors=token.strict_errors
+    )
+    try:
+        explored = explore(laboratory, token.program, options, watch)
+    except CannotExploreError:
+        explored = None
+    if explored is not None and explored.finding is not None:
+        return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
+    if explored is not None and explored.is_exhausted:
+        note = f"no interleaving of the same program fails ({explored.executions} executions)"
+        return Replayed(ReplayAnswer.FIXED, note)
+    finding = _stressed(target, setting, token, watch)
+    if finding is not None:
+        return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
+    return Replayed(ReplayAnswer.CHANGED, "it did not fail again on real threads, which is no proof")
+
+
+def _stressed(target: Any, setting: Setting, token: ReplayToken[Any], watch: Watch) -> Finding | None:
+    stress = ObjectStress(target, setting, watch, 0, _PATIENCE_SECONDS)
+    with stress.underway():
+        found = stress.repeat(token.program, _STRESS_SECONDS)
+        return None if found is None else stress.finding(token.program, found, is_small=True)

@@ -1,0 +1,187 @@
+"""Programs of one thread on an object, beside the specification. A call that does not return is noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
+from kcache_model.object_types.specification import States, follow
+from kcache_model.outcomes import WAITS, Outcome, error_text, raised
+from kcache_model.watch import Watch
+from kcache_stress.crew import Crew
+from kcache_stress.objects.laboratory import noted
+from kcache_stress.objects.target import new_object
+
+from ..phase import Coverage
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where an object and its specification part.
+
+    Attributes:
+        program: what was done up to there.
+        expected: what the specification gives.
+        observed: what the object gave; it waits where a call did not return.
+        stacks: where the call was then.
+    """
+
+    program: Any
+    expected: Outcome
+    observed: Outcome
+    stacks: str = ""
+
+
+class Hands:
+    """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs."""
+
+    def __init__(self) -> None:
+        self._crew: Crew | None = None
+
+    def call(self, driver: Driver, operation: Any, patience_seconds: float) -> tuple[Outcome, str]:
+        """What the call gave, or that it waits, and where."""
+        outcome: list[Outcome] = []
+
+        def work() -> None:
+            try:
+                outcome.append(driver.call(operation))
+            except BaseException as error:
+                outcome.append(raised("other", error_text(error)))
+
+        if self._crew is None:
+            self._crew = Crew(1)
+        if self._crew.run([work], lambda: 0, patience_seconds):
+            return outcome[0], ""
+        stacks, self._crew = self._crew.stacks(), None
+        return WAITS, stacks
+
+    def close(self) -> None:
+        """No more calls will be made."""
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
+
+
+@contextmanager
+def hands() -> Iterator[Hands]:
+    """Hands that are put away afterwards."""
+    found = Hands()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+class SequentialRun:
+    """An object and its specification that do the same.
+
+    Args:
+        object_type: of the target.
+        target: the implementation.
+        program: how the object is made; its operations are not done.
+        makes: makes the calls.
+        watch: told of each call before it is made.
+        strict_errors: ask for the very errors of the specification.
+        patience_seconds: how long a call may take.
+
+    Attributes:
+        program: what was done so far, all in the prefix.
+        coverage: counts it.
+
+    Raises:
+        TargetError: the factory raised.
+    """
+
+    def __init__(
+        self,
+        object_type: ObjectType,
+        target: ObjectTarget,
+        program: Any,
+        makes: Hands,
+        watch: Watch,
+        *,
+        strict_errors: bool,
+        patience_seconds: float,
+    ) -> None:
+        self.program = program.with_calls((), ())
+        self.coverage: Coverage = Counter()
+        self._type = object_type
+        self._target = target
+        self._hands = makes
+        self._watch = watch
+        self._strict_errors = strict_errors
+        self._patience_seconds = patience_seconds
+        self._specification = object_type.specification(program)
+        self._states: States = (self._specification.initial(program),)
+        self._watch.note(noted(object_type, self.program))
+        self._driver = new_object(object_type, target, self.program)
+        self._watch.rest()
+
+    def would_wait(self, operation: Any) -> bool:
+        """Whether the call would wait for another thread, by what the specification says."""
+        return follow(self._specification, self._states, operation)[1].waits
+
+    def step(self, operation: Any) -> Mismatch | None:
+        """Do one operation, if it does not wait and the target offers it; say where the object is wrong."""
+        return self._step(operation)[0]
+
+    def read_back(self) -> Mismatch | None:
+        """Do what reads back what is left; the first thing that is wrong."""
+        wrong: list[Mismatch] = []
+
+        def answer(operation: Any) -> Outcome:
+            if wrong:
+                return WAITS
+            mismatch, observed = self._step(operation)
+            wrong.extend(filter(None, [mismatch]))
+            return observed
+
+        self._type.reading_back(self._target, self.program, answer)
+        return wrong[0] if wrong else None
+
+    def _step(self, operation: Any) -> tuple[Mismatch | None, Outcome]:
+        if not self._target.allows_call(operation) or self.would_wait(operation):
+            return None, WAITS
+        self.program = self.program.with_calls((*self.program.prefix, operation))
+        self._watch.note(noted(self._type, self.program))
+        observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds)
+        self._watch.rest()
+        self._states, expected = follow(self._specification, self._states, operation, observed)
+        self.coverage[str(operation.name), "ok" if expected.error is None else str(expected.error)] += 1
+        if observed.agrees_with(expected, strict_errors=self._strict_errors):
+            return None, observed
+        return Mismatch(self.program, expected, observed, stacks), observed
+
+
+RunProgram = Callable[[Any], Mismatch | None]
+"""Does what the prefix of a program says; the first thing that is wrong."""
+
+
+def run_program(
+    object_type: ObjectType,
+    target: ObjectTarget,
+    program: Any,
+    makes: Hands,
+    watch: Watch,
+    *,
+    strict_errors: bool = False,
+    patience_seconds: float = 1.0,
+    coverage: Coverage | None = None,
+) -> Mismatch | None:
+    """Do what the prefix of a program says; the first thing that is wrong."""
+    run = SequentialRun(
+        object_type, target, program, makes, watch, strict_errors=strict_errors, patience_seconds=patience_seconds
+    )
+    try:
+        for operation in program.prefix:
+            mismatch = run.step(operation)
+            if mismatch is not None:
+                return mismatch
+    finally:
+        if coverage is not None:
+            coverage.update(run.coverage)
+    return None

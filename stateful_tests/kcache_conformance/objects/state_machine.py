@@ -1,0 +1,132 @@
+"""The Hypothesis state machine: random programs on an object, beside the specification, which says what would wait."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, ClassVar
+
+from hypothesis import seed
+from hypothesis import strategies as st
+from hypothesis.errors import Flaky
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from kcache_model.object_types.object_type import ObjectTarget, ObjectType
+from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.target import TargetError
+from kcache_model.watch import Watch
+
+from ..phase import Coverage
+from ..state_machine import quiet_settings
+from .sequential import Hands, Mismatch, SequentialRun
+
+
+class MismatchError(AssertionError):
+    """The object and its specification disagree.
+
+    Attributes:
+        mismatch: how.
+    """
+
+    def __init__(self, mismatch: Mismatch) -> None:
+        super().__init__(f"{mismatch.observed}; expected: {mismatch.expected}")
+        self.mismatch = mismatch
+
+
+def operations(vocabulary: tuple[OperationTemplate, ...]) -> st.SearchStrategy[tuple[OperationTemplate, Any]]:
+    """A template of a vocabulary, as often as its weight says, and values for its arguments."""
+    least = min(template.weight for template in vocabulary)
+    weighted = [template for template in vocabulary for _ in range(round(template.weight / least))]
+    return st.sampled_from(weighted).flatmap(
+        lambda template: st.tuples(st.just(template), st.tuples(*map(st.sampled_from, template.arguments)))
+    )
+
+
+def make_state_machine(
+    object_type: ObjectType,
+    target: ObjectTarget,
+    makes: Hands,
+    watch: Watch,
+    *,
+    strict_errors: bool = False,
+    patience_seconds: float = 1.0,
+    coverage: Coverage | None = None,
+) -> type[RuleBasedStateMachine]:
+    """A state machine class for ``target``; a failing test case raises :class:`MismatchError`.
+
+    Args:
+        object_type: of the target.
+        target: the implementation.
+        makes: makes the calls.
+        watch: told of each call before it is made.
+        strict_errors: ask for the very errors of the specification.
+        patience_seconds: how long a call may take.
+        coverage: counts the operations done.
+    """
+    counted = Counter() if coverage is None else coverage
+
+    class Comparison(RuleBasedStateMachine):
+        raised: ClassVar[list[Exception]] = []
+        """What went wrong so far: Hypothesis keeps it to itself if it does not happen again."""
+
+        @initialize(program=st.sampled_from(object_type.ways(target)))
+        def create(self, program: Any) -> None:
+            self.made = 0
+            self.is_wrong = False
+            try:
+                self.run = SequentialRun(
+                    object_type,
+                    target,
+                    program,
+                    makes,
+                    watch,
+                    strict_errors=strict_errors,
+                    patience_seconds=patience_seconds,
+                )
+            except TargetError as error:
+                self.raised.append(error)
+                raise
+
+        @rule(chosen=operations(object_type.vocabulary))
+        def call(self, chosen: tuple[OperationTemplate, tuple[Any, ...]]) -> None:
+            template, values = chosen
+            self.made += 1
+            self.fail_on(self.run.step(template.make(self.made, *values)))
+
+        def fail_on(self, mismatch: Mismatch | None) -> None:
+            if mismatch is not None:
+                error = MismatchError(mismatch)
+                self.raised.append(error)
+                self.is_wrong = True
+                raise error
+
+        def teardown(self) -> None:
+            run: SequentialRun | None = getattr(self, "run", None)
+            if run is None:
+                return
+            try:
+                if not self.is_wrong:
+                    self.fail_on(run.read_back())
+            finally:
+                counted.update(run.coverage)
+
+    return Comparison
+
+
+def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_seed: int) -> Mismatch | None:
+    """Run ``examples`` random programs; what the first failing one shows, or ``None``. Nothing is made smaller.
+
+    Raises:
+        TargetError: the factory raised.
+    """
+    try:
+        run_state_machine_as_test(seed(random_seed)(machine), settings=quiet_settings(examples))
+    except MismatchError as found:
+        return found.mismatch
+    except Flaky:
+        raised: list[Exception] = getattr(machine, "raised", [])
+        for error in raised:
+            if isinstance(error, MismatchError):
+                return error.mismatch
+            raise error from None
+        raise
+    return None

@@ -1,0 +1,146 @@
+"""The judge of programs whose calls a specification explains: verdicts, remembered by what was observed."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kcache_model.finding import FindingKind
+from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
+from kcache_model.object_types.specification import Specification
+from kcache_model.outcomes import ErrorKind, Outcome
+from kcache_model.program import CallProgram
+
+from ..execution import Execution, Mark, Problem
+from ..happens_before import HappensBefore
+from ..strategies.interface import Ending
+from ..waiting import cycle
+from .orders import Shape, marks_by_need, marks_in_order
+from .unexplained import first_unexplained
+
+_UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
+
+
+class CallJudge:
+    """Judges the executions of one program.
+
+    Args:
+        specification: of the object.
+        program: what the threads did.
+        read_back: the operations that were read back afterwards, after what they gave.
+        strict_errors: ask for the very errors of the specification.
+        text: an operation in a sentence.
+
+    Attributes:
+        monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
+            threads of the program, one thread after another.
+    """
+
+    def __init__(
+        self,
+        specification: Specification[Any, Any],
+        program: CallProgram[Any],
+        read_back: Callable[[tuple[Outcome, ...]], Sequence[Any]],
+        *,
+        strict_errors: bool = False,
+        text: Callable[[Any], str] = str,
+    ) -> None:
+        self._strict_errors = strict_errors
+        self._text = text
+        self._read_back = read_back
+        self._program = program
+        self._operations = [operation for thread in program.threads for operation in thread]
+        self._called = list(self._operations)
+        self._numbers: dict[Any, int] = {}
+        self.monitor = Monitor(specification.effects, specification.initial(program), self._called, self._agrees)
+        self._starts: dict[tuple[Outcome, ...], int] = {}
+        self._verdicts: dict[object, Problem | None] = {}
+        self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
+        self._looked_through: dict[tuple[Outcome, ...], list[str]] = {}
+
+    def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
+        """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
+        if execution.problem is not None:
+            return execution.problem
+        if execution.ending is Ending.DEADLOCK:
+            return _deadlock(execution)
+        if execution.failures:
+            return Problem(FindingKind.EXCEPTION, f"a thread of the target ended with {execution.failures[0]}")
+        if execution.ending is not Ending.COMPLETE:
+            return None
+        outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
+        shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
+        observed = (shape, outcomes, execution.final, execution.prefix)
+        verdict = self._verdicts.get(observed, _UNJUDGED)
+        if verdict is _UNJUDGED:
+            verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape)
+        return verdict
+
+    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
+        start = self._starts.get(execution.prefix)
+        if start is None:
+            start = self._alone(self.monitor.start, self._program.prefix, execution.prefix)
+            self._starts[execution.prefix] = start
+        if start == IMPOSSIBLE:
+            return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
+        found = first_unexplained(
+            self.monitor, start, shape, outcomes, lambda end: self._explains(end, execution.final)
+        )
+        if found is not None:
+            if found.call is not None:
+                return self._unexplained(outcomes, found.call, found.order)
+            what = "what is read after the threads have ended fits no order of their calls"
+            return Problem(FindingKind.NONLINEARIZABLE, what, found.order)
+        if execution.final not in self._looked_through:
+            self._looked_through[execution.final] = execution.broken()
+        broken = self._looked_through[execution.final]
+        if broken:
+            return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}")
+        return None
+
+    def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:
+        outcome, text = outcomes[call], self._text(self._operations[call])
+        error = outcome.error
+        is_closed_set = isinstance(error, enum.StrEnum)
+        if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
+            return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
+        return Problem(FindingKind.NONLINEARIZABLE, f"no order of the calls explains what {text} gave", order)
+
+    def _may_fail(self, call: int) -> bool:
+        return any(expected.error is not None for expected in self.monitor.expected(call))
+
+    def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
+        key = (at, final)
+        if key not in self._finals:
+            self._finals[key] = self._alone(at, self._read_back(final), final) != IMPOSSIBLE
+        return self._finals[key]
+
+    def _alone(self, at: int, operations: Sequence[Any], outcomes: Sequence[Outcome]) -> int:
+        """The set of configurations after calls that overlap no other."""
+        for operation, outcome in zip(operations, outcomes, strict=True):
+            number = self._numbers.get(operation)
+            if number is None:
+                number = self._numbers[operation] = len(self._called)
+                self._called.append(operation)
+            at = self.monitor.returned(self.monitor.invoked(at, number), number, outcome)
+        return at
+
+    def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
+        return observed.agrees_with(expected, strict_errors=self._strict_errors)
+
+
+def _deadlock(execution: Execution[Outcome]) -> Problem:
+    if not execution.waits:
+        return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
+    circle = cycle(execution.waits)
+    waits = {wait.thread: wait for wait in execution.waits}
+    if circle:
+        parts = [
+            f"thread {thread + 1} waits for {waits[thread].what} ({waits[thread].where}), "
+            f"held by thread {(waits[thread].holder or 0) + 1}"
+            for thread in circle
+        ]
+        return Problem(FindingKind.DEADLOCK, "; ".join(parts))
+    parts = [f"thread {wait.thread + 1} waits for {wait.what} ({wait.where})" for wait in execution.waits]
+    return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(parts))

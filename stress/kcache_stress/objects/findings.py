@@ -1,0 +1,154 @@
+"""The findings of object types: what a reader gets to see of an object that is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.object_types.checking import CallsVerdict
+from kcache_model.object_types.object_type import ObjectType
+from kcache_model.outcomes import Outcome
+
+from ..explorer.replay_token import ReplayToken, TokenFormat
+
+
+def token_format(object_type: ObjectType) -> TokenFormat[Any]:
+    """How the replay tokens of an object type are written."""
+    return TokenFormat(object_type.token_prefix, object_type.codec.encode_program, object_type.codec.decode_program)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all findings of a run.
+
+    Attributes:
+        object_type: of the target.
+        target: its name.
+        strict_errors: ask for the very errors of the specification.
+        instrument: further packages that the explorer instruments.
+    """
+
+    object_type: ObjectType
+    target: str
+    strict_errors: bool = False
+    instrument: tuple[str, ...] = ()
+
+    def token(self, program: Any, kind: FindingKind) -> ReplayToken[Any]:
+        """What it takes to see a finding again that has no schedule."""
+        return ReplayToken(self.target, program, kind, strict_errors=self.strict_errors, instrument=self.instrument)
+
+
+def sequential_finding(
+    setting: Setting,
+    phase: str,
+    program: Any,
+    expected: Outcome,
+    observed: Outcome,
+    *,
+    stacks: str = "",
+    why: str = "",
+    scenario: str | None = None,
+) -> Finding:
+    """The finding of a program of one thread whose last call is wrong.
+
+    Args:
+        setting: of the run.
+        phase: which one found it.
+        program: its prefix ends with the wrong call.
+        expected: what the specification gives.
+        observed: what the object gave; it waits where the call did not return.
+        stacks: where the call was then.
+        why: who expects it, where that is not the specification alone.
+        scenario: id of the recording, if it was one.
+    """
+    kind = sequential_kind(expected, observed)
+    position = len(program.prefix) - 1
+    gave = "did not return" if observed.waits else f"gave {observed}"
+    return Finding(
+        kind,
+        phase,
+        f"{program.prefix[position]} {gave}; expected: {expected}{f' ({why})' if why else ''}",
+        program,
+        step=position,
+        expected=expected,
+        observed=observed,
+        detail=stacks,
+        scenario=scenario,
+        schedule=token_format(setting.object_type).encode(setting.token(program, kind)),
+        script=setting.object_type.script(
+            program, setting.target, {(PREFIX_THREAD, position): f"{gave}; expected: {expected}"}
+        ),
+    )
+
+
+def sequential_kind(expected: Outcome, observed: Outcome) -> FindingKind:
+    """What sort of violation it is that one call gives something else than expected."""
+    if observed.waits:
+        return FindingKind.HANG
+    if observed.error is not None and expected.error is None:
+        return FindingKind.EXCEPTION
+    return FindingKind.DIVERGENCE
+
+
+def concurrent_finding(
+    setting: Setting,
+    phase: str,
+    kind: FindingKind,
+    summary: str,
+    program: Any,
+    calls: Sequence[Call[Any]] = (),
+    verdict: CallsVerdict | None = None,
+    *,
+    token: ReplayToken[Any] | None = None,
+    interleaving: str = "",
+    detail: str = "",
+) -> Finding:
+    """The finding of a program with several threads.
+
+    Args:
+        setting: of the run.
+        phase: which one found it.
+        kind: what sort of violation.
+        summary: one sentence that says what is wrong.
+        program: what the threads did.
+        calls: what each call gave, as they overlapped.
+        verdict: what the specification says of them.
+        token: what it takes to see it again; by default without a schedule.
+        interleaving: what the schedule does.
+        detail: further lines.
+    """
+    wrong = None if verdict is None else verdict.wrong
+    return Finding(
+        kind,
+        phase,
+        summary,
+        program,
+        expected=None if verdict is None else verdict.expected,
+        observed=None if wrong is None else wrong.outcome,
+        calls=tuple(calls),
+        core=() if wrong is None else tuple(at for at, call in enumerate(calls) if call is wrong),
+        order=() if verdict is None else verdict.order,
+        detail=detail,
+        schedule=token_format(setting.object_type).encode(token or setting.token(program, kind)),
+        interleaving=interleaving,
+        script=setting.object_type.script(program, setting.target, _remarks(calls)),
+    )
+
+
+def _remarks(calls: Sequence[Call[Any]]) -> dict[tuple[int, int], str]:
+    """What is to be said of each call: what it gave, if it gave anything."""
+    made: Counter[int] = Counter()
+    remarks = {}
+    for call in sorted(calls, key=lambda call: call.invoked):
+        position = made[call.thread]
+        made[call.thread] += 1
+        outcome = call.outcome
+        if outcome is None or (outcome.error is None and outcome.value is None):
+            continue
+        is_last = call.thread == FINAL_THREAD
+        remarks[call.thread, position] = f"{call.operation} gave {outcome}" if is_last else f"gave {outcome}"
+    return remarks

@@ -1,0 +1,259 @@
+"""The laboratory of object types: where the interleavings of programs on one target are run and judged."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial, reduce
+from typing import Any, Final
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import Call
+from kcache_model.object_types.checking import CallsVerdict, check_calls
+from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
+from kcache_model.object_types.smaller import smaller
+from kcache_model.outcomes import Outcome
+from kcache_model.verdict import Status
+from kcache_model.watch import Watch
+
+from ..explorer.audit import AuditShare, plain
+from ..explorer.counterexample import Counterexample
+from ..explorer.execution import Execution, Problem
+from ..explorer.granularity import Granularity
+from ..explorer.history import calls_of
+from ..explorer.investigation import Experiment
+from ..explorer.judgement.call_judge import CallJudge
+from ..explorer.reach import existing
+from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
+from ..explorer.sources import fingerprint_of
+from ..explorer.story.narration import Texts, narrate
+from ..explorer.strategies.interface import Strategy
+from ..explorer.virtual.virtual_thread import SetupDeadlockError
+from ..report.interleaving import interleaving_text
+from .findings import Setting, concurrent_finding
+from .target import place_of
+from .threads import ObjectStress
+
+PHASE: Final = "explorer"
+_CONFIRMING_SECONDS: Final = 3.0
+_PATIENCE_SECONDS: Final = 1.0
+
+
+class ObjectRunner(ScenarioRunner):
+    """Runs one program again and again, each time on a new object.
+
+    Attributes:
+        made: the object of the last execution.
+    """
+
+    def __init__(
+        self,
+        object_type: ObjectType,
+        target: ObjectTarget,
+        program: Any,
+        copies: Copies,
+        pulse: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.made: object = None
+        self._object_type = object_type
+        self._target = target
+        self._program = program
+        self._pulse = pulse
+        self._prefix: tuple[Outcome, ...] = ()
+        self._final: tuple[Outcome, ...] = ()
+        self._driver: Driver
+        self._place = place_of(object_type, target)
+        super().__init__(Scenario(self._place.instrument, self._set_up, self._look_back), copies)
+
+    def run(self, strategy: Strategy) -> Execution[Any]:
+        """Run the program once under ``strategy``."""
+        execution = super().run(strategy)
+        execution.prefix, execution.final = self._prefix, self._final
+        return execution
+
+    def outcome(self, execution: Execution[Any]) -> object:
+        """What the calls gave, and what was read back."""
+        return super().outcome(execution), plain(execution.final)
+
+    def read_back(self, final: tuple[Outcome, ...]) -> list[Any]:
+        """The operations that were read back, after what they gave."""
+        answers = iter(final)
+        found = self._object_type.reading_back(self._target, self._program, lambda _: next(answers))
+        return [operation for operation, _ in found]
+
+    def _set_up(self, load: Load) -> Sequence[Work]:
+        self._pulse()
+        factory: Any = reduce(getattr, self._place.name.split("."), load(self._place.module))
+        driver = self._driver = self._object_type.make(
+            self._target, self._program, load=load, factory=factory, passing=(SetupDeadlockError,)
+        )
+        self.made = driver.made
+        self._prefix, self._final = tuple(map(driver.call, self._program.prefix)), ()
+        return [CallSequence([partial(driver.call, operation) for operation in own]) for own in self._program.threads]
+
+    def _look_back(self, _: list[object]) -> None:
+        found = self._object_type.reading_back(self._target, self._program, self._driver.call)
+        self._final = tuple(outcome for _, outcome in found)
+
+
+class ObjectLaboratory:
+    """One target of an object type, ready to be explored; a :class:`~kcache_stress.explorer.laboratory.Laboratory`.
+
+    Args:
+        object_type: of the target.
+        target: the implementation; its name says how a private copy of it is loaded.
+        instrument: further packages to instrument.
+        granularity: where threads may be switched.
+
+    Attributes:
+        granularity: where threads may be switched.
+        share: how much of what is done with it are audits.
+
+    Raises:
+        TargetError: there is no such package to instrument.
+    """
+
+    def __init__(
+        self,
+        object_type: ObjectType,
+        target: ObjectTarget,
+        instrument: tuple[str, ...] = (),
+        granularity: Granularity = Granularity.FREE,
+    ) -> None:
+        place = place_of(object_type, target)
+        self.granularity = granularity
+        self.share = AuditShare()
+        self._object_type = object_type
+        self._target = target
+        self._instrument = instrument
+        self._copies = Copies((*place.instrument, *existing(instrument)), granularity, place.folder)
+        self._others: dict[Granularity, ObjectLaboratory] = {}
+        self._is_loaded = False
+
+    @property
+    def copies(self) -> Copies:
+        """The modules of the target, instrumented."""
+        return self._copies
+
+    def at(self, granularity: Granularity) -> ObjectLaboratory:
+        """The same target, with its threads switched elsewhere; made once."""
+        if granularity is self.granularity:
+            return self
+        if granularity not in self._others:
+            made = ObjectLaboratory(self._object_type, self._target, self._instrument, granularity)
+            made.share = self.share
+            self._others[granularity] = made
+        return self._others[granularity]
+
+    def announce(self, program: Any, watch: Watch) -> None:
+        """Tell ``watch`` that a program is about to run."""
+        self._load(watch)
+        watch.note(noted(self._object_type, program))
+
+    def runner(self, program: Any, pulse: Callable[[], None] = lambda: None) -> ObjectRunner:
+        """What runs a program; ``pulse`` is called before each execution.
+
+        Raises:
+            CannotExploreError: the target cannot be scheduled.
+        """
+        return ObjectRunner(self._object_type, self._target, program, self._copies, pulse)
+
+    def judge(self, program: Any, runner: ObjectRunner, *, strict_errors: bool = False) -> CallJudge:
+        """What judges the executions of a runner of the same program."""
+        specification = self._object_type.specification(program)
+        return CallJudge(specification, program, runner.read_back, strict_errors=strict_errors)
+
+    @contextlib.contextmanager
+    def opened(
+        self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
+    ) -> Iterator[Experiment[Any]]:
+        """The experiment of a program; ``pulse`` is called before each execution."""
+        runner = self.runner(program, pulse)
+        try:
+            yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
+        finally:
+            runner.clean_up()
+
+    def smaller(self, program: Any, fails: Callable[[Any], bool], *, seconds: float, attempts: int) -> Any:
+        """A program that fails still and is no larger."""
+        return smaller(self._object_type, program, fails, seconds=seconds, attempts=attempts)
+
+    def finding(
+        self,
+        program: Any,
+        problem: Problem,
+        found: Counterexample[Any] | None = None,
+        *,
+        strict_errors: bool = False,
+        detail: str = "",
+    ) -> Finding:
+        """The finding of a problem, with what the counterexample does where there is one."""
+        setting = Setting(self._object_type, self._target.name, strict_errors, self._instrument)
+        if found is None:
+            return concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
+        runner = self.runner(program)
+        narration = narrate(runner, found.schedule, self._texts(program, runner))
+        calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
+        is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
+        verdict = self._checked(program, calls, strict_errors) if is_about_calls else None
+        token = replace(
+            setting.token(program, problem.kind),
+            schedule=found.schedule,
+            fingerprint=fingerprint_of(runner.sandbox.sources),
+            granularity=self.granularity,
+        )
+        return concurrent_finding(
+            setting,
+            PHASE,
+            problem.kind,
+            problem.summary if verdict is None else verdict.reason or problem.summary,
+            program,
+            calls,
+            verdict,
+            token=token,
+            interleaving=interleaving_text(narration, problem),
+            detail=detail,
+        )
+
+    def goes_wrong(self, program: Any, watch: Watch, *, strict_errors: bool) -> bool:
+        """Whether real threads go wrong in a program, tried for a while."""
+        setting = Setting(self._object_type, self._target.name, strict_errors, self._instrument)
+        stress = ObjectStress(self._target, setting, watch, 0, _PATIENCE_SECONDS)
+        with stress.underway():
+            return stress.repeat(program, _CONFIRMING_SECONDS) is not None
+
+    def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
+        specification = self._object_type.specification(program)
+        verdict = check_calls(specification, specification.initial(program), calls, strict_errors=strict_errors)
+        return verdict if verdict.status is Status.VIOLATION else None
+
+    def _texts(self, program: Any, runner: ObjectRunner) -> Texts[Any]:
+        """What a reader is told of a program."""
+
+        def with_outcomes(operations: Sequence[Any], outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
+            return list(zip(map(str, operations), map(str, outcomes), strict=False))
+
+        return Texts(
+            called=self._object_type.called,
+            made=lambda: runner.made,
+            threads=[list(map(str, thread)) for thread in program.threads],
+            outcome=str,
+            before=lambda execution: with_outcomes(program.prefix, execution.prefix),
+            afterwards=lambda execution: with_outcomes(runner.read_back(execution.final), execution.final),
+        )
+
+    def _load(self, watch: Watch) -> None:
+        """Load the modules while nobody watches: it may take a while, and the target was loaded once already."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            watch.rest()
+            first = self._object_type.usual_ways(self._target)[0]
+            with contextlib.suppress(Exception):  # what is wrong with it is told by whoever explores it
+                self.runner(first.with_calls((), ())).clean_up()
+
+
+def noted(object_type: ObjectType, program: Any) -> str:
+    """A program for a journal, to be read where a call never returned."""
+    return json.dumps(object_type.codec.encode_program(program))

@@ -1,0 +1,65 @@
+"""The targets of object types: by name, and where their code is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
+from kcache_model.outcomes import error_text
+from kcache_model.target import TargetError
+
+from ..loading import load_object, named_packages
+
+
+def load_object_target(object_type: ObjectType, target: Any) -> Any:
+    """The target called ``package.module:factory`` or ``path/to/file.py:factory``, or that of a factory.
+
+    Raises:
+        TargetError: there is no such thing, or it is no factory of such objects.
+    """
+    if isinstance(target, str):
+        return object_type.make_target(load_object(target), target)
+    return object_type.make_target(target, str(getattr(target, "__qualname__", repr(target))))
+
+
+def new_object(object_type: ObjectType, target: ObjectTarget, program: Any) -> Driver:
+    """The new object of a program.
+
+    Raises:
+        TargetError: the factory raised.
+    """
+    try:
+        return object_type.make(target, program)
+    except (Exception, SystemExit) as error:
+        what = f"the factory {target.name} raised {error_text(error)}; it must return a new {object_type.called}"
+        raise TargetError(what) from error
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the code of a target is.
+
+    Attributes:
+        module: its module, by name or file.
+        name: of the factory in it.
+        instrument: the packages to instrument: its own, and what may be built on.
+        folder: where further modules of it lie, if it is a file.
+    """
+
+    module: str | Path
+    name: str
+    instrument: tuple[str, ...]
+    folder: Path | None
+
+
+def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
+    """Where the code of a target is that was loaded by name."""
+    location, _, name = target.name.rpartition(":")
+    packages = {*object_type.instrument, *named_packages(target.factory, target.name)}
+    if location.endswith(".py"):
+        file = Path(location).resolve()
+        return Place(file, name, tuple(sorted(packages)), file.parent)
+    own = location if location.partition(".")[0] == "kcache" else location.partition(".")[0]
+    return Place(location, name, tuple(sorted({*packages, own})), None)
