@@ -25,7 +25,7 @@ from kcache_conformance.replays import replay_in_child
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import TARGET_TYPES, type_of_token
+from kcache_conformance.target_types import TARGET_TYPES, target_type_named, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
@@ -132,11 +132,11 @@ def run_conformance(
     )
     if type not in TARGET_TYPES:
         raise ValueError(f"unknown type {type!r}; known are: {', '.join(TARGET_TYPES)}")
-    known = TARGET_TYPES[type].phases
+    known = target_type_named(type).phases
     unknown = set(options.phases) - set(known)
     if unknown:
         raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(known)}")
-    chosen, name = _resolve(TARGET_TYPES[type], target, unsupported)
+    chosen, name = _resolve(target_type_named(type), target, unsupported)
     result = run_suite(chosen, options)
     if result.status is Status.VIOLATION:
         raise ConformanceError(_text(result.findings[0], name, strict_errors), result)

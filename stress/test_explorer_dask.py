@@ -14,9 +14,9 @@ pytest.importorskip("distributed")
 
 SCRIPT = """
 from distributed import Client, LocalCluster
-from kcache_stress.explorer.batch import Batch
+from kcache_conformance.runs.batch import Batch
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.spread import spread
+from kcache_conformance.runs.spread import spread
 
 if __name__ == "__main__":
     batches = [Batch({target!r}, ExploreOptions(executions=200), seeds=(seed, 4)) for seed in (0, 4, 8)]

@@ -14,6 +14,9 @@ import pytest
 
 import kcache
 from kcache_conformance.gallery import gallery
+from kcache_conformance.runs.batch import Batch, decode_batch, decode_tally, encode_batch, run_batch
+from kcache_conformance.runs.spread import spread
+from kcache_conformance.runs.verify import verify
 from kcache_model import operations as op
 from kcache_model.anomaly import Anomaly
 from kcache_model.errors import FormatError
@@ -22,7 +25,6 @@ from kcache_model.items import Item, Semantics
 from kcache_model.operations import WriteKind
 from kcache_model.program import Program
 from kcache_model.verdict import Status
-from kcache_stress.explorer.batch import Batch, Tally, decode_batch, encode_batch, run_batch
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
@@ -33,11 +35,9 @@ from kcache_stress.explorer.programs.small_scope import parse_bound
 from kcache_stress.explorer.replay_token import PROGRAM_TOKENS, ReplayToken
 from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
 from kcache_stress.explorer.search import search
-from kcache_stress.explorer.spread import spread
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.subject import load_subject
-from kcache_stress.explorer.verify import verify
 
 FOLDER = gallery()[0].path.parent
 QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)
@@ -281,7 +281,7 @@ def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, name: str, ki
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
     batch = Batch(f"{tmp_path / 'bad.py'}:new_indexer", QUICK, (program,), patience_seconds=1.0, seconds=5.0)
     data = run_batch(encode_batch(batch))
-    assert Tally(**{**data, "finding": None}).programs == 0
+    assert decode_tally({**data, "finding": None}).programs == 0
     assert data["finding"]["kind"] == kind.value
     assert data["finding"]["program"]
 
@@ -331,7 +331,7 @@ def test_what_cannot_be_scheduled_is_said_where_it_is_used(tmp_path: Path) -> No
     unused = Program(("node",), (), ((op.list_keys(),), (op.list_keys(),)))
     used = Program(("node",), (), ((op.list_objects(),), (op.list_keys(),)))
     batch = Batch(target, ExploreOptions(), programs=(unused, used))
-    tally = Tally(**run_batch(encode_batch(batch)))
+    tally = decode_tally(run_batch(encode_batch(batch)))
     assert (tally.programs, tally.exhausted, tally.finding) == (2, 1, None)
     assert tally.note == "loop.py:14 in list uses asyncio.run: its event loop cannot be scheduled"
 

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
+from kcache_conformance.report.counts import counts_text
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import PHASE_TITLES, print_finding
 
@@ -100,24 +101,3 @@ def print_result(console: Console, result: SuiteResult, target: str, *, strict_e
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
     console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
-
-
-def counts_text(phase: PhaseFinished) -> str:
-    """What a phase counted, or why it was not run."""
-    counts = phase.counts
-    if phase.refused:
-        return phase.refused
-    if phase.phase == "explorer":
-        text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
-        text += f", {counts['exhausted']} programs exhausted" if "exhausted" in counts else ""
-        return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
-    if phase.phase == "smoke":
-        return ""
-    noun = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")
-    of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
-    text = f"{counts.get('programs', 0)}{of} {noun}"
-    if "operations" in counts:
-        text += f", {counts['operations']} operations"
-    if "overlapping" in counts:
-        text += f", {counts['overlapping']} rounds with overlapping calls"
-    return text

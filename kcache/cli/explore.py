@@ -6,25 +6,37 @@ import enum
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
 from kcache import Semantics
-from kcache_conformance.explored_examples import explore_examples
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.report.run_report import RunReport, explorer_phase
+from kcache_conformance.runs.batch import Batch, Tally, describe
+from kcache_conformance.runs.explored_examples import explore_examples
+from kcache_conformance.runs.spread import spread
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.target_type import TargetType
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_stress.explorer.batch import Batch, Tally, describe
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.spread import spread
-from kcache_stress.report.page import Page, write_page
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import explored_text, explored_title, print_explorer_finding, progress
-from .options import chosen_target, duration, executor, explorer_options, shape, target_argument
-from .pages import html_option, page_of_run, touch
+from .options import (
+    chosen_target,
+    duration,
+    executor,
+    explorer_options,
+    require_known,
+    shape,
+    target_argument,
+    type_option,
+    type_text,
+)
+from .outputs import Outputs, outputs_option
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
@@ -47,6 +59,7 @@ class Generator(enum.StrEnum):
 
 @click.command()
 @target_argument
+@type_option("What TARGET makes:")
 @click.option("--program", help="Explore this program only: a word that kcache printed, or a JSON file.")
 @click.option(
     "--generator",
@@ -95,10 +108,11 @@ class Generator(enum.StrEnum):
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
 @explorer_options
-@html_option
+@outputs_option
 def explore(
     target: str | None,
     is_reference: bool,
+    target_type: TargetType,
     program: str | None,
     generator: str,
     strategy: str,
@@ -115,14 +129,15 @@ def explore(
     jobs: int,
     dask: str | None,
     patience: float,
-    html_file: Path | None,
+    outputs: Outputs,
 ) -> None:
     """Explore the interleavings of concurrent programs on TARGET, deterministically.
 
     The modules of TARGET are instrumented and run under a virtual scheduler. Stops at the first violation and shows
     the interleaving.
     """
-    target = chosen_target(target, is_reference)
+    require_known(target_type, semantics=semantics)
+    target = chosen_target(target, is_reference, target_type.reference)
     console = stdout_console()
     by_hypothesis = generator == Generator.HYPOTHESIS.value
     if by_hypothesis:
@@ -142,15 +157,16 @@ def explore(
         strict_errors=strict_errors,
     )
     with clear_errors():
-        touch(html_file)
-        chosen = () if program is None else (read_program(program),)
-        description = describe(target, instrument, options.granularity)
+        outputs.touch()
+        chosen = () if program is None else (read_program(program, target_type),)
+        description = describe(target, instrument, options.granularity, target_type.name)
         if description.refused:
-            stress = f"stress serves: kcache check {target} --only stress"
+            stress = f"stress serves: kcache check {type_text(target_type)}{target} --only stress"
             raise TargetError(f"{target} cannot be explored: {description.refused}; {stress}")
         template = Batch(
             target,
             options,
+            type=target_type.name,
             programs=chosen,
             shape=shape,
             semantics=Semantics(semantics),
@@ -158,7 +174,7 @@ def explore(
             seconds=budget,
             patience_seconds=patience,
         )
-        console.print(explored_text(target, options, description), soft_wrap=True)
+        console.print(explored_text(target, options, description, target_type), soft_wrap=True)
         with progress(console) as show, executor(dask) as pool:
             if by_hypothesis:
                 examples = replace(template, seeds=(_first_seed(seed), _MOST_EXAMPLES))
@@ -187,9 +203,19 @@ def explore(
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
     else:
         status, verdict = Status.OK, ""
-    if html_file is not None:
-        with clear_errors():
-            write_page(html_file, _page(target, options, tally, status, verdict))
+    title = explored_title(target, options, target_type)
+    suite_options = SuiteOptions(
+        Semantics(semantics),
+        strict_errors,
+        seed=seed,
+        budget_seconds=budget,
+        patience_seconds=patience,
+        phases=("explorer",),
+        kind=target_type.name,
+        instrument=instrument,
+    )
+    with clear_errors():
+        outputs.write(_report(title, target, suite_options, tally, status, verdict))
     if status is Status.UNKNOWN:
         console.print(f"unknown: {verdict}", style="bold yellow")
     elif status is Status.OK:
@@ -205,19 +231,21 @@ def _granularity(strategy: str, granularity: str) -> Granularity:
     return Granularity(granularity)
 
 
-def _page(target: str, options: ExploreOptions, tally: Tally, status: Status, verdict: str) -> Page:
-    headline = "No interleaving that was tried goes wrong."
-    if verdict:
-        headline = f"{verdict[0].upper()}{verdict[1:]}."
-    return page_of_run(
-        status,
-        headline,
-        title=explored_title(target, options),
-        target=target,
-        finding=tally.finding,
-        counts={"programs": tally.programs, "executions": tally.executions, "programs exhausted": tally.exhausted},
-        paragraphs=(f"No proof: {tally.note}.",) if tally.note else (),
-        strict_errors=options.strict_errors,
+def _report(title: str, target: str, options: SuiteOptions, tally: Tally, status: Status, verdict: str) -> RunReport:
+    counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
+    phase = replace(explorer_phase(counts, verdict, no_proof=tally.note), finding=tally.finding)
+    findings = () if tally.finding is None else (tally.finding,)
+    reasons = (f"explorer: {verdict}",) if verdict and status is Status.UNKNOWN else ()
+    result = SuiteResult(status, findings, (phase,), (), reasons, tally.seconds)
+    paragraphs = (f"No proof: {tally.note}.",) if tally.note else ()
+    return RunReport(
+        "explore",
+        title,
+        target,
+        options,
+        result,
+        "No interleaving that was tried goes wrong." if status is Status.OK else "",
+        paragraphs,
     )
 
 

@@ -10,12 +10,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from kcache_conformance.runs.batch import Description, Tally
+from kcache_conformance.runs.verify import Certificate
+from kcache_conformance.target_type import TargetType
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
-from kcache_stress.explorer.batch import Description, Tally
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.verify import Certificate
 from kcache_stress.report.finding_text import print_finding
+
+from .options import type_text
 
 Show = Callable[[int | None, Tally], None]
 
@@ -41,26 +44,28 @@ def progress(console: Console) -> Iterator[Show]:
         yield show
 
 
-def explored_title(target: str, options: ExploreOptions) -> str:
+def explored_title(target: str, options: ExploreOptions, target_type: TargetType) -> str:
     """``kcache explore target (...)``."""
-    return f"kcache explore {target} (strategy {options.strategy.value}, granularity {options.granularity.value})"
+    named = f"{type_text(target_type)}{target}"
+    return f"kcache explore {named} (strategy {options.strategy.value}, granularity {options.granularity.value})"
 
 
-def explored_text(target: str, options: ExploreOptions, description: Description) -> str:
+def explored_text(target: str, options: ExploreOptions, description: Description, target_type: TargetType) -> str:
     """What is explored, and what cannot be seen of it."""
-    return explored_title(target, options) + _seen(description)
+    return explored_title(target, options, target_type) + _seen(description)
 
 
-def print_certificate(console: Console, certificate: Certificate) -> None:
+def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
     """What was verified, and how far."""
     bound = certificate.bound
     tally = certificate.tally
     is_proof = certificate.status is Status.OK
-    console.print(f"kcache verify {certificate.target}{_seen(certificate.description)}", soft_wrap=True)
+    named = f"{type_text(target_type)}{certificate.target}"
+    console.print(f"kcache verify {named}{_seen(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
-        "semantics": certificate.semantics.value,
+        **({"semantics": certificate.semantics.value} if "semantics" in target_type.knows else {}),
         "granularity": certificate.granularity,
         "reduction": "source-DPOR with sleep sets" if certificate.granularity == "free" else "source-DPOR",
         "programs": f"{tally.programs} of {_total(certificate.programs)}, modulo renaming and order of threads",

@@ -9,6 +9,7 @@ import click
 from rich.text import Text
 
 from kcache_conformance.fuzzing.evidence import EngineReport
+from kcache_conformance.fuzzing.json_report import write_fuzz_json
 from kcache_conformance.fuzzing.options import DEFAULT_SECONDS, FuzzOptions
 from kcache_conformance.fuzzing.report_text import engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule
@@ -18,9 +19,8 @@ from kcache_model.render import printable
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, json_option, patience_option
-from .pages import touch
-from .reports import write_fuzz_json
+from .options import duration, patience_option
+from .outputs import file_option, touch
 
 _RULES = click.Choice([rule.value for rule in Rule])
 
@@ -65,7 +65,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
 @click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
 @click.option("--first", is_flag=True, help="Stop at the first violation.")
 @patience_option
-@json_option("report")
+@file_option("json", "Write the report as JSON to a file.")
 def fuzz(
     function: str,
     kind: str,
@@ -115,7 +115,7 @@ def fuzz(
     )
     console = stdout_console()
     with clear_errors():
-        touch(json_file)
+        touch((json_file,))
         settings = f"{kind} function, seed {seed}, budget {seconds:g} s{', strict' if strict else ''}"
         console.print(Text(f"kcache fuzz {printable(function)} ({settings})"), soft_wrap=True)
 

@@ -32,8 +32,8 @@ from kcache_stress.report.page.cutting import MOST_CALLS
 from .console import STATUS_STYLES, stdout_console
 from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, json_option, megabytes, strict_errors_option
-from .pages import html_option, touch
+from .options import duration, megabytes, strict_errors_option
+from .outputs import file_option, touch
 from .rereading import Rereadable
 
 VERDICT_SCHEMA = "kcache/verdict/1"
@@ -63,8 +63,8 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
     help="How much memory the process may take.",
 )
 @strict_errors_option
-@json_option("verdict")
-@html_option
+@file_option("json", "Write the verdict as JSON to a file.")
+@file_option("html", "Write the verdict as a page that can be read offline.")
 def judge(
     file: str, budget: float, memory: float, strict_errors: bool, json_file: Path | None, html_file: Path | None
 ) -> None:
@@ -75,7 +75,7 @@ def judge(
     """
     console = stdout_console()
     with clear_errors():
-        touch(json_file, html_file)
+        touch((json_file, html_file))
         try:
             with (
                 deadline(_PATIENCE * budget + _LEAST_PATIENCE),

@@ -6,14 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from kcache import Semantics
 from kcache_conformance.suite_options import DEFAULT_TYPE
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_types import TARGET_TYPES, target_type_named
+from kcache_model.target import TargetError
 from kcache_stress.loading import REFERENCE
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,16 +92,6 @@ def strict_option(function: F) -> F:
         "the mappings of index functions that they gave or got; and that a write whose index function fails changes "
         "nothing.",
     )(function)
-
-
-def json_option(what: str) -> Callable[[F], F]:
-    """``--json``, for ``what`` the command gives."""
-    return click.option(
-        "--json",
-        "json_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help=f"Write the {what} as JSON to a file.",
-    )
 
 
 def patience_option(function: F) -> F:
@@ -185,14 +176,46 @@ def executor(dask: str | None) -> Iterator[Executor | None]:
         yield client.get_executor()  # type: ignore[no-untyped-call,unused-ignore]
 
 
+class _TargetTypeParameter(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """The name of a target type."""
+
+    name = "type"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> TargetType:
+        """The target type of that name."""
+        if isinstance(value, TargetType):
+            return value
+        try:
+            return target_type_named(value)
+        except TargetError as error:
+            self.fail(str(error), parameter, context)
+
+
 def type_option(text: str) -> Callable[[F], F]:
     """``--type``, with the help text of the command."""
     return click.option(
         "--type",
         "--kind",
-        "kind",
-        type=click.Choice([*TARGET_TYPES]),
+        "target_type",
+        type=_TargetTypeParameter(),
         default=DEFAULT_TYPE,
         show_default=True,
-        help=text,
+        metavar="TYPE",
+        help=f"{text} {', '.join(TARGET_TYPES)}, or MODULE:TYPE of your own.",
     )
+
+
+def type_text(target_type: TargetType) -> str:
+    """How a command line says the type; empty for the default."""
+    return "" if target_type.name == DEFAULT_TYPE else f"--type {target_type.name} "
+
+
+def require_known(target_type: TargetType, *, semantics: str = Semantics.CLASSIC.value, strict: bool = False) -> None:
+    """Refuses options that a target type does not have.
+
+    Raises:
+        click.UsageError: one is given.
+    """
+    given = {"semantics": semantics != Semantics.CLASSIC.value, "strict": strict}
+    for name in (name for name, is_given in given.items() if is_given and name not in target_type.knows):
+        raise click.UsageError(f"--{name} is not for --type {target_type.name}")

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from kcache_conformance.indexers.target_type import INDEXER
+from kcache_conformance.target_type import TargetType
 from kcache_model.blob import decode_blob
-from kcache_model.codec import decode_program
 from kcache_model.errors import FormatError
-from kcache_model.program import Program
-from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 
 
-def read_program(text: str) -> Program:
-    """The program of a word (of the explorer, too: its schedule is left aside) or of a file.
+def read_program(text: str, target_type: TargetType = INDEXER) -> Any:
+    """The program of a replay token (its schedule is left aside), of a file, or of a word for programs on Indexers.
 
     Raises:
-        FormatError: it is neither.
+        FormatError: it is none of these.
     """
-    if text.startswith(PROGRAM_TOKENS.prefix):
-        return PROGRAM_TOKENS.decode(text).program
+    if text.startswith(target_type.tokens.prefix):
+        return target_type.tokens.decode(text).program
     if not text.startswith("kc1.") and Path(text).is_file():
         try:
-            return decode_program(json.loads(Path(text).read_text(encoding="utf-8")))
+            return target_type.codec.decode_program(json.loads(Path(text).read_text(encoding="utf-8")))
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise FormatError(f"{text} is no JSON file: {error}") from None
+    if target_type is not INDEXER:
+        raise FormatError(
+            f"{text[:40]} is neither a file nor a replay token that begins with {target_type.tokens.prefix}"
+        )
     return decode_blob(text)

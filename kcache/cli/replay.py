@@ -9,26 +9,29 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.fuzzing import trial
 from kcache_conformance.fuzzing.replaying import Answer, replay_trial
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.replays import replay_in_child
+from kcache_conformance.report.run_report import RunReport
+from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import type_of_token
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
+from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.isolation import raise_if_failed
 from kcache_stress.report.finding_text import print_finding
-from kcache_stress.report.page import write_page
 
 from .console import stdout_console
 from .exits import EXIT_CODES, USAGE, clear_errors
 from .options import duration, patience_option, strict_errors_option, strict_option
-from .pages import html_option, page_of_run, touch
+from .outputs import Outputs, outputs_option
 from .programs import read_program
 
 _EXIT_CODES = {ReplayAnswer.REPRODUCED: 1, ReplayAnswer.FIXED: 0, ReplayAnswer.CHANGED: USAGE}
@@ -60,7 +63,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @strict_errors_option
 @strict_option
 @patience_option
-@html_option
+@outputs_option
 def replay(
     words: tuple[str, ...],
     budget: float,
@@ -69,7 +72,7 @@ def replay(
     strict_errors: bool,
     strict: bool,
     patience: float,
-    html_file: Path | None,
+    outputs: Outputs,
 ) -> None:
     """Run a finding again: its WORD (kx1..., kf1..., kq1..., ki1...), or PROGRAM on TARGET.
 
@@ -79,13 +82,13 @@ def replay(
     much that nothing can be said. A PROGRAM of several threads runs again and again on real ones: exit code 3 if it did
     not fail within the budget, which is no proof.
     """
-    if html_file is not None and (pdb or test_file is not None):
-        raise click.UsageError("--html tells what a run gave; leave out --pdb and --pytest")
+    if outputs.files and (pdb or test_file is not None):
+        raise click.UsageError(f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb and --pytest")
     with clear_errors():
-        touch(html_file)
+        outputs.touch()
         if len(words) == 1 and words[0].startswith(trial.PREFIX):
-            if pdb or test_file is not None or html_file is not None:
-                raise click.UsageError("--pdb, --pytest and --html are not for words of kcache fuzz (kf1...)")
+            if pdb or test_file is not None or outputs.files:
+                raise click.UsageError("--pdb, --pytest and files are not for words of kcache fuzz (kf1...)")
             _try_again(words[0], patience)
         target_type = type_of_token(words[0])
         if len(words) == 1 and target_type is not None:
@@ -94,36 +97,49 @@ def replay(
                 click.echo(f"wrote {test_file}")
                 return
             if pdb:
-                if target_type.debug is None:
-                    raise click.UsageError(f"--pdb is not for words that begin with {target_type.tokens.prefix}")
-                target_type.debug(target_type.tokens.decode(words[0]))
+                _debug(target_type, words[0])
                 return
-            _follow(target_type, words[0], patience, html_file)
+            _follow(target_type, words[0], patience, outputs)
         if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError("give one WORD that begins with kx1., kf1., kq1. or ki1., or TARGET and PROGRAM")
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
-        _run(words[0], words[1], budget, strict_errors, strict, patience, html_file)
+        _run(words[0], words[1], budget, strict_errors, strict, patience, outputs)
 
 
-def _follow(target_type: TargetType, word: str, patience: float, html_file: Path | None) -> None:
+def _debug(target_type: TargetType, word: str) -> None:
+    token = target_type.tokens.decode(word)
+    if target_type.exploring is None or not token.schedule:
+        raise click.UsageError("--pdb needs a WORD that carries a schedule")
+    debug(target_type.exploring.laboratory(token.target, token.instrument, token.granularity), token)
+
+
+def _follow(target_type: TargetType, word: str, patience: float, outputs: Outputs) -> None:
     found = replay_in_child(target_type, word, patience_seconds=patience)
     token = target_type.tokens.decode(word)
     _print_replayed(found, token.target)
-    if html_file is not None:
-        page = page_of_run(
-            _STATUSES[found.answer],
-            f"{found.answer.value.capitalize()}: {found.note}.",
-            title=f"kcache replay {word[:20]}...",
-            target=token.target,
-            finding=found.finding,
-            paragraphs=(f"{found.answer.value.capitalize()}: {found.note}.",) if found.finding is not None else (),
-            strict_errors=token.strict_errors,
-        )
-        write_page(html_file, page)
+    text = f"{found.answer.value.capitalize()}: {found.note}."
+    options = SuiteOptions(
+        strict_errors=token.strict_errors,
+        patience_seconds=patience,
+        kind=target_type.name,
+        instrument=token.instrument,
+    )
+    outputs.write(
+        _report(f"kcache replay {word[:20]}...", token.target, options, _STATUSES[found.answer], found.finding, text)
+    )
     sys.exit(_EXIT_CODES[found.answer])
+
+
+def _report(
+    title: str, target: str, options: SuiteOptions, status: Status, finding: Finding | None, text: str
+) -> RunReport:
+    findings = () if finding is None else (finding,)
+    phase = PhaseFinished("replay", {"programs": 1}, finding=finding)
+    result = SuiteResult(status, findings, (phase,), (), (text,) if status is Status.UNKNOWN else (), 0.0)
+    return RunReport("replay", title, target, options, result, text, (text,) if findings else ())
 
 
 def _print_replayed(found: Replayed, target: str) -> None:
@@ -151,7 +167,7 @@ def _run(
     strict_errors: bool,
     strict: bool,
     patience: float,
-    html_file: Path | None,
+    outputs: Outputs,
 ) -> None:
     console = stdout_console()
     decoded = read_program(program)
@@ -189,8 +205,6 @@ def _run(
     console.print(text, style=_STYLES.get(status), soft_wrap=True)
     if finding is not None:
         print_finding(console, finding, target, strict_errors=strict_errors)
-    if html_file is not None:
-        title = f"kcache replay {target}"
-        page = page_of_run(status, text, title=title, target=target, finding=finding, strict_errors=strict_errors)
-        write_page(html_file, page)
+    options = SuiteOptions(strict_errors=strict_errors, strict=strict, patience_seconds=patience)
+    outputs.write(_report(f"kcache replay {target}", target, options, status, finding, text))
     sys.exit(EXIT_CODES[status])

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
 from kcache import Semantics
 from kcache_conformance.events import SuiteResult
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.report.run_report import RunReport
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.target_type import TargetType
 from kcache_stress.report.coverage_table import coverage_table
-from kcache_stress.report.page import write_page
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import (
     chosen_target,
     duration,
-    json_option,
     patience_option,
+    require_known,
     semantics_option,
     strict_errors_option,
     strict_option,
     target_argument,
+    type_option,
+    type_text,
 )
-from .pages import html_option, page_of_result, touch
-from .reports import write_json
+from .outputs import Outputs, outputs_option
 
 _MOST_THREADS = 64
 
 
 @click.command()
 @target_argument
+@type_option("What TARGET makes:")
 @click.option(
+    "--budget",
     "--duration",
     "seconds",
     callback=duration,
@@ -52,11 +56,11 @@ _MOST_THREADS = 64
 @strict_errors_option
 @strict_option
 @patience_option
-@json_option("result")
-@html_option
+@outputs_option
 def stress(
     target: str | None,
     is_reference: bool,
+    target_type: TargetType,
     seconds: float,
     threads: int | None,
     seed: int,
@@ -64,14 +68,16 @@ def stress(
     strict_errors: bool,
     strict: bool,
     patience: float,
-    json_file: Path | None,
-    html_file: Path | None,
+    outputs: Outputs,
 ) -> None:
     """Run TARGET under real threads, in a child process, and judge what they see while they run.
 
     Ends with a table of what was called, how it ended, and how often it really overlapped a call of another thread.
     """
-    target = chosen_target(target, is_reference)
+    require_known(target_type, semantics=semantics, strict=strict)
+    if threads is not None and "threads" not in target_type.knows:
+        raise click.UsageError(f"--threads is not for --type {target_type.name}: its programs say how many there are")
+    target = chosen_target(target, is_reference, target_type.reference)
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
@@ -81,32 +87,32 @@ def stress(
         patience_seconds=patience,
         phases=("stress",),
         threads=threads,
+        kind=target_type.name,
     )
+    title = _title(target, target_type, options)
     with clear_errors():
-        touch(json_file, html_file)
-        result = _run(target, options)
-        if json_file is not None:
-            write_json(json_file, target, options, result)
-        if html_file is not None:
-            page = page_of_result(result, target, title=_title(target, options), strict_errors=strict_errors)
-            write_page(html_file, page)
+        outputs.touch()
+        result = _run(target, title, options)
+        outputs.write(RunReport("stress", title, target, options, result))
     sys.exit(EXIT_CODES[result.status])
 
 
-def _title(target: str, options: SuiteOptions) -> str:
+def _title(target: str, target_type: TargetType, options: SuiteOptions) -> str:
     number = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
-    settings = f"{number}, semantics {options.semantics.value}, seed {options.seed}, {options.budget_seconds:g} s"
-    return f"kcache stress {target} ({settings})"
+    known = f"{number}, semantics {options.semantics.value}, " if "semantics" in target_type.knows else ""
+    settings = f"{known}seed {options.seed}, {options.budget_seconds:g} s"
+    return f"kcache stress {type_text(target_type)}{target} ({settings})"
 
 
-def _run(target: str, options: SuiteOptions) -> SuiteResult:
+def _run(target: str, title: str, options: SuiteOptions) -> SuiteResult:
     """Run it and show what it gave."""
     console = stdout_console()
-    console.print(_title(target, options), soft_wrap=True)
+    console.print(title, soft_wrap=True)
     with ProgressListener(console) as listener:
         result = run_suite(target, options, listener)
     for phase in result.phases:
-        console.print()
-        console.print(coverage_table(phase.coverage, phase.overlapped))
+        if phase.coverage:
+            console.print()
+            console.print(coverage_table(phase.coverage, phase.overlapped))
     print_result(console, result, target, strict_errors=options.strict_errors)
     return result

@@ -8,12 +8,11 @@ import click
 from rich.text import Text
 
 from kcache_conformance.gallery import Example
-from kcache_conformance.suite_options import DEFAULT_TYPE
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.target_type import TargetType
 
 from .console import stdout_console
 from .exits import clear_errors
-from .options import type_option
+from .options import type_option, type_text
 
 _HEADINGS = {
     "sequential": "Faulty, as one thread can show",
@@ -23,13 +22,13 @@ _HEADINGS = {
 
 
 @click.command()
-@type_option("What the examples make.")
+@type_option("What the examples make:")
 @click.option("--paths", is_flag=True, help="Print only what to pass to `kcache check`, one a line.")
-def targets(kind: str, paths: bool) -> None:
+def targets(target_type: TargetType, paths: bool) -> None:
     """List the shipped examples: faulty ones, each with one realistic bug, and correct ones."""
     console = stdout_console()
     with clear_errors():
-        examples = TARGET_TYPES[kind].examples()
+        examples = target_type.examples()
         if paths:
             for example in examples:
                 click.echo(_target(example))
@@ -42,7 +41,7 @@ def targets(kind: str, paths: bool) -> None:
                     strict = ", for --strict" if example.is_strict else ""
                     console.print(f"  {example.name:28} {example.summary}{source}{strict}", soft_wrap=True)
             console.print()
-        option = "" if kind == DEFAULT_TYPE else f"--kind {kind} "
+        option = type_text(target_type)
         first = next(example for example in examples if not example.is_correct and not example.is_strict)
         console.print(f"Try one: kcache check {option}{_target(first)}", soft_wrap=True)
 

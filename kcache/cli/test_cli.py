@@ -78,7 +78,7 @@ def test_targets_lists_the_gallery(golden: Callable[[str, str], None]) -> None:
 def test_targets_lists_other_galleries(kind: str, folder: str, golden: Callable[[str, str], None]) -> None:
     done = in_this_process("targets", "--kind", kind)
     assert done.exit_code == 0
-    golden(f"targets_{folder}", re.sub(rf"(check --kind {kind}) .*?(\w+\.py)", r"\1 FOLDER/\2", done.stdout))
+    golden(f"targets_{folder}", re.sub(rf"(check --type {kind}) .*?(\w+\.py)", r"\1 FOLDER/\2", done.stdout))
     paths = in_this_process("targets", "--kind", kind, "--paths").stdout.split()
     assert paths
     assert all(Path(path.rpartition(":")[0]).is_file() for path in paths)
@@ -315,7 +315,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         *(([command], "give a TARGET, or --reference") for command in ("check", "explore", "verify", "stress")),
         (["check", "--kind", "fifo"], "give a TARGET, or --reference"),
         (["check", "--reference", "--only", "smoke", "--without", "smoke"], "--without leaves no phase to run"),
-        (["check", "--reference", "--kind", "fifo", "--without", "scenarios"], "the phases of --kind fifo are: "),
+        (["check", "--reference", "--kind", "fifo", "--without", "scenarios"], "the phases of --type fifo are: "),
         (["check", "kcache:new_indexer", "--reference"], "give either a TARGET or --reference"),
         (["fuzz", ""], '"" is no target'),
         (["replay", "", encode_blob(Program())], '"" is no target'),
@@ -331,7 +331,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "--budget", "999999h"], "out of range"),
         (["check", "--semantics", "modern"], "'modern' is not one of 'classic', 'current'"),
         (["check", "--seed", "-1"], "not in the range"),
-        (["check", "--only", "everything"], "is not one of"),
+        (["check", "--only", "everything"], "the phases of --type indexer are: smoke"),
         (
             ["check", "--reference", "--json", "missing/folder/file.json"],
             "No such file or directory: missing/folder/file.json",

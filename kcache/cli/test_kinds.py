@@ -120,12 +120,12 @@ KQ1 = (
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "--kind", "stack"], "'stack' is not one of"),
-        (["check", "--kind", "fifo", "--semantics", "current"], "--semantics is not for --kind fifo"),
+        (["check", "--kind", "stack"], "there is no target type stack"),
+        (["check", "--kind", "fifo", "--semantics", "current"], "--semantics is not for --type fifo"),
         (["check", "--kind", "fifo", "kcache:new_indexer"], "is no target|takes|raised|has no"),
         (["check", "--kind", "fifo", "nowhere:new_queue"], "there is no module nowhere"),
         (["replay", "kq1.AAAA"], "damaged"),
-        (["replay", KQ1, "--pdb"], "--pdb is not for words that begin with kq1"),
+        (["replay", KQ1, "--pdb"], "--pdb needs a WORD that carries a schedule"),
     ],
 )
 def test_input_that_is_wrong(arguments: list[str], message: str) -> None:

@@ -12,9 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache.cli.pages import page_of_result
 from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.gallery import gallery
+from kcache_conformance.report.html_format import page_of_report
+from kcache_conformance.report.run_report import RunReport
+from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.verdict import Status
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
@@ -134,7 +136,8 @@ def test_coverage_is_that_of_all_phases_together() -> None:
         PhaseFinished("machine", {"programs": 1}, {"get": {"ok": 1500, "key_func": 1}}),
         PhaseFinished("stress", {"programs": 1}, {"get": {"ok": 2}, "add": {"ok": 3}}),
     )
-    page = page_of_result(SuiteResult(Status.OK, (), phases, ("resync",), (), 1.0), "m:f", title="t")
+    result = SuiteResult(Status.OK, (), phases, ("resync",), (), 1.0)
+    page = page_of_report(RunReport("check", "t", "m:f", SuiteOptions(), result))
     *_, coverage = page.tables
     assert coverage.columns == ("call", "ok", "key_func")
     assert coverage.rows == (("add", "3", ""), ("get", "1,502", "1"))

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import click
 
 from kcache import Semantics
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.report.run_report import RunReport, explorer_phase
+from kcache_conformance.runs.verify import Certificate
+from kcache_conformance.runs.verify import verify as run_verification
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.target_type import TargetType
 from kcache_model.target import TargetError
+from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.programs.small_scope import Bound, parse_bound
-from kcache_stress.explorer.verify import verify as run_verification
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import print_certificate, print_explorer_finding, progress
-from .options import chosen_target, duration, executor, explorer_options, target_argument
+from .options import (
+    chosen_target,
+    duration,
+    executor,
+    explorer_options,
+    require_known,
+    target_argument,
+    type_option,
+    type_text,
+)
+from .outputs import Outputs, outputs_option
 
 
 def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> Bound:
@@ -28,6 +45,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 
 @click.command()
 @target_argument
+@type_option("What TARGET makes:")
 @click.option(
     "--bound",
     callback=_bound,
@@ -54,9 +72,11 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="The most executions of one program; one that needs more is not verified.",
 )
 @explorer_options
+@outputs_option
 def verify(
     target: str | None,
     is_reference: bool,
+    target_type: TargetType,
     bound: Bound,
     granularity: str,
     budget: float,
@@ -67,22 +87,26 @@ def verify(
     jobs: int,
     dask: str | None,
     patience: float,
+    outputs: Outputs,
 ) -> None:
     """Explore every interleaving of every small program on TARGET, and print a certificate.
 
     Exit code 0 means: all programs of the bound, all interleavings of each, nothing wrong.
     """
-    target = chosen_target(target, is_reference)
+    require_known(target_type, semantics=semantics)
+    target = chosen_target(target, is_reference, target_type.reference)
     console = stdout_console()
     options = ExploreOptions(
         granularity=Granularity(granularity), executions=executions, seconds=budget, strict_errors=strict_errors
     )
     with clear_errors():
+        outputs.touch()
         with progress(console) as show, executor(dask) as pool:
             certificate = run_verification(
                 target,
                 bound,
                 options,
+                type=target_type.name,
                 semantics=Semantics(semantics),
                 instrument=instrument,
                 jobs=jobs,
@@ -93,7 +117,45 @@ def verify(
             )
         if certificate.description.refused:
             raise TargetError(f"{target} cannot be explored: {certificate.description.refused}")
-        print_certificate(console, certificate)
+        print_certificate(console, certificate, target_type)
+        outputs.write(_report(certificate, target_type, options, instrument))
     if certificate.tally.finding is not None:
         print_explorer_finding(console, certificate.tally.finding, target)
     sys.exit(EXIT_CODES[certificate.status])
+
+
+def _report(
+    certificate: Certificate, target_type: TargetType, options: ExploreOptions, instrument: tuple[str, ...]
+) -> RunReport:
+    """The certificate for machines."""
+    tally, total = certificate.tally, certificate.programs
+    counts = {
+        "programs": tally.programs,
+        "executions": tally.executions,
+        "exhausted": tally.exhausted,
+        "audited": tally.audited,
+        **({} if total is None else {"of": total}),
+    }
+    reason = "" if certificate.status is Status.OK else "not everything was covered"
+    findings = () if tally.finding is None else (tally.finding,)
+    phase = explorer_phase(counts, reason if tally.finding is None else "", no_proof=tally.note)
+    result = SuiteResult(
+        certificate.status,
+        findings,
+        (replace(phase, finding=tally.finding),),
+        certificate.description.unsupported,
+        (f"explorer: {reason}",) if reason and not findings else (),
+        certificate.seconds,
+    )
+    suite_options = SuiteOptions(
+        certificate.semantics,
+        options.strict_errors,
+        budget_seconds=options.seconds,
+        phases=("explorer",),
+        kind=target_type.name,
+        instrument=instrument,
+    )
+    bound = f"bound {certificate.bound}, granularity {certificate.granularity}"
+    title = f"kcache verify {type_text(target_type)}{certificate.target} ({bound})"
+    headline = "Verified: no interleaving of any program of the bound goes wrong." if not reason else ""
+    return RunReport("verify", title, certificate.target, suite_options, result, headline)

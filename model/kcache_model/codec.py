@@ -128,7 +128,7 @@ def encode_outcome(outcome: Outcome) -> Json:
     if outcome.waits:
         return {"waits": True}
     if outcome.error is None:
-        return {"result": outcome.value}
+        return {"result": _as_lists(outcome.value)}
     data: Json = {"error": str(outcome.error)}
     if outcome.message:
         data["message"] = outcome.message
@@ -164,6 +164,10 @@ def decode_plain_outcome(data: object) -> Outcome:
         fields = fields_of(data, "an error", {"error"}, {"message"})
         return Outcome(error=text_of(fields["error"]), message=text_of(fields.get("message", "")))
     return Outcome(value=_as_tuples(fields_of(data, "a result", {"result"}, set())["result"]))
+
+
+def _as_lists(value: Any) -> Any:
+    return list(map(_as_lists, value)) if isinstance(value, tuple) else value
 
 
 def _as_tuples(value: Any) -> Any:

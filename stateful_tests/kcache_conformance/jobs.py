@@ -20,20 +20,20 @@ from kcache_stress.isolation.worker import Outlet
 from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
-from .target_types import TARGET_TYPES
+from .target_types import target_type_named
 from .turns import Turn, turns
 
 
 def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) -> JobEnd:
     """Run the phases in a child process; how it ended."""
-    codec = TARGET_TYPES[options.kind].codec
+    codec = target_type_named(options.kind).codec
     return run_job(
         f"{__name__}:_phases_job",
         {"spec": spec, "options": encode_options(options)},
         on_event=lambda data: listener(decode_event(data, codec)),
         deadline_seconds=STARTUP_SECONDS + 2 * options.budget_seconds,
         patience_seconds=options.patience_seconds,
-        hash_seed=TARGET_TYPES[options.kind].hash_seed(options.seed),
+        hash_seed=target_type_named(options.kind).hash_seed(options.seed),
     )
 
 
@@ -41,7 +41,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener)
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
 
     def work(watch: Watch) -> None:
-        _run_phases(TARGET_TYPES[options.kind].load(target), None, options, watch, listener)
+        _run_phases(target_type_named(options.kind).load(target), None, options, watch, listener)
 
     return _in_thread(work, options.patience_seconds)
 
@@ -72,13 +72,13 @@ def _in_thread(job: Callable[[Watch], None], patience_seconds: float) -> JobEnd:
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any]) -> None:
     decoded = decode_options(options)
     with outlet.loading(spec):
-        target = TARGET_TYPES[decoded.kind].load(spec)
-    codec = TARGET_TYPES[decoded.kind].codec
+        target = target_type_named(decoded.kind).load(spec)
+    codec = target_type_named(decoded.kind).codec
     _run_phases(target, spec, decoded, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
 
 
 def _run_phases(target: Any, spec: str | None, options: SuiteOptions, watch: Watch, listener: Listener) -> None:
-    target_type = TARGET_TYPES[options.kind]
+    target_type = target_type_named(options.kind)
     target = target_type.prepare(target, options)
     listener(TargetLoaded(target_type.not_tested(target)))
 

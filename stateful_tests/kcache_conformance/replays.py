@@ -14,7 +14,7 @@ from kcache_stress.isolation.worker import Outlet
 
 from .suite_options import SuiteOptions
 from .target_type import REPLAY, Stopped, TargetType
-from .target_types import TARGET_TYPES
+from .target_types import target_type_named
 
 _SECONDS: Final = 30.0
 
@@ -61,7 +61,7 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
 
 def _replay_job(outlet: Outlet, target_type: str, word: str) -> None:
     try:
-        chosen = TARGET_TYPES[target_type]
+        chosen = target_type_named(target_type)
         found = chosen.replay(chosen.tokens.decode(word), outlet.watch)
     except (CannotExploreError, UncontrolledError) as error:
         outlet.send({"event": "replayed", "refused": str(error)})

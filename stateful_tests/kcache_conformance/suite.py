@@ -16,7 +16,7 @@ from .events import INDISPENSABLE, Event, FindingMade, Listener, PhaseFinished, 
 from .jobs import run_phases_in_child, run_phases_in_thread
 from .suite_options import SuiteOptions
 from .target_type import Stopped
-from .target_types import TARGET_TYPES
+from .target_types import target_type_named
 
 __all__ = ["SuiteOptions", "run_suite"]
 
@@ -38,7 +38,7 @@ def run_suite(
         HarnessError: the harness failed.
     """
     began = time.monotonic()
-    target_type = TARGET_TYPES[options.kind]
+    target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))
     log = _Log(listener)
     if isinstance(target, str):

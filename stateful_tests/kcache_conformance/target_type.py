@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
+from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_model.watch import Watch
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.programs.small_scope import Bound
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 from kcache_stress.explorer.replaying import Replayed
 
@@ -54,6 +58,29 @@ def _as_loaded(target: Any, options: SuiteOptions) -> Any:  # noqa: ARG001
 
 
 @dataclass(frozen=True)
+class Exploring:
+    """What the explorer's commands need of a target type.
+
+    Attributes:
+        laboratory: of the target of a name, with further packages to instrument, at a granularity. Raises TargetError,
+            CannotExploreError.
+        stand_in: a target by name and what it does not offer, for who only asks that: it makes nothing.
+        random_program: for a target, a seed, a shape (threads and operations of each at most), and semantics.
+        programs: a Hypothesis strategy for a target, semantics, fewest and most threads and operations. Raises
+            TargetError.
+        small_scope: all programs of a bound for a target and semantics, until a deadline on ``time.monotonic``.
+        count: how many these are; ``None`` if they cannot be counted in time.
+    """
+
+    laboratory: Callable[[str, tuple[str, ...], Granularity], Laboratory[Any, Any]]
+    stand_in: Callable[[str, frozenset[str]], Any]
+    random_program: Callable[[Any, int, tuple[int, int], Semantics], Any]
+    programs: Callable[[Any, Semantics, tuple[int, int], tuple[int, int]], Any]
+    small_scope: Callable[[Bound, Any, Semantics, float], Iterator[Any]]
+    count: Callable[[Bound, Any, Semantics, float], int | None]
+
+
+@dataclass(frozen=True)
 class TargetType:
     """A type of targets.
 
@@ -73,8 +100,8 @@ class TargetType:
         owns: whether a program is one of this type, where several types share a prefix of tokens.
         replay: shows again what such a token stands for.
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
-        knows: the options that not all types have: ``semantics``, ``strict``.
-        debug: stops in the debugger where the schedule of a token goes wrong; ``None`` if that cannot be done.
+        knows: the options that not all types have: ``semantics``, ``strict``, ``threads``.
+        exploring: what the commands explore and verify need; ``None`` if its programs are explored by phases only.
         hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
     """
 
@@ -92,5 +119,5 @@ class TargetType:
     owns: Callable[[Any], bool] = lambda _: True
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
-    debug: Callable[[ReplayToken[Any]], None] | None = None
+    exploring: Exploring | None = None
     hash_seed: Callable[[int], int] = lambda _: 0

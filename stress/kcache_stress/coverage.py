@@ -31,7 +31,7 @@ class Coverage:
         for call, has_met in zip(calls, met, strict=True):
             if call.outcome is not None:
                 error = call.outcome.error
-                entry = call.operation.name.value, "ok" if error is None else error
+                entry = str(call.operation.name), "ok" if error is None else error
                 self.counts[entry] += 1
                 if has_met:
                     self.overlapped[entry] += 1

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from ..codec import Codec
 from ..outcomes import WAITS, Outcome
@@ -71,6 +71,10 @@ class ObjectTarget(Protocol):
         ...
 
 
+OBJECT_TOKENS: Final = "ko1."
+"""How the replay tokens of object types begin; their name follows."""
+
+
 @dataclass(frozen=True)
 class RecordedProgram:
     """A program with what somebody else's implementation gave.
@@ -104,6 +108,7 @@ class ObjectType:
         specification: of the object of a program.
         driver: makes objects and calls.
         make_target: a target of a factory and its name; tries it out. Raises TargetError.
+        stand_in: a target by name and what it does not offer, for who only asks that: it makes nothing.
         vocabulary: what can be called.
         ways: programs without calls, one for each way to make an object of a target.
         usual_ways: those that most programs begin with.
@@ -119,7 +124,7 @@ class ObjectType:
         simpler_ways: the next simpler variants of how the object of a program is made.
         codec: how programs are written.
         script: a program as Python code: program, name of the target, remarks.
-        token_prefix: how its replay tokens begin.
+        old_prefix: how its replay tokens begin, where that is not made of its name.
         instrument: packages that its driver needs to be instrumented, beside the target's own.
     """
 
@@ -130,6 +135,7 @@ class ObjectType:
     specification: Callable[[Any], Specification[Any, Any]]
     driver: MakeDriver
     make_target: Callable[[Any, str], Any]
+    stand_in: Callable[[str, frozenset[str]], Any]
     vocabulary: Vocabulary
     ways: Callable[[Any], Sequence[Any]]
     usual_ways: Callable[[Any], Sequence[Any]]
@@ -137,7 +143,6 @@ class ObjectType:
     read_back: Callable[[Any], ReadBack]
     codec: Codec
     script: Callable[[Any, str, Remarks], str]
-    token_prefix: str
     litmus_tests: Callable[[Any], Iterable[Any]] = _nothing
     recorded: Callable[[Any], Sequence[RecordedProgram]] = _nothing
     has_recordings: bool = False
@@ -146,7 +151,13 @@ class ObjectType:
     is_valid: Callable[[Any], bool] = lambda _: True
     simpler: Callable[[Any], Iterable[Any]] = _nothing
     simpler_ways: Callable[[Any], Iterable[Any]] = _nothing
+    old_prefix: str = ""
     instrument: tuple[str, ...] = ()
+
+    @property
+    def token_prefix(self) -> str:
+        """How its replay tokens begin."""
+        return self.old_prefix or f"{OBJECT_TOKENS}{self.name}."
 
     def reading_back(
         self, target: ObjectTarget, program: CallProgram[Any], answer: Callable[[Any], Outcome]

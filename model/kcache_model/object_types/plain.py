@@ -175,6 +175,7 @@ def object_type(
         specification=lambda _: _Functional(specification),
         driver=_PlainDriver,
         make_target=lambda factory, spec: _target(factory, spec, words),
+        stand_in=lambda spec, unsupported: PlainTarget(spec, _never_made, unsupported),
         vocabulary=words,
         ways=lambda _: (ObjectProgram(),),
         usual_ways=lambda _: (ObjectProgram(),),
@@ -187,9 +188,12 @@ def object_type(
             lambda data: _decode_operation(data, words),
         ),
         script=_script,
-        token_prefix=f"ko1.{name}.",
         litmus_tests=lambda _: [ObjectProgram(threads=tuple(map(tuple, test))) for test in litmus_tests],
     )
+
+
+def _never_made() -> Any:
+    raise AssertionError("only asked what it supports")
 
 
 def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:

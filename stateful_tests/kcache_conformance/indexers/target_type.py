@@ -5,24 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from kcache import Indexer
 from kcache_model.codec import INDEXERS
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.items import Semantics
 from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.program import Program, hash_seed
 from kcache_model.render import operation_text
 from kcache_model.target import INDEXES, Target, make_target
-from kcache_stress.explorer.batch import stopped as execution_stopped
-from kcache_stress.explorer.debugging import debug
+from kcache_stress.explorer.findings import execution_stopped
+from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.explorer.programs.small_scope import count_small_scope, small_scope_programs
 from kcache_stress.explorer.replay_token import PROGRAM_TOKENS
 from kcache_stress.explorer.replaying import replay_token
+from kcache_stress.explorer.subject import load_subject
 from kcache_stress.isolation import JobEnd
 from kcache_stress.loading import REFERENCE, load_target
 from kcache_stress.probing import probe
 
+from ..concurrent_programs import concurrent_programs
 from ..gallery import gallery
 from ..suite_options import SuiteOptions
-from ..target_type import REPLAY, Stopped, TargetType
+from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
 from .program_job import run_program_in_child
 
@@ -82,6 +87,25 @@ def _last(program: Program | None) -> OperationName | None:
     return None if program is None or not len(program) else list(program.operations())[-1].name
 
 
+def _never_made(*_: object) -> Indexer[Any]:
+    raise AssertionError("only asked what it supports")
+
+
+def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics: Semantics) -> Program:
+    threads, operations = shape
+    return explorer_program(seed, target, semantics, ExplorerShape((2, threads), (1, operations)))
+
+
+EXPLORING: Final = Exploring(
+    laboratory=lambda spec, instrument, granularity: load_subject(spec, instrument=instrument, granularity=granularity),
+    stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
+    random_program=_random_program,
+    programs=concurrent_programs,
+    small_scope=small_scope_programs,
+    count=count_small_scope,
+)
+
+
 INDEXER: Final = TargetType(
     name="indexer",
     summary="a store with indices",
@@ -95,7 +119,7 @@ INDEXER: Final = TargetType(
     tokens=PROGRAM_TOKENS,
     replay=replay_token,
     prepare=_prepare,
-    knows=frozenset({"semantics", "strict"}),
-    debug=debug,
+    knows=frozenset({"semantics", "strict", "threads"}),
+    exploring=EXPLORING,
     hash_seed=hash_seed,
 )

@@ -147,8 +147,9 @@ class _Phases:
                 counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
                 if found.kind is not None:
                     context.on_finding(stress.finding(program, found, is_small=True))
-                    return PhaseOutcome(counts, stress.finding(program, found))
-        return PhaseOutcome(counts)
+                    finding = stress.finding(program, found)
+                    return PhaseOutcome(counts, finding, stress.coverage.counts, stress.coverage.overlapped)
+        return PhaseOutcome(counts, None, stress.coverage.counts, stress.coverage.overlapped)
 
     def _programs(self, context: PhaseContext) -> Iterator[Any]:
         """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any, ClassVar
 
@@ -11,12 +12,14 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
+from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.target import TargetError
 from kcache_model.watch import Watch
 
 from ..phase import Coverage
 from ..state_machine import quiet_settings
+from .programs import offered
 from .sequential import Hands, Mismatch, SequentialRun
 
 
@@ -39,6 +42,40 @@ def operations(vocabulary: tuple[OperationTemplate, ...]) -> st.SearchStrategy[t
     return st.sampled_from(weighted).flatmap(
         lambda template: st.tuples(st.just(template), st.tuples(*map(st.sampled_from, template.arguments)))
     )
+
+
+def concurrent_programs(
+    object_type: ObjectType, target: ObjectTarget, threads: tuple[int, int], operation_counts: tuple[int, int]
+) -> st.SearchStrategy[Any]:
+    """Programs in which no thread may have to wait for ever.
+
+    Args:
+        object_type: of the target.
+        target: decides what can be called.
+        threads: fewest and most threads.
+        operation_counts: fewest and most calls of one thread.
+    """
+    calls = operations(offered(object_type, target))
+    lists = st.lists(calls, min_size=operation_counts[0], max_size=operation_counts[1])
+
+    def made(way: Any, drawn: list[list[tuple[OperationTemplate, tuple[Any, ...]]]]) -> Any:
+        numbers = itertools.count(1)
+        prefix, *own = (tuple(template.make(next(numbers), *values) for template, values in part) for part in drawn)
+        return way.with_calls(prefix, tuple(own))
+
+    def is_wanted(program: Any) -> bool:
+        is_allowed = all(map(target.allows_call, program.operations()))
+        return is_allowed and not may_wait_for_ever(object_type.specification(program), program)
+
+    return st.builds(
+        made,
+        st.sampled_from(object_type.usual_ways(target)),
+        st.builds(
+            lambda first, own: [first, *own],
+            st.lists(calls, max_size=1),
+            st.lists(lists, min_size=threads[0], max_size=threads[1]),
+        ),
+    ).filter(is_wanted)
 
 
 def make_state_machine(

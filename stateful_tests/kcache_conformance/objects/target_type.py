@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any
 
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.items import Semantics
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.outcomes import Outcome
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.programs.small_scope import Bound
 from kcache_stress.objects.findings import Setting, token_format
+from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.target import load_object_target
 
 from ..gallery import Example
-from ..target_type import Stopped, TargetType
+from ..target_type import Exploring, Stopped, TargetType
 from .phases import phases
+from .programs import random_program, small_scope
 from .replaying import replay_token
+from .state_machine import concurrent_programs
 
 
 def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example]] = lambda: ()) -> TargetType:
@@ -41,6 +49,36 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
         tokens=token_format(object_type),
         replay=partial(replay_token, object_type),
         owns=object_type.owns,
+        exploring=_exploring(object_type),
+    )
+
+
+def _exploring(object_type: ObjectType) -> Exploring:
+    def laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> ObjectLaboratory:
+        return ObjectLaboratory(object_type, load_object_target(object_type, spec), instrument, granularity)
+
+    def random(target: Any, seed: int, shape: tuple[int, int], _: Semantics) -> Any:
+        rng = Random(seed)
+        sizes = tuple(rng.randint(1, shape[1]) for _ in range(rng.randint(2, shape[0])))
+        return random_program(seed, object_type, target, (sizes,))
+
+    def scope(bound: Bound, target: Any, _: Semantics, deadline: float) -> Iterator[Any]:
+        return small_scope(object_type, target, bound, deadline)
+
+    def count(bound: Bound, target: Any, _: Semantics, deadline: float) -> int | None:
+        number = sum(1 for _ in small_scope(object_type, target, bound, deadline))
+        return number if time.monotonic() < deadline else None
+
+    def strategy(target: Any, _: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
+        return concurrent_programs(object_type, target, threads, operations)
+
+    return Exploring(
+        laboratory=laboratory,
+        stand_in=object_type.stand_in,
+        random_program=random,
+        programs=strategy,
+        small_scope=scope,
+        count=count,
     )
 
 

@@ -131,6 +131,10 @@ _SMOKE: Final[tuple[Operation, ...]] = (
 )
 
 
+def _never_made(*_: object, **__: object) -> Any:
+    raise AssertionError("only asked what it supports")
+
+
 def _object_type(kind: QueueKind, summary: str, reference: str) -> ObjectType:
     def make_target(factory: Any, name: str) -> QueueTarget:
         return make_queue_target(factory, kind, name)
@@ -143,6 +147,7 @@ def _object_type(kind: QueueKind, summary: str, reference: str) -> ObjectType:
         specification=lambda program: model_of(program.kind, program.options),
         driver=QueueDriver,
         make_target=make_target,
+        stand_in=lambda spec, unsupported: QueueTarget(spec, kind, _never_made, unsupported),
         vocabulary=VOCABULARY,
         ways=ways,
         usual_ways=usual_ways,
@@ -158,7 +163,7 @@ def _object_type(kind: QueueKind, summary: str, reference: str) -> ObjectType:
         simpler_ways=_simpler_ways,
         codec=Codec(encode_program, decode_program, encode_operation, decode_operation),
         script=script,
-        token_prefix="kq1.",
+        old_prefix="kq1.",
         instrument=(CONSUMER, "kcache.queues"),
     )
 

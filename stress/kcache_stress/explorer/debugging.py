@@ -6,23 +6,22 @@ import bdb
 import pdb
 import sys
 from types import FrameType
-
-from kcache_model.program import Program
+from typing import Any
 
 from .events import Event
-from .program_runner import ProgramRunner
+from .laboratory import Laboratory
 from .replay_token import ReplayToken
+from .sandbox import Sandbox
 from .schedule import Replay
-from .subject import Subject, load_subject
 from .virtual.scheduler import Scheduler
 
 
 class _Stopping(Replay):
     """Follows the schedule of a token, and stops right before the first step of its last run."""
 
-    def __init__(self, token: ReplayToken[Program], subject: Subject) -> None:
+    def __init__(self, token: ReplayToken[Any], sandbox: Sandbox) -> None:
         super().__init__(token.schedule)
-        self._files = set(subject.sandbox.sources)
+        self._files = set(sandbox.sources)
         self._is_there = False
 
     def begin(self, scheduler: Scheduler) -> None:
@@ -77,16 +76,15 @@ class _Trace(list[Event]):
         self._strategy.noted(event)
 
 
-def debug(token: ReplayToken[Program]) -> None:
+def debug(laboratory: Laboratory[Any, Any], token: ReplayToken[Any]) -> None:
     """Follow the schedule of a token in this process, and stop before the first step after its last switch.
 
+    Args:
+        laboratory: of the target of the token, at its granularity.
+        token: has a schedule.
+
     Raises:
-        TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled any more.
+        CannotExploreError: the target cannot be scheduled any more.
     """
-    subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity).settled()
-    runner = ProgramRunner(subject, token.program)
-    try:
-        runner.run(_Stopping(token, subject))
-    finally:
-        runner.clean_up()
+    with laboratory.opened(token.program, strict_errors=token.strict_errors, pulse=lambda: None) as (runner, _):
+        runner.run(_Stopping(token, runner.sandbox))

@@ -12,7 +12,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 from kcache_model.render import operation_text, outcome_text
 
-from ..isolation import own_hash_seed
+from ..isolation import JobEnd, own_hash_seed
 from ..report.interleaving import interleaving_text
 from .counterexample import Counterexample
 from .execution import Problem
@@ -81,3 +81,15 @@ def told_finding(
         interleaving=interleaving_text(narration, problem),
         anomaly=told.anomaly if is_about_calls else None,
     )
+
+
+def execution_stopped(end: JobEnd) -> Finding:
+    """The finding for an execution that never ended, or that ended the process."""
+    kind = FindingKind.HANG if end.how == "hang" else FindingKind.CRASH
+    how = "an execution did not end" if end.how == "hang" else "an execution ended the process"
+    hint = (
+        "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
+        "another package, name it with --instrument"
+    )
+    summary = how + (hint if end.how == "hang" else "")
+    return Finding(kind, PHASE, summary, end.program, detail=end.message)

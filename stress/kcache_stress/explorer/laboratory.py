@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kcache_model.finding import Finding
 from kcache_model.watch import Watch
@@ -13,6 +13,7 @@ from .counterexample import Counterexample
 from .execution import A, Problem
 from .granularity import Granularity
 from .investigation import Opened
+from .sandbox import Sandbox
 
 P = TypeVar("P")
 """Programs."""
@@ -29,6 +30,16 @@ class Laboratory(Protocol[P, A]):
     @property
     def share(self) -> AuditShare:
         """How much of what is done with it are audits."""
+        ...
+
+    @property
+    def target(self) -> Any:
+        """The target; its ``unsupported`` says what it does not offer."""
+        ...
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where its code lives."""
         ...
 
     def at(self, granularity: Granularity) -> Laboratory[P, A]:

@@ -26,6 +26,7 @@ from ..explorer.history import calls_of
 from ..explorer.investigation import Experiment
 from ..explorer.judgement.call_judge import CallJudge
 from ..explorer.reach import existing
+from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from ..explorer.sources import fingerprint_of
 from ..explorer.story.narration import Texts, narrate
@@ -110,6 +111,7 @@ class ObjectLaboratory:
     Attributes:
         granularity: where threads may be switched.
         share: how much of what is done with it are audits.
+        target: the implementation.
 
     Raises:
         TargetError: there is no such package to instrument.
@@ -126,23 +128,23 @@ class ObjectLaboratory:
         self.granularity = granularity
         self.share = AuditShare()
         self._object_type = object_type
-        self._target = target
+        self.target = target
         self._instrument = instrument
         self._copies = Copies((*place.instrument, *existing(instrument)), granularity, place.folder)
         self._others: dict[Granularity, ObjectLaboratory] = {}
         self._is_loaded = False
 
     @property
-    def copies(self) -> Copies:
-        """The modules of the target, instrumented."""
-        return self._copies
+    def sandbox(self) -> Sandbox:
+        """Where the code of the target lives."""
+        return self._copies.sandbox
 
     def at(self, granularity: Granularity) -> ObjectLaboratory:
         """The same target, with its threads switched elsewhere; made once."""
         if granularity is self.granularity:
             return self
         if granularity not in self._others:
-            made = ObjectLaboratory(self._object_type, self._target, self._instrument, granularity)
+            made = ObjectLaboratory(self._object_type, self.target, self._instrument, granularity)
             made.share = self.share
             self._others[granularity] = made
         return self._others[granularity]
@@ -158,7 +160,7 @@ class ObjectLaboratory:
         Raises:
             CannotExploreError: the target cannot be scheduled.
         """
-        return ObjectRunner(self._object_type, self._target, program, self._copies, pulse)
+        return ObjectRunner(self._object_type, self.target, program, self._copies, pulse)
 
     def judge(self, program: Any, runner: ObjectRunner, *, strict_errors: bool = False) -> CallJudge:
         """What judges the executions of a runner of the same program."""
@@ -190,7 +192,7 @@ class ObjectLaboratory:
         detail: str = "",
     ) -> Finding:
         """The finding of a problem, with what the counterexample does where there is one."""
-        setting = Setting(self._object_type, self._target.name, strict_errors, self._instrument)
+        setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         if found is None:
             return concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
         runner = self.runner(program)
@@ -219,8 +221,8 @@ class ObjectLaboratory:
 
     def goes_wrong(self, program: Any, watch: Watch, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried for a while."""
-        setting = Setting(self._object_type, self._target.name, strict_errors, self._instrument)
-        stress = ObjectStress(self._target, setting, watch, 0, _PATIENCE_SECONDS)
+        setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
+        stress = ObjectStress(self.target, setting, watch, 0, _PATIENCE_SECONDS)
         with stress.underway():
             return stress.repeat(program, _CONFIRMING_SECONDS) is not None
 
@@ -249,7 +251,7 @@ class ObjectLaboratory:
         if not self._is_loaded:
             self._is_loaded = True
             watch.rest()
-            first = self._object_type.usual_ways(self._target)[0]
+            first = self._object_type.usual_ways(self.target)[0]
             with contextlib.suppress(Exception):  # what is wrong with it is told by whoever explores it
                 self.runner(first.with_calls((), ())).clean_up()
 

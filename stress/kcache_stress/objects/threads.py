@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import sys
@@ -21,6 +20,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
 
+from ..coverage import Coverage
 from ..crew import Crew
 from ..noise import Level, Noise
 from .findings import Setting, concurrent_finding
@@ -82,6 +82,7 @@ class ObjectStress:
         self._random = random.Random(seed)
         self._noise = Noise(self._random.getrandbits(32))
         self._crew = Crew(_THREADS)
+        self.coverage = Coverage()
         self.overlapping = self.undecided = 0
 
     @contextmanager
@@ -117,7 +118,7 @@ class ObjectStress:
                     self._watch.rest()
                     return Round(tuple(calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()
-        self.overlapping += _overlap(calls)
+        self.overlapping += self.coverage.add(sorted(calls, key=lambda call: call.invoked))
         specification = self._type.specification(program)
         initial = specification.initial(program)
         verdict = check_calls(specification, initial, calls, strict_errors=self._setting.strict_errors)
@@ -196,12 +197,3 @@ def _timed(driver: Driver, thread: int, operation: Any, calls: list[Call[Any]]) 
     outcome = driver.call(operation)
     calls.append(Call(thread, operation, invoked, clock(), outcome))
     return outcome
-
-
-def _overlap(calls: list[Call[Any]]) -> bool:
-    """Whether two calls of different threads overlapped."""
-    own = [call for call in calls if call.thread >= 0]
-    return any(
-        one.thread != other.thread and one.invoked < (other.returned or 0) and other.invoked < (one.returned or 0)
-        for one, other in itertools.combinations(own, 2)
-    )

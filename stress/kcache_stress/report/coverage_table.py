@@ -8,24 +8,21 @@ from rich import box
 from rich.padding import Padding
 from rich.table import Table
 
-from kcache_model.operations import OperationName
-
 ByOutcome = Mapping[str, Mapping[str, int]]
 """Operation -> outcome -> how often."""
 
 
 def coverage_table(counts: ByOutcome, overlapped: ByOutcome) -> Padding:
-    """A row for each operation and outcome, in the order in which the operations are declared; errors come last."""
+    """A row for each operation and outcome, in alphabetical order; errors come last."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("operation")
     table.add_column("outcome")
     for heading in ("calls", "overlapped another", "%"):
         table.add_column(heading, justify="right")
-    for operation in OperationName:
-        outcomes = counts.get(operation.value, {})
-        name = operation.value
+    for operation, outcomes in sorted(counts.items()):
+        name = operation
         for outcome in sorted(outcomes, key=lambda outcome: (outcome != "ok", outcome)):
-            count, met = outcomes[outcome], overlapped.get(operation.value, {}).get(outcome, 0)
+            count, met = outcomes[outcome], overlapped.get(operation, {}).get(outcome, 0)
             table.add_row(name, outcome.replace("_", " "), f"{count:,}", f"{met:,}", f"{100 * met / count:.0f}")
             name = ""
     return Padding(table, (0, 0, 0, 2), expand=False)

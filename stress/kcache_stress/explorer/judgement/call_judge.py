@@ -54,6 +54,7 @@ class CallJudge:
         self._called = list(self._operations)
         self._numbers: dict[Any, int] = {}
         self.monitor = Monitor(specification.effects, specification.initial(program), self._called, self._agrees)
+        self._initial = self.monitor.start
         self._starts: dict[tuple[Outcome, ...], int] = {}
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
@@ -80,7 +81,7 @@ class CallJudge:
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         start = self._starts.get(execution.prefix)
         if start is None:
-            start = self._alone(self.monitor.start, self._program.prefix, execution.prefix)
+            start = self.alone(self._initial, self._program.prefix, execution.prefix)
             self._starts[execution.prefix] = start
         if start == IMPOSSIBLE:
             return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
@@ -113,10 +114,10 @@ class CallJudge:
     def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
         key = (at, final)
         if key not in self._finals:
-            self._finals[key] = self._alone(at, self._read_back(final), final) != IMPOSSIBLE
+            self._finals[key] = self.alone(at, self._read_back(final), final) != IMPOSSIBLE
         return self._finals[key]
 
-    def _alone(self, at: int, operations: Sequence[Any], outcomes: Sequence[Outcome]) -> int:
+    def alone(self, at: int, operations: Sequence[Any], outcomes: Sequence[Outcome]) -> int:
         """The set of configurations after calls that overlap no other."""
         for operation, outcome in zip(operations, outcomes, strict=True):
             number = self._numbers.get(operation)

@@ -38,10 +38,17 @@ class ProgramJudge(CallJudge):
     """
 
     def __init__(self, program: Program, final_reads: Sequence[Operation], *, strict_errors: bool = False) -> None:
+        specification = IndexerSpecification(program.semantics)
         super().__init__(
-            IndexerSpecification(program.semantics),
+            specification,
             program,
             lambda _: final_reads,
             strict_errors=strict_errors,
             text=lambda operation: str(operation.name),
         )
+        state, expected = specification.initial(program), []
+        for operation in program.prefix:
+            ((state, outcome),) = specification.effects(state, operation)
+            expected.append(outcome)
+        # Whoever follows the calls of the threads alone begins where the prefix ends.
+        self.monitor.start = self.alone(self.monitor.start, program.prefix, expected)

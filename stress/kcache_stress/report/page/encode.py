@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcache_model.history import Call
@@ -47,7 +47,7 @@ def encode_picture(picture: Picture) -> dict[str, Any]:
         ],
         **_order(picture, numbers, placed.spans),
         "ordered": len(picture.order),
-        "facts": initial_facts(picture.history),
+        "facts": initial_facts(picture.history) if picture.has_states else (),
         "firstError": error,
         "expected": _expected(picture),
         "note": sentences(shown(picture.note), cut_note(picture, len(drawn))),
@@ -62,7 +62,7 @@ def _call(call: Call, lane: int, placed: Placed, number: int, in_core: bool) -> 
         "first": first,
         "last": last,
         "pending": call.returned is None,
-        "name": call.operation.name.value,
+        "name": str(call.operation.name),
         "write": call.operation.is_write,
         "text": shown(call_text(call)),
         "arguments": argument_texts(call.operation),
@@ -88,7 +88,9 @@ def _order(picture: Picture, numbers: dict[int, int], spans: Sequence[tuple[int,
     ordered = [position for position in picture.order if position in numbers]
     points = iter(place_points([spans[numbers[position]] for position in ordered]))
     unseen = Difference()
-    changes = zip(picture.order, differences(picture.history, picture.order), strict=True)
+    nothing: Iterable[Difference] = [Difference()] * len(picture.order)
+    found = differences(picture.history, picture.order) if picture.has_states else nothing
+    changes = zip(picture.order, found, strict=True)
     for place, (position, difference) in enumerate(changes, 1):
         if position not in numbers:
             unseen = unseen.then(difference)

@@ -89,7 +89,8 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
 def _furthest(finding: Finding) -> Picture:
     """The calls with the order that the specification could follow furthest, and the call that it cannot explain."""
     wrong = finding.core[0] if finding.core else None
-    return Picture(History((), finding.calls), finding.order, (), wrong, "", finding.expected if finding.core else None)
+    expected = finding.expected if finding.core else None
+    return Picture(History((), finding.calls), finding.order, (), wrong, "", expected, has_states=False)
 
 
 def _sequential(finding: Finding, program: Program) -> Picture:

@@ -20,6 +20,7 @@ class Picture:
         first_error: the first call that the order cannot explain.
         note: what the reader must know, for example that there is no order because the search gave up.
         expected: what the model gives at ``first_error``, after the order; ``None`` if that is not known.
+        has_states: whether what the model holds between the calls of the order can be told: of Indexers.
     """
 
     history: History
@@ -28,6 +29,7 @@ class Picture:
     first_error: int | None = None
     note: str = ""
     expected: Outcome | None = None
+    has_states: bool = True
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import singledispatch
 
 from kcache_model.items import Item
 from kcache_model.operations import Operation
@@ -35,7 +36,7 @@ def tick_text(tick: int) -> str:
         return "a very large number"
 
 
-def argument_texts(operation: Operation) -> tuple[tuple[str, str], ...]:
+def argument_texts(operation: object) -> tuple[tuple[str, str], ...]:
     """(name, text) of each argument, in full."""
     found = list(_arguments(operation))
     cut = found[:_MOST_ARGUMENTS]
@@ -44,7 +45,15 @@ def argument_texts(operation: Operation) -> tuple[tuple[str, str], ...]:
     return tuple((name, shown(text)) for name, text in cut)
 
 
-def _arguments(operation: Operation) -> Iterator[tuple[str, str]]:
+@singledispatch
+def _arguments(operation: object) -> Iterator[tuple[str, str]]:
+    """Nothing: the text of a call says it all, but for Indexers, whose objects it shortens."""
+    del operation
+    return iter(())
+
+
+@_arguments.register
+def _(operation: Operation) -> Iterator[tuple[str, str]]:
     for name, text in (("key", operation.key), ("index", operation.index), ("value", operation.value)):
         if text is not None:
             yield name, _quoted(text)

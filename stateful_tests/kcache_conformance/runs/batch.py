@@ -11,21 +11,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.codec import decode_finding, encode_finding
+from kcache_model.finding import Finding
 from kcache_model.items import Semantics
-from kcache_model.program import Program, hash_seed
+from kcache_model.program import hash_seed
 from kcache_model.target import TargetError
+from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
+from kcache_stress.isolation.worker import Outlet
+from kcache_stress.loading import TARGET_PREFIX
 
-from ..isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
-from ..isolation.worker import Outlet
-from ..loading import TARGET_PREFIX
-from .explore import Explored, ExploreOptions, StrategyName, explore
-from .findings import PHASE
-from .granularity import Granularity
-from .programs.random_programs import ExplorerShape, explorer_program
-from .sandbox import CannotExploreError
-from .subject import Subject, load_subject
+from ..suite_options import DEFAULT_TYPE, SuiteOptions
+from ..target_type import REPLAY, Exploring, Stopped
+from ..target_types import target_type_named
 
 Data = dict[str, Any]
 
@@ -46,17 +47,19 @@ class Batch:
         instrument: further packages to instrument.
         seconds: where to stop.
         patience_seconds: how long one execution may take.
+        type: of the target.
     """
 
     target: str
     options: ExploreOptions
-    programs: tuple[Program, ...] = ()
+    programs: tuple[Any, ...] = ()
     seeds: tuple[int, int] = (0, 0)
     shape: tuple[int, int] = (2, 2)
     semantics: Semantics = Semantics.CLASSIC
     instrument: tuple[str, ...] = ()
     seconds: float = 3600.0
     patience_seconds: float = 3.0
+    type: str = DEFAULT_TYPE
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,8 @@ class Tally:
 def encode_batch(batch: Batch) -> Data:
     """A batch as JSON."""
     data = asdict(replace(batch, programs=()))
-    data["programs"] = [encode_program(program) for program in batch.programs]
+    encode = target_type_named(batch.type).codec.encode_program
+    data["programs"] = [encode(program) for program in batch.programs]
     data["semantics"] = batch.semantics.value
     return data
 
@@ -125,7 +129,8 @@ def decode_batch(data: Data) -> Batch:
     return Batch(
         target=data["target"],
         options=ExploreOptions(**options),
-        programs=tuple(map(decode_program, data["programs"])),
+        type=data["type"],
+        programs=tuple(map(target_type_named(data["type"]).codec.decode_program, data["programs"])),
         seeds=tuple(data["seeds"]),
         shape=tuple(data["shape"]),
         semantics=Semantics(data["semantics"]),
@@ -135,15 +140,22 @@ def decode_batch(data: Data) -> Batch:
     )
 
 
-def encode_tally(tally: Tally) -> Data:
-    """A tally as JSON."""
-    return {**vars(tally), "finding": None if tally.finding is None else encode_finding(tally.finding)}
+def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
+    """A tally of targets of a type as JSON."""
+    codec = target_type_named(type).codec
+    return {
+        **vars(tally),
+        "type": type,
+        "finding": None if tally.finding is None else encode_finding(tally.finding, codec),
+    }
 
 
 def decode_tally(data: Data) -> Tally:
     """The inverse of :func:`encode_tally`."""
-    finding = data["finding"]
-    return Tally(**{**data, "finding": None if finding is None else decode_finding(finding)})
+    fields = dict(data)
+    codec = target_type_named(fields.pop("type")).codec
+    finding = fields["finding"]
+    return Tally(**{**fields, "finding": None if finding is None else decode_finding(finding, codec)})
 
 
 def run_batch(data: Data) -> Data:
@@ -153,7 +165,8 @@ def run_batch(data: Data) -> Data:
         TargetError: the target cannot be loaded.
         HarnessError: the harness failed.
     """
-    return encode_tally(run_in_child(decode_batch(data), f"{__name__}:_batch_job"))
+    batch = decode_batch(data)
+    return encode_tally(run_in_child(batch, f"{__name__}:_batch_job"), batch.type)
 
 
 def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lambda _: None) -> Tally:
@@ -170,6 +183,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     """
     tally = Tally()
     findings: list[Finding] = []
+    codec = target_type_named(batch.type).codec
 
     def on_event(event: Data) -> None:
         nonlocal tally
@@ -177,7 +191,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
             tally = decode_tally(event["tally"])
             on_tally(tally)
         elif event["event"] == "finding":
-            findings.append(decode_finding(event["finding"]))
+            findings.append(decode_finding(event["finding"], codec))
 
     end = run_job(
         job,
@@ -189,30 +203,40 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     )
     raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
-        tally = replace(tally, finding=findings[-1] if findings else stopped(end))
+        tally = replace(tally, finding=findings[-1] if findings else _stopped(batch, end))
     return tally
 
 
-def stopped(end: JobEnd) -> Finding:
-    """The finding for an execution that never ended, or that ended the process."""
-    kind = FindingKind.HANG if end.how == "hang" else FindingKind.CRASH
-    how = "an execution did not end" if end.how == "hang" else "an execution ended the process"
-    hint = (
-        "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
-        "another package, name it with --instrument"
-    )
-    summary = how + (hint if end.how == "hang" else "")
-    return Finding(kind, PHASE, summary, end.program, detail=end.message)
-
-
-def programs_of(batch: Batch, subject: Subject) -> Iterable[Program]:
+def programs_of(batch: Batch, laboratory: Laboratory[Any, Any]) -> Iterable[Any]:
     """The programs of a batch, random ones made as they are needed."""
     if batch.programs:
         return batch.programs
     first, count = batch.seeds
-    threads, operations = batch.shape
-    shape = ExplorerShape(threads=(2, threads), operations=(1, operations))
-    return (explorer_program(first + number, subject.target, batch.semantics, shape) for number in range(count))
+    make = exploring_of(batch.type).random_program
+    return (make(laboratory.target, first + number, batch.shape, batch.semantics) for number in range(count))
+
+
+def exploring_of(name: str) -> Exploring:
+    """What the explorer needs of a target type.
+
+    Raises:
+        TargetError: its programs cannot be explored one by one.
+    """
+    target_type = target_type_named(name)
+    if target_type.exploring is None:
+        raise TargetError(f"targets of type {name} are explored by kcache check only")
+    return target_type.exploring
+
+
+def _stopped(batch: Batch, end: JobEnd) -> Finding:
+    options = SuiteOptions(
+        kind=batch.type,
+        strict_errors=batch.options.strict_errors,
+        instrument=batch.instrument,
+        patience_seconds=batch.patience_seconds,
+    )
+    ended = Stopped(batch.target, end.how == "hang", REPLAY, end.note, end.program, end.message, options)
+    return target_type_named(batch.type).stopped(ended)
 
 
 @dataclass(frozen=True)
@@ -234,7 +258,9 @@ class Description:
     opaque: tuple[str, ...] = ()
 
 
-def describe(target: str, instrument: tuple[str, ...], granularity: Granularity) -> Description:
+def describe(
+    target: str, instrument: tuple[str, ...], granularity: Granularity, type: str = DEFAULT_TYPE
+) -> Description:
     """Load a target in a child process and tell what it is.
 
     Raises:
@@ -250,7 +276,7 @@ def describe(target: str, instrument: tuple[str, ...], granularity: Granularity)
 
     end = run_job(
         f"{__name__}:_describe_job",
-        {"target": target, "instrument": list(instrument), "granularity": granularity.value},
+        {"target": target, "instrument": list(instrument), "granularity": granularity.value, "type": type},
         on_event=on_event,
         deadline_seconds=STARTUP_SECONDS,
         patience_seconds=STARTUP_SECONDS,
@@ -262,15 +288,15 @@ def describe(target: str, instrument: tuple[str, ...], granularity: Granularity)
     return found[0]
 
 
-def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularity: str) -> None:
+def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularity: str, type: str) -> None:
     try:
-        subject = load_subject(target, instrument=instrument, granularity=Granularity(granularity))
+        laboratory = exploring_of(type).laboratory(target, tuple(instrument), Granularity(granularity))
     except CannotExploreError as error:
         description = Description(refused=str(error))
     else:
-        seen = subject.sandbox.seen
+        seen = laboratory.sandbox.seen
         description = Description(
-            tuple(sorted(subject.target.unsupported)),
+            tuple(sorted(laboratory.target.unsupported)),
             "",
             tuple(name.removeprefix(TARGET_PREFIX) for name in seen.instrumented),
             seen.virtual,
@@ -283,29 +309,31 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
     decoded = decode_batch(batch)
     began = time.monotonic()
     tally = Tally()
+    codec = target_type_named(decoded.type).codec
 
     def send() -> None:
         timed = replace(tally, seconds=time.monotonic() - began)
-        outlet.send({"event": "tally", "tally": encode_tally(timed)})
+        outlet.send({"event": "tally", "tally": encode_tally(timed, decoded.type)})
 
     try:
-        subject = load_subject(decoded.target, instrument=decoded.instrument, granularity=decoded.options.granularity)
+        make = exploring_of(decoded.type).laboratory
+        laboratory = make(decoded.target, decoded.instrument, decoded.options.granularity)
     except CannotExploreError as error:
         tally = Tally(refused=str(error))
         send()
         return
     sent = began
-    for program in programs_of(decoded, subject):
+    for program in programs_of(decoded, laboratory):
         explored = explore(
-            subject,
+            laboratory,
             program,
             decoded.options,
             outlet.watch,
-            lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding)}),
+            lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding, codec)}),
         )
         tally = tally.plus(explored)
         now = time.monotonic()
-        if tally.finding is not None or subject.sandbox.scheduler.is_stuck or now - began > decoded.seconds:
+        if tally.finding is not None or laboratory.sandbox.scheduler.is_stuck or now - began > decoded.seconds:
             break
         if now - sent > _REPORT_SECONDS:
             sent = now

@@ -13,28 +13,21 @@ import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
-from kcache_model.program import Program
 from kcache_model.watch import Watch
-from kcache_stress.explorer.batch import (
-    Batch,
-    Data,
-    Tally,
-    decode_batch,
-    encode_tally,
-    run_in_child,
-)
 from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.subject import Subject, load_subject
 from kcache_stress.isolation.worker import Outlet
 
-from .concurrent_programs import concurrent_programs
-from .state_machine import FoundError
+from ..state_machine import FoundError
+from ..target_types import target_type_named
+from .batch import Batch, Data, Tally, decode_batch, encode_tally, exploring_of, run_in_child
 
 _REPORT_SECONDS = 0.5
 _ROUND_EXAMPLES = 100
@@ -66,7 +59,7 @@ class Examples:
     now and another later, from a target that fails by chance or from a clock that has run out.
 
     Args:
-        subject: the implementation, instrumented with the granularity of ``batch.options``.
+        laboratory: the implementation, ready to be explored at the granularity of ``batch.options``.
         batch: what to explore.
         watch: told of each program, and of each execution.
         on_finding: told of each failing program, smaller and smaller.
@@ -78,20 +71,20 @@ class Examples:
 
     def __init__(
         self,
-        subject: Subject,
+        laboratory: Laboratory[Any, Any],
         batch: Batch,
         watch: Watch | None = None,
         on_finding: Callable[[Finding], None] = lambda _: None,
         on_tally: Callable[[Tally], None] = lambda _: None,
     ) -> None:
-        self._subject = subject
+        self._laboratory = laboratory
         self._batch = batch
         self._watch = watch
         self._on_finding = on_finding
         self._on_tally = on_tally
         self._quick = _quick(batch.options)
         self._deadline = time.monotonic() + batch.seconds
-        self._verdicts: dict[Program, Finding | None] = {}
+        self._verdicts: dict[Any, Finding | None] = {}
         self._first: Finding | None = None
         self.tally = Tally()
 
@@ -123,8 +116,8 @@ class Examples:
 
     def _round(self, number: int, examples: int) -> None:
         threads, operations = self._batch.shape
-        programs = concurrent_programs(
-            self._subject.target, self._batch.semantics, threads=(2, threads), operations=(1, operations)
+        programs = exploring_of(self._batch.type).programs(
+            self._laboratory.target, self._batch.semantics, (2, threads), (1, operations)
         )
 
         @seed(number)
@@ -139,22 +132,22 @@ class Examples:
             verbosity=Verbosity.quiet,
         )
         @given(program=programs)
-        def example(program: Program) -> None:
+        def example(program: Any) -> None:
             finding = self._verdict(program)
             if finding is not None:
                 raise FoundError(finding)
 
         example()
 
-    def _verdict(self, program: Program) -> Finding | None:
+    def _verdict(self, program: Any) -> Finding | None:
         """What the explorer says first of a program; once the time is over, nothing of one that is new."""
         if program not in self._verdicts and time.monotonic() <= self._deadline:
             self._verdicts[program] = self._explored(program)
         return self._verdicts.get(program)
 
-    def _explored(self, program: Program) -> Finding | None:
+    def _explored(self, program: Any) -> Finding | None:
         try:
-            explored = explore(self._subject, program, self._quick, self._watch, _raise)
+            explored = explore(self._laboratory, program, self._quick, self._watch, _raise)
         except FoundError as found:
             finding = found.finding
         else:
@@ -175,7 +168,7 @@ class Examples:
     def _explained(self, finding: Finding) -> Tally:
         """With the smallest failing program explored in full; with what was said of it, if it passes now."""
         assert finding.program is not None
-        explored = explore(self._subject, finding.program, self._batch.options, self._watch, self._on_finding)
+        explored = explore(self._laboratory, finding.program, self._batch.options, self._watch, self._on_finding)
         if explored.finding is None:
             again = "The explorer has found this once; when it explored the same program once more, it found nothing."
             explored = replace(explored, finding=replace(finding, detail=again))
@@ -200,10 +193,11 @@ def _examples_job(outlet: Outlet, batch: Data) -> None:
     decoded = decode_batch(batch)
     began = time.monotonic()
     sent = began
+    codec = target_type_named(decoded.type).codec
 
     def send(tally: Tally) -> None:
         timed = replace(tally, seconds=time.monotonic() - began)
-        outlet.send({"event": "tally", "tally": encode_tally(timed)})
+        outlet.send({"event": "tally", "tally": encode_tally(timed, decoded.type)})
 
     def on_tally(tally: Tally) -> None:
         nonlocal sent
@@ -212,15 +206,16 @@ def _examples_job(outlet: Outlet, batch: Data) -> None:
             send(tally)
 
     try:
-        subject = load_subject(decoded.target, instrument=decoded.instrument, granularity=decoded.options.granularity)
+        make = exploring_of(decoded.type).laboratory
+        laboratory = make(decoded.target, decoded.instrument, decoded.options.granularity)
     except CannotExploreError as error:
         send(Tally(refused=str(error)))
         return
     examples = Examples(
-        subject,
+        laboratory,
         decoded,
         outlet.watch,
-        lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding)}),
+        lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding, codec)}),
         on_tally,
     )
     send(examples.run())

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from kcache import Indexer
 from kcache_model.items import Semantics
-from kcache_model.target import Target
 from kcache_model.verdict import Status
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.explorer.programs.small_scope import Bound
 
-from .batch import Batch, Description, Tally, describe
-from .explore import ExploreOptions, StrategyName
-from .programs.small_scope import Bound, count_small_scope, small_scope_programs
+from ..suite_options import DEFAULT_TYPE
+from .batch import Batch, Description, Tally, describe, exploring_of
 from .spread import spread
 
 _BATCH_PROGRAMS = 600
@@ -62,6 +61,7 @@ def verify(
     bound: Bound,
     options: ExploreOptions | None = None,
     *,
+    type: str = DEFAULT_TYPE,
     semantics: Semantics = Semantics.CLASSIC,
     instrument: tuple[str, ...] = (),
     jobs: int = 1,
@@ -76,6 +76,7 @@ def verify(
         target: name of the implementation.
         bound: threads and operations of each, at most.
         options: how to explore; the strategy is always exhaustive.
+        type: of the target.
         semantics: which generation of client-go decides.
         instrument: further packages to instrument.
         jobs: how many processes.
@@ -90,14 +91,24 @@ def verify(
     """
     began = time.monotonic()
     options = replace(options or ExploreOptions(), strategy=StrategyName.DPOR)
-    description = describe(target, instrument, options.granularity)
-    stand_in = Target(target, _never_made, frozenset(description.unsupported))
+    exploring = exploring_of(type)
+    description = describe(target, instrument, options.granularity, type)
+    stand_in = exploring.stand_in(target, frozenset(description.unsupported))
     if description.refused:
         total, tally = None, Tally(refused=description.refused)
     else:
-        total = count_small_scope(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
+        total = exploring.count(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
+        everything = exploring.small_scope(bound, stand_in, semantics, began + seconds)
+        template = Batch(
+            target,
+            options,
+            type=type,
+            semantics=semantics,
+            instrument=instrument,
+            patience_seconds=patience_seconds,
+        )
         tally, _ = spread(
-            _batches(target, bound, stand_in, options, semantics, instrument, patience_seconds, began + seconds),
+            _batches(template, everything, began + seconds),
             jobs=jobs,
             executor=executor,
             seconds=seconds,
@@ -107,28 +118,6 @@ def verify(
     return Certificate(target, bound, semantics, options.granularity.value, total, tally, spent, description)
 
 
-def _batches(
-    target: str,
-    bound: Bound,
-    stand_in: Target,
-    options: ExploreOptions,
-    semantics: Semantics,
-    instrument: tuple[str, ...],
-    patience_seconds: float,
-    deadline: float,
-) -> Iterator[Batch]:
-    everything = small_scope_programs(bound, stand_in, semantics, deadline)
-    while programs := tuple(islice(everything, _BATCH_PROGRAMS)):
-        yield Batch(
-            target,
-            options,
-            programs=programs,
-            semantics=semantics,
-            instrument=instrument,
-            seconds=min(deadline - time.monotonic(), _LONGEST_BATCH_SECONDS),
-            patience_seconds=patience_seconds,
-        )
-
-
-def _never_made(*_: object) -> Indexer[Any]:
-    raise AssertionError("only asked what it supports")
+def _batches(template: Batch, programs: Iterator[Any], deadline: float) -> Iterator[Batch]:
+    while some := tuple(islice(programs, _BATCH_PROGRAMS)):
+        yield replace(template, programs=some, seconds=min(deadline - time.monotonic(), _LONGEST_BATCH_SECONDS))

@@ -1,23 +1,17 @@
-"""``--html``: the outcome of a run as a page."""
+"""HTML: the outcome of a run as a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
-import click
-
-from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import PHASE_TITLES
-from kcache_stress.report.page import Page, Table, page_of_finding, picture_of_history
+from kcache_stress.report.page import Page, Table, page_of_finding, picture_of_history, write_page
 
-from .console import counts_text
-
-F = TypeVar("F", bound=Callable[..., Any])
+from ..events import PhaseFinished, SuiteResult
+from .counts import counts_text
+from .run_report import RunReport
 
 _HEADLINES = {
     Status.OK: "Nothing wrong was found.",
@@ -29,79 +23,29 @@ _HEADLINES = {
 _SAMPLE = "An example: one of the rounds of stress, which some order of its calls explains."
 
 
-def html_option(function: F) -> F:
-    """``--html``."""
-    return click.option(
-        "--html",
-        "html_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Write the outcome as a page that can be read offline: the calls in time, and the first that is wrong.",
-    )(function)
+def write_html(report: RunReport, file: Path) -> None:
+    """The outcome as a page that can be read offline: the calls in time, and the first that is wrong."""
+    write_page(file, page_of_report(report))
 
 
-def touch(*files: Path | None) -> None:
-    """Fails before the run, not after it, if a file cannot be written.
-
-    Raises:
-        OSError: it cannot.
-    """
-    for file in files:
-        if file is not None:
-            file.touch()
-
-
-def page_of_result(result: SuiteResult, target: str, *, title: str, strict_errors: bool = False) -> Page:
-    """The outcome of ``kcache check``: what is wrong, if anything, and what was done."""
+def page_of_report(report: RunReport) -> Page:
+    """The page of a report."""
+    result, strict_errors = report.result, report.options.strict_errors
     tables = tuple(table for table in (_phases(result), _coverage(result), _overlaps(result)) if table.rows)
-    reasons = tuple(f"{reason}." for reason in result.reasons)
+    reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
     if result.not_tested:
         reasons += (f"Not tested, because the target does not offer it: {', '.join(result.not_tested)}.",)
     if result.findings:
-        page = page_of_finding(result.findings[0], target, title=title, tables=tables, strict_errors=strict_errors)
-        return _with_paragraphs(page, reasons)
+        page = page_of_finding(
+            result.findings[0], report.target, title=report.title, tables=tables, strict_errors=strict_errors
+        )
+        return replace(page, paragraphs=(*page.paragraphs, *reasons))
     sample = next((phase.sample for phase in result.phases if phase.sample is not None), None)
     picture = (
         None if sample is None else picture_of_history(sample, Status.OK, note=_SAMPLE, strict_errors=strict_errors)
     )
-    return Page(title, result.status, _HEADLINES[result.status], reasons, picture, tables)
-
-
-def page_of_run(
-    status: Status,
-    headline: str,
-    *,
-    title: str,
-    target: str,
-    finding: Finding | None = None,
-    counts: Mapping[str, object] | None = None,
-    paragraphs: tuple[str, ...] = (),
-    strict_errors: bool = False,
-) -> Page:
-    """The outcome of a command that has no phases.
-
-    Args:
-        status: the verdict, if there is no finding.
-        headline: one sentence that says it; the page of a finding has its own.
-        title: what was run; a command line.
-        target: name of the implementation.
-        finding: what is wrong, if anything.
-        counts: name -> number of what was done.
-        paragraphs: what else is to be said.
-        strict_errors: how the target was tested.
-    """
-    rows = tuple(
-        (name, f"{count:,}" if isinstance(count, int) else str(count)) for name, count in (counts or {}).items()
-    )
-    tables = (Table("What was done", ("what", "how much"), rows),) if rows else ()
-    if finding is None:
-        return Page(title, status, headline, paragraphs, tables=tables)
-    page = page_of_finding(finding, target, title=title, tables=tables, strict_errors=strict_errors)
-    return _with_paragraphs(page, paragraphs)
-
-
-def _with_paragraphs(page: Page, paragraphs: tuple[str, ...]) -> Page:
-    return replace(page, paragraphs=(*page.paragraphs, *paragraphs))
+    headline = report.headline or _HEADLINES[result.status]
+    return Page(report.title, result.status, headline, reasons, picture, tables)
 
 
 def _phases(result: SuiteResult) -> Table:

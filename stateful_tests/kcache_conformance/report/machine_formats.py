@@ -9,23 +9,23 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
-from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.fuzzing.report import FuzzReport
-from kcache_conformance.suite import SuiteOptions
-from kcache_conformance.target_types import TARGET_TYPES
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import print_finding, replay_command
 
+from ..events import PhaseFinished
+from ..target_types import target_type_named
+from .run_report import RunReport
+
 RESULT_SCHEMA = "kcache/result/1"
-FUZZ_SCHEMA = "kcache/fuzz/1"
 
 
-def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResult) -> None:
+def write_json(report: RunReport, file: Path) -> None:
     """The whole result; docs/formats.md describes the fields."""
-    codec = TARGET_TYPES[options.kind].codec
+    target, options, result = report.target, report.options, report.result
+    codec = target_type_named(options.kind).codec
     data = {
         "schema": RESULT_SCHEMA,
         "target": target,
@@ -54,38 +54,11 @@ def write_json(file: Path, target: str, options: SuiteOptions, result: SuiteResu
     file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 
 
-def write_fuzz_json(file: Path, report: FuzzReport) -> None:
-    """The whole report of ``kcache fuzz``; docs/formats.md describes the fields."""
-    data = {
-        "schema": FUZZ_SCHEMA,
-        "function": report.name,
-        "kind": report.kind.value,
-        "status": report.status.value,
-        "seconds": round(report.seconds, 3),
-        "objects": report.objects,
-        "rules": [rule.value for rule in report.rules],
-        "reasons": list(report.reasons),
-        "engines": [{**vars(engine), "engine": engine.engine.value} for engine in report.engines],
-        "findings": [
-            {
-                "rule": finding.rule.value,
-                "severity": finding.severity.value,
-                "tier": finding.tier.value,
-                "engine": finding.engine.value,
-                "what": finding.what,
-                "setting": finding.setting,
-                "code": finding.code,
-                "replay": f"kcache replay {finding.word}" if finding.word else None,
-            }
-            for finding in report.findings
-        ],
-    }
-    file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-
-
-def write_junit(file: Path, target: str, result: SuiteResult) -> None:
+def write_junit(report: RunReport, file: Path) -> None:
     """One test case for each phase."""
-    suite = ElementTree.Element("testsuite", name=f"kcache check {target}", tests="0", failures="0", skipped="0")
+    target, result = report.target, report.result
+    name = f"kcache {report.command} {target}"
+    suite = ElementTree.Element("testsuite", name=name, tests="0", failures="0", skipped="0")
     failed = {finding.phase: finding for finding in result.findings if finding.status is Status.VIOLATION}
     names = [phase.phase for phase in result.phases]
     names += [name for name in failed if name not in names]

@@ -1,0 +1,1 @@
+"""Reports of runs, in every format, from one kind of data."""

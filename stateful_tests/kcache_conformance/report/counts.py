@@ -1,0 +1,26 @@
+"""The counts of a phase as text."""
+
+from __future__ import annotations
+
+from ..events import PhaseFinished
+
+
+def counts_text(phase: PhaseFinished) -> str:
+    """What a phase counted, or why it was not run."""
+    counts = phase.counts
+    if phase.refused:
+        return phase.refused
+    if phase.phase == "explorer":
+        text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
+        text += f", {counts['exhausted']} programs exhausted" if "exhausted" in counts else ""
+        return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
+    if phase.phase == "smoke":
+        return ""
+    noun = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")
+    of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
+    text = f"{counts.get('programs', 0)}{of} {noun}"
+    if "operations" in counts:
+        text += f", {counts['operations']} operations"
+    if "overlapping" in counts:
+        text += f", {counts['overlapping']} rounds with overlapping calls"
+    return text

@@ -1,0 +1,1 @@
+"""Runs of many programs: batches in child processes, spread over executors; small-scope verification."""
