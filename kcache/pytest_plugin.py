@@ -28,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the kcache conformance suite on package.module:factory or path/to/file.py:factory",
     )
     group.addoption(
+        "--kcache-type",
+        default="indexer",
+        metavar="TYPE",
+        help="what TARGET makes, as `kcache check --type` takes it (default indexer)",
+    )
+    group.addoption(
         "--kcache-budget",
         type=float,
         default=30.0,

@@ -25,7 +25,7 @@ from kcache_conformance.replays import replay_in_child
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import TARGET_TYPES, target_type_named, type_of_token
+from kcache_conformance.target_types import target_type_named, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
@@ -97,7 +97,7 @@ def run_conformance(
 
     Args:
         target: ``"package.module:factory"``, ``"path/to/file.py:factory"``, or the factory itself.
-        type: of target, what ``kcache check --kind`` takes.
+        type: of target, what ``kcache check --type`` takes.
         semantics: ``"classic"`` or ``"current"``; of Indexers.
         strict_errors: ask for kcache's error types, not just for an error where one is due.
         strict: ask for more than client-go promises: what holds though callers change stored objects in place, or clear
@@ -115,7 +115,7 @@ def run_conformance(
     Raises:
         ConformanceError: a violation was found.
         InconclusiveError: some phase could not do its work within the budget.
-        TargetError: the target cannot be used; the message says what to do.
+        TargetError: the target cannot be used, or there is no such type; the message says what to do.
         HarnessError: kcache itself failed.
     """
     __tracebackhide__ = True  # pytest shows the message, not this function
@@ -130,13 +130,12 @@ def run_conformance(
         kind=type,
         instrument=tuple(instrument),
     )
-    if type not in TARGET_TYPES:
-        raise ValueError(f"unknown type {type!r}; known are: {', '.join(TARGET_TYPES)}")
-    known = target_type_named(type).phases
+    target_type = target_type_named(type)
+    known = target_type.phases
     unknown = set(options.phases) - set(known)
     if unknown:
         raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(known)}")
-    chosen, name = _resolve(target_type_named(type), target, unsupported)
+    chosen, name = _resolve(target_type, target, unsupported)
     result = run_suite(chosen, options)
     if result.status is Status.VIOLATION:
         raise ConformanceError(_text(result.findings[0], name, strict_errors), result)

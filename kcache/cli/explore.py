@@ -19,7 +19,7 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 
 from .console import stdout_console
@@ -71,10 +71,11 @@ class Generator(enum.StrEnum):
 )
 @click.option(
     "--strategy",
-    type=click.Choice([strategy.value for strategy in StrategyName]),
+    metavar="STRATEGY",
     default=StrategyName.AUTO.value,
     show_default=True,
-    help="How the interleavings of a program are searched: auto takes a few samples (pos), then all (dpor); states "
+    help=f"How the interleavings of a program are searched: {', '.join(StrategyName)}, or MODULE:STRATEGY of your own. "
+    "auto takes a few samples (pos), then all (dpor); states "
     "needs a program without data races, and switches at locks only; opcodes rewrites nothing and switches at random "
     "opcodes of any Python code, for targets that cannot be instrumented.",
 )
@@ -147,7 +148,7 @@ def explore(
     if strategy == StrategyName.OPCODES.value and granularity == Granularity.SYNC.value:
         raise click.UsageError("--strategy opcodes switches at opcodes: say --granularity gil, or leave it out")
     options = ExploreOptions(
-        strategy=StrategyName(strategy),
+        strategy=strategy,
         granularity=_granularity(strategy, granularity),
         executions=executions or (_MOST_SAMPLES if strategy in _SAMPLING else _MOST_EXECUTIONS),
         seconds=budget,
@@ -158,6 +159,8 @@ def explore(
     )
     with clear_errors():
         outputs.touch()
+        if strategy not in list(StrategyName):
+            strategy_named(strategy)
         chosen = () if program is None else (read_program(program, target_type),)
         description = describe(target, instrument, options.granularity, target_type.name)
         if description.refused:

@@ -47,7 +47,7 @@ def progress(console: Console) -> Iterator[Show]:
 def explored_title(target: str, options: ExploreOptions, target_type: TargetType) -> str:
     """``kcache explore target (...)``."""
     named = f"{type_text(target_type)}{target}"
-    return f"kcache explore {named} (strategy {options.strategy.value}, granularity {options.granularity.value})"
+    return f"kcache explore {named} (strategy {options.strategy}, granularity {options.granularity.value})"
 
 
 def explored_text(target: str, options: ExploreOptions, description: Description, target_type: TargetType) -> str:

@@ -12,7 +12,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from kcache_model.codec import encode_call
+from kcache_conformance.objects.recordings import judge_calls
+from kcache_conformance.suite_options import DEFAULT_TYPE
+from kcache_conformance.target_type import TargetType
+from kcache_model.codec import encode_call, encode_finding
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import History
 from kcache_model.recording import (
@@ -26,13 +29,13 @@ from kcache_model.recording import (
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 from kcache_stress.report.finding_text import print_finding
-from kcache_stress.report.page import HEADLINES, Page, page_of_history, write_page
+from kcache_stress.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
 from kcache_stress.report.page.cutting import MOST_CALLS
 
 from .console import STATUS_STYLES, stdout_console
 from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, megabytes, strict_errors_option
+from .options import duration, megabytes, strict_errors_option, type_option, type_text
 from .outputs import file_option, touch
 from .rereading import Rereadable
 
@@ -46,6 +49,7 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@type_option("What the calls were made on:")
 @click.option(
     "--budget",
     callback=duration,
@@ -66,7 +70,13 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 @file_option("json", "Write the verdict as JSON to a file.")
 @file_option("html", "Write the verdict as a page that can be read offline.")
 def judge(
-    file: str, budget: float, memory: float, strict_errors: bool, json_file: Path | None, html_file: Path | None
+    file: str,
+    target_type: TargetType,
+    budget: float,
+    memory: float,
+    strict_errors: bool,
+    json_file: Path | None,
+    html_file: Path | None,
 ) -> None:
     """Judge FILE, a history of an indexed cache that was recorded elsewhere, in any language: is it linearizable?
 
@@ -76,6 +86,10 @@ def judge(
     console = stdout_console()
     with clear_errors():
         touch((json_file, html_file))
+        if target_type.specification is not None:
+            sys.exit(_judge_calls(file, target_type, budget, strict_errors, json_file, html_file))
+        if target_type.name != DEFAULT_TYPE:
+            raise click.UsageError(f"recordings of --type {target_type.name} cannot be judged: it has no specification")
         try:
             with (
                 deadline(_PATIENCE * budget + _LEAST_PATIENCE),
@@ -107,6 +121,44 @@ def judge(
         if html_file is not None:
             write_page(html_file, _page(file, found, drawn, strict_errors=strict_errors))
     sys.exit(EXIT_CODES[found.verdict.status])
+
+
+def _judge_calls(
+    file: str,
+    target_type: TargetType,
+    budget: float,
+    strict_errors: bool,
+    json_file: Path | None,
+    html_file: Path | None,
+) -> int:
+    """The history of calls on an object of a type with a specification; the exit code."""
+    with Rereadable.opened(file) as lines:
+        found = judge_calls(target_type, lines(), strict_errors=strict_errors, seconds=budget)
+    console, title, status = stdout_console(), f"kcache judge {type_text(target_type)}{file}", found.verdict.status
+    console.print(title, soft_wrap=True)
+    console.print(f"  {len(found.calls)} calls")
+    if found.finding is not None:
+        console.print()
+        print_finding(console, found.finding, "<recorded>")
+    console.print()
+    console.print(Text(status.value, style=STATUS_STYLES[status]))
+    if json_file is not None:
+        finding = None if found.finding is None else encode_finding(found.finding, target_type.codec)
+        data = {
+            "schema": VERDICT_SCHEMA,
+            "file": file,
+            "status": status.value,
+            "calls": len(found.calls),
+            "finding": finding,
+        }
+        json_file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    if html_file is not None:
+        if found.finding is None:
+            page = Page(title, status, HEADLINES[status])
+        else:
+            page = page_of_finding(found.finding, "<recorded>", title=title, strict_errors=strict_errors)
+        write_page(html_file, page)
+    return EXIT_CODES[status]
 
 
 @contextmanager

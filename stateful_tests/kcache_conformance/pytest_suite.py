@@ -1,4 +1,4 @@
-"""The tests that ``pytest --kcache-target`` runs: one for each phase.
+"""The tests that ``pytest --kcache-target`` runs: one for each phase of the target type.
 
 To run them on a fixture of your own: ``from kcache_conformance.pytest_suite import *`` in a test module.
 """
@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import pytest
 
-from kcache.testing import PHASES, Factory, run_conformance
+from kcache.testing import Factory, run_conformance
 
-__all__ = ["test_kcache_conformance"]
+from .target_types import target_type_named
+
+__all__ = ["pytest_generate_tests", "test_kcache_conformance"]
 
 
-@pytest.mark.parametrize("phase", PHASES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Makes one test of each phase."""
+    if metafunc.function is test_kcache_conformance:
+        metafunc.parametrize("phase", tuple(target_type_named(metafunc.config.option.kcache_type).phases))
+
+
 def test_kcache_conformance(phase: str, kcache_target: str | Factory, request: pytest.FixtureRequest) -> None:
     """The implementation passes one phase of the suite."""
     option = request.config.option
     run_conformance(
         kcache_target,
+        type=option.kcache_type,
         phases=(phase,),
         seconds=option.kcache_budget / (3 if phase in ("machine", "explorer", "stress") else 1),
         seed=option.kcache_seed,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
 from kcache_model.items import Semantics
+from kcache_model.object_types.specification import Specification
 from kcache_model.program import Program
 from kcache_model.watch import Watch
 from kcache_stress.explorer.granularity import Granularity
@@ -101,6 +102,7 @@ class TargetType:
         replay: shows again what such a token stands for.
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``, ``threads``.
+        specification: of what a program makes, by which recordings are judged; ``None`` if they are judged otherwise.
         exploring: what the commands explore and verify need; ``None`` if its programs are explored by phases only.
         hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
     """
@@ -119,5 +121,6 @@ class TargetType:
     owns: Callable[[Any], bool] = lambda _: True
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
+    specification: Callable[[Any], Specification[Any, Any]] | None = None
     exploring: Exploring | None = None
     hash_seed: Callable[[int], int] = lambda _: 0

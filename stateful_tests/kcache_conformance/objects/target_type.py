@@ -49,6 +49,7 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
         tokens=token_format(object_type),
         replay=partial(replay_token, object_type),
         owns=object_type.owns,
+        specification=object_type.specification,
         exploring=_exploring(object_type),
     )
 

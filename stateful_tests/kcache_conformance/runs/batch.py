@@ -16,7 +16,7 @@ from kcache_model.finding import Finding
 from kcache_model.items import Semantics
 from kcache_model.program import hash_seed
 from kcache_model.target import TargetError
-from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
@@ -124,7 +124,6 @@ def encode_batch(batch: Batch) -> Data:
 def decode_batch(data: Data) -> Batch:
     """The inverse of :func:`encode_batch`."""
     options = dict(data["options"])
-    options["strategy"] = StrategyName(options["strategy"])
     options["granularity"] = Granularity(options["granularity"])
     return Batch(
         target=data["target"],

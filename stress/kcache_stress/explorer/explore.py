@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic
+from importlib.metadata import entry_points
+from typing import Any, Final, Generic, TypeAlias
 
 from kcache_model.finding import Finding, FindingKind, confirmed
+from kcache_model.target import TargetError
 from kcache_model.watch import Unwatched, Watch
 
+from ..loading import load_object
 from .counterexample import Counterexample, Possible
 from .execution import A
 from .granularity import Granularity
@@ -56,7 +59,7 @@ class ExploreOptions:
     """How programs are explored.
 
     Attributes:
-        strategy: how interleavings are searched.
+        strategy: how interleavings are searched: a :class:`StrategyName`, or one of :func:`strategy_named`.
         granularity: where threads may be switched.
         samples: how many samples AUTO takes first.
         executions: the most executions of one program.
@@ -69,7 +72,7 @@ class ExploreOptions:
         candidates: how smaller programs are explored; by default quickly, by AUTO.
     """
 
-    strategy: StrategyName = StrategyName.AUTO
+    strategy: str = StrategyName.AUTO
     granularity: Granularity = Granularity.FREE
     samples: int = 20
     executions: int = 20_000
@@ -254,29 +257,57 @@ class _Exploration(Generic[P, A]):
 
 def _plan(options: ExploreOptions, laboratory: Any, experiment: Experiment[Any]) -> Sequence[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
-    dpor = Dpor()
-    if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known, so nothing can be left out
+    if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
-    match options.strategy:
-        case StrategyName.AUTO:
-            return [(PartialOrderSampling(options.seed), options.samples), (dpor, options.executions)]
-        case StrategyName.DPOR:
-            return [(dpor, options.executions)]
-        case StrategyName.NAIVE:
-            return [(Naive(), options.executions)]
-        case StrategyName.BOUNDED:
-            return [(PreemptionBounded(options.preemptions), options.executions)]
-        case StrategyName.POS:
-            return [(PartialOrderSampling(options.seed), options.executions)]
-        case StrategyName.PCT:
-            return [(Pct(options.seed, options.depth), options.executions)]
-        case StrategyName.RANDOM:
-            return [(RandomWalk(options.seed), options.executions)]
-        case StrategyName.OPCODES:
-            raise ValueError("the strategy called opcodes needs a granularity of opcodes")
-        case StrategyName.STATES:
-            judge: Any = experiment.judge
-            return [(StateHashing(laboratory, judge), options.executions), (dpor, options.executions)]
+    if options.strategy == StrategyName.STATES:
+        judge: Any = experiment.judge
+        return [(StateHashing(laboratory, judge), options.executions), (Dpor(), options.executions)]
+    if options.strategy == StrategyName.AUTO:
+        return [(PartialOrderSampling(options.seed), options.samples), (Dpor(), options.executions)]
+    return [(strategy_named(options.strategy)(options), options.executions)]
+
+
+MakeStrategy: TypeAlias = Callable[[ExploreOptions], Strategy]
+"""Makes a strategy for one search."""
+
+STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
+    StrategyName.DPOR: lambda _: Dpor(),
+    StrategyName.NAIVE: lambda _: Naive(),
+    StrategyName.BOUNDED: lambda options: PreemptionBounded(options.preemptions),
+    StrategyName.POS: lambda options: PartialOrderSampling(options.seed),
+    StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
+    StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
+}
+"""Name -> what makes such a strategy, of those that search by themselves alone."""
+
+ENTRY_POINTS: Final = "kcache.strategies"
+"""The group of entry points under which other packages offer strategies."""
+
+
+def strategy_named(name: str) -> MakeStrategy:
+    """What makes the strategies of a name: one of :data:`STRATEGIES`, of an installed package, or of MODULE:STRATEGY.
+
+    Raises:
+        TargetError: there is no such strategy.
+    """
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    found: Any
+    if ":" in name:
+        found = load_object(name, wanted="STRATEGY")
+    else:
+        offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+        if name not in offered:
+            known = ", ".join(dict.fromkeys([*map(str, StrategyName), *offered]))
+            raise TargetError(f"there is no strategy {name}; known are {known}, or write package.module:STRATEGY")
+        found = offered[name].load()
+    return lambda options: _checked(name, found(options))
+
+
+def _checked(name: str, strategy: object) -> Strategy:
+    if not isinstance(strategy, Strategy):
+        raise TargetError(f"{name}(options) gave a {type(strategy).__name__}; it must be a kcache.extending.Strategy")
+    return strategy
 
 
 def _kind(result: Investigation[Any]) -> FindingKind | None:

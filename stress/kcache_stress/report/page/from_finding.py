@@ -71,7 +71,7 @@ def page_of_finding(
 def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Picture | None:
     """The calls of a finding; ``None`` if it is not about calls."""
     program = finding.program
-    if program is not None and not isinstance(program, Program):
+    if not _is_about_indexer(finding):
         return _furthest(finding) if finding.calls else None
     if program is not None and program.is_sequential and not finding.calls:
         return _sequential(finding, program) if len(program) else None
@@ -84,6 +84,12 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
         note = "Of the other calls, only those that may matter are drawn."
         return picture_of_history(history, Status.VIOLATION, core=core, note=note, strict_errors=strict_errors)
     return picture_of_history(history, Status.OK, strict_errors=strict_errors)
+
+
+def _is_about_indexer(finding: Finding) -> bool:
+    """Whether its calls are those of an Indexer, whose model says what it holds in between."""
+    of_indexer = isinstance(finding.program, Program) or finding.program is None
+    return of_indexer and all(isinstance(call.operation, Operation) for call in finding.calls)
 
 
 def _furthest(finding: Finding) -> Picture:
