@@ -19,6 +19,7 @@ from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
 from kcache_model import operations as op
 from kcache_model.anomaly import Anomaly
+from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
@@ -27,17 +28,17 @@ from kcache_model.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.findings import PROGRAM_TOKENS
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.judgement.program_judge import ProgramJudge
 from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.programs.random_programs import explorer_program
-from kcache_stress.explorer.programs.small_scope import parse_bound
-from kcache_stress.explorer.replay_token import PROGRAM_TOKENS, ReplayToken
-from kcache_stress.explorer.replaying import ReplayAnswer, replay_token
+from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.explorer.replaying import ReplayAnswer
 from kcache_stress.explorer.search import search
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.explorer.subject import load_subject, replay_token
 
 FOLDER = gallery()[0].path.parent
 QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)

@@ -247,7 +247,7 @@ def programs(of: Subject, seeds: range) -> list[Program]:
 def hashed(of: Subject, program: Program) -> tuple[StateHashing, SearchResult]:
     runner = ProgramRunner(of, program)
     judge = ProgramJudge(program, runner.final_reads)
-    strategy = StateHashing(of, judge)
+    strategy = StateHashing(of.sandbox, judge.monitor)
     return strategy, search(runner, strategy, judge, SearchLimits(executions=600))
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import kcache
 from kcache_model import operations as op
+from kcache_model.bound import Bound, parse_bound
 from kcache_model.codec import decode_program, encode_program
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
@@ -21,7 +22,7 @@ from kcache_model.target import Target, make_target
 from kcache_stress.explorer.programs.alphabet import STORES, Letter, Maker, alphabet, fill
 from kcache_stress.explorer.programs.footprints import every_call_meets
 from kcache_stress.explorer.programs.random_programs import explorer_program
-from kcache_stress.explorer.programs.small_scope import Bound, count_small_scope, parse_bound, small_scope_programs
+from kcache_stress.explorer.programs.small_scope import count_small_scope, small_scope_programs
 from kcache_stress.explorer.programs.symmetry import canonical
 from kcache_stress.workload import random_program
 

@@ -48,7 +48,9 @@ def explore(
 def hashed(
     of: Subject, program: Program, *, give_up: bool = True, limits: SearchLimits = LIMITS
 ) -> tuple[StateHashing, SearchResult]:
-    strategy, result = explore(of, program, lambda *given: StateHashing(*given, give_up=give_up), limits)
+    strategy, result = explore(
+        of, program, lambda of, judge: StateHashing(of.sandbox, judge.monitor, give_up=give_up), limits
+    )
     assert isinstance(strategy, StateHashing)
     return strategy, result
 
@@ -286,7 +288,7 @@ def test_a_set_that_was_put_back_is_another_one_for_who_holds_the_old(tmp_path: 
 def test_a_subject_of_another_granularity_is_refused() -> None:
     of = subject("textbook", Granularity.FREE)
     with pytest.raises(ValueError, match="SYNC"):
-        StateHashing(of, ProgramJudge(UPDATES, []))
+        StateHashing(of.sandbox, ProgramJudge(UPDATES, []).monitor)
 
 
 # Canonical states.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kcache_model.bound import Bound
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
 from kcache_model.items import Semantics
@@ -14,7 +15,6 @@ from kcache_model.program import Program
 from kcache_model.watch import Watch
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.programs.small_scope import Bound
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 from kcache_stress.explorer.replaying import Replayed
 

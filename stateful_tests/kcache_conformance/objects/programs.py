@@ -11,10 +11,10 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
-from kcache_stress.explorer.programs.small_scope import Bound
 
 SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 """The calls of each thread of small programs."""

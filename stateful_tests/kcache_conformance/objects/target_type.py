@@ -10,13 +10,13 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from kcache_model.bound import Bound
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Semantics
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.outcomes import Outcome
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.programs.small_scope import Bound
 from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.target import load_object_target

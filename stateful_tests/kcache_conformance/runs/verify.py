@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from kcache_model.bound import Bound
 from kcache_model.items import Semantics
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
-from kcache_stress.explorer.programs.small_scope import Bound
 
 from ..suite_options import DEFAULT_TYPE
 from .batch import Batch, Description, Tally, describe, exploring_of

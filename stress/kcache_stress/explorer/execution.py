@@ -81,6 +81,11 @@ class Runner(Protocol[A]):
         """Where the code of the threads lives."""
         ...
 
+    @property
+    def logs_calls(self) -> bool:
+        """Whether strategies are told of the object and its calls, see :meth:`~.Strategy.watch`."""
+        ...
+
     def run(self, strategy: Strategy) -> Execution[A]:
         """Run the threads once under ``strategy``, and unwind them."""
         ...

@@ -17,6 +17,7 @@ from .counterexample import Counterexample, Possible
 from .execution import A
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
+from .judgement.call_judge import CallJudge
 from .laboratory import Laboratory, P
 from .strategies.dpor import Dpor
 from .strategies.interface import Coverage, Strategy
@@ -180,7 +181,7 @@ class _Exploration(Generic[P, A]):
         self._laboratory.announce(program, self._watch)
         return investigate(
             lambda at: self._opened(program, at),
-            lambda experiment: _plan(options, self._laboratory, experiment),
+            lambda experiment: _plan(options, experiment),
             granularity=granularity,
             seconds=options.seconds,
             samples=samples,
@@ -255,13 +256,15 @@ class _Exploration(Generic[P, A]):
         return self._options.candidates or quick
 
 
-def _plan(options: ExploreOptions, laboratory: Any, experiment: Experiment[Any]) -> Sequence[tuple[Strategy, int]]:
+def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
     if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
     if options.strategy == StrategyName.STATES:
-        judge: Any = experiment.judge
-        return [(StateHashing(laboratory, judge), options.executions), (Dpor(), options.executions)]
+        if not isinstance(experiment.judge, CallJudge) or not experiment.runner.logs_calls:
+            raise TargetError("--strategy states is for targets whose calls can be followed one by one: Indexers")
+        states = StateHashing(experiment.runner.sandbox, experiment.judge.monitor)
+        return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
         return [(PartialOrderSampling(options.seed), options.samples), (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]

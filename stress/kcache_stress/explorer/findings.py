@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kcache_model.codec import decode_program, encode_program
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
@@ -16,15 +17,18 @@ from ..isolation import JobEnd, own_hash_seed
 from ..report.interleaving import interleaving_text
 from .counterexample import Counterexample
 from .execution import Problem
-from .history import explained
+from .explained import explained
 from .program_runner import ProgramRunner
-from .replay_token import PROGRAM_TOKENS, ReplayToken
+from .replay_token import ReplayToken, TokenFormat
 from .story.narration import Texts, narrate
 
 if TYPE_CHECKING:
     from .subject import Subject
 
 PHASE = "explorer"
+
+PROGRAM_TOKENS: Final = TokenFormat[Program]("kx1.", encode_program, decode_program)
+"""The replay tokens of programs on an Indexer."""
 
 
 def program_texts(runner: ProgramRunner) -> Texts[Outcome]:

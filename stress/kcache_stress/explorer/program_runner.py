@@ -87,8 +87,8 @@ class ProgramRunner:
             self.made = driver.indexer
             prefix = self._one_by_one(driver, self._prefix)
             scheduler.settle()
-            log = [_Log(calls.prepare(driver)) for calls in self._threads]
-            strategy.watch(driver, self._threads, log)
+            log = [_Log(driver, calls) for calls in self._threads]
+            strategy.watch(driver.indexer, log)
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             works = [self._work(part, trace) for part in log]
@@ -125,6 +125,11 @@ class ProgramRunner:
     def outcome(self, execution: Execution[Outcome]) -> object:
         """What the calls gave, and what was read back: equivalent executions agree on that."""
         return execution.ending, tuple(map(tuple, execution.outcomes)), execution.final
+
+    @property
+    def logs_calls(self) -> bool:
+        """Whether strategies are told of the object and its calls."""
+        return True
 
     @property
     def leftover(self) -> str:
@@ -188,9 +193,14 @@ class ProgramRunner:
 class _Log:
     """What one thread of the program has done."""
 
-    __slots__ = ("calls", "records", "spans")
+    __slots__ = ("_driver", "_made", "calls", "records", "spans")
 
-    def __init__(self, calls: list[Call]) -> None:
-        self.calls = calls
+    def __init__(self, driver: Driver, made: Calls) -> None:
+        self._driver = driver
+        self._made = made
+        self.calls: list[Call] = made.prepare(driver)
         self.records: list[tuple[Call, object, BaseException | None]] = []
         self.spans: list[tuple[int, int]] = []
+
+    def outcome_so_far(self, call: int) -> Outcome:
+        return self._made.outcome_so_far(self._driver, *self.records[call])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kcache_model.blob import pack, unpack
-from kcache_model.codec import decode_program, encode_program
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
-from kcache_model.program import Program
 
 from .granularity import Granularity
 from .schedule import Schedule, from_numbers, to_numbers
@@ -102,7 +100,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text was expected, not {type(value).__name__}")
     return value
-
-
-PROGRAM_TOKENS: Final = TokenFormat[Program]("kx1.", encode_program, decode_program)
-"""Those of programs on an Indexer."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.finding import Finding
-from kcache_model.program import Program
-from kcache_model.watch import Unwatched, Watch
+from kcache_model.watch import Watch
 
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, StrategyName, explore
@@ -17,7 +16,6 @@ from .replay_token import ReplayToken
 from .sandbox import CannotExploreError
 from .sources import fingerprint_of
 from .strategies.interface import Coverage
-from .subject import load_subject
 from .virtual.virtual_thread import UncontrolledError
 
 _SEARCH_SECONDS = 10.0
@@ -39,17 +37,6 @@ class Replayed:
     answer: ReplayAnswer
     note: str
     finding: Finding | None = None
-
-
-def replay_token(token: ReplayToken[Program], watch: Watch | None = None) -> Replayed:
-    """What became of the finding about an Indexer that a replay token stands for.
-
-    Raises:
-        TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled any more.
-    """
-    subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
-    return follow(subject, token, watch or Unwatched())
 
 
 def follow(laboratory: Laboratory[Any, Any], token: ReplayToken[Any], watch: Watch) -> Replayed:

@@ -149,6 +149,11 @@ class ScenarioRunner:
         self._rehearse()
 
     @property
+    def logs_calls(self) -> bool:
+        """Whether strategies are told of the object and its calls."""
+        return False
+
+    @property
     def leftover(self) -> str:
         """What executions leave behind in the modules; empty if nothing."""
         return self.leftovers.note

@@ -16,7 +16,7 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target, TargetError, make_target
-from kcache_model.watch import Watch
+from kcache_model.watch import Unwatched, Watch
 
 from ..loading import TARGET_PREFIX, load_target, named_packages
 from ..probing import probe
@@ -32,6 +32,8 @@ from .made_of import packages_of
 from .program_runner import ProgramRunner
 from .programs.random_programs import explorer_program
 from .reach import existing, find
+from .replay_token import ReplayToken
+from .replaying import Replayed, follow
 from .sandbox import CannotExploreError, Roots, Sandbox
 from .schedule import Replay
 from .sources import fingerprint_of
@@ -218,3 +220,14 @@ def _folder_of_loose_module(name: str) -> Path | None:
         return None
     folder = Path(spec.origin).parent
     return None if "site-packages" in folder.parts else folder
+
+
+def replay_token(token: ReplayToken[Program], watch: Watch | None = None) -> Replayed:
+    """What became of the finding about an Indexer that a replay token stands for.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: it cannot be scheduled any more.
+    """
+    subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
+    return follow(subject, token, watch or Unwatched())

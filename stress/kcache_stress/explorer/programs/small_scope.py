@@ -42,12 +42,11 @@ Of programs that differ only in names, or in the order of their threads, there i
 from __future__ import annotations
 
 import itertools
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from kcache_model.bound import Bound
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import WRITES, Operation, OperationName
 from kcache_model.program import Program
@@ -56,39 +55,6 @@ from kcache_model.target import INDEXES, Target
 from .alphabet import INDEX, JOINT_GROUPS, LATE_INDEXES, LATE_INDICES, STORES, Letter, Maker, alphabet, fill
 from .footprints import Domain, Footprint, all_meet
 from .symmetry import Form, Key, form_of, in_order, least
-
-
-@dataclass(frozen=True)
-class Bound:
-    """How large programs may be.
-
-    Attributes:
-        threads: the most threads; at least two.
-        operations: the most calls of one thread; at least one.
-    """
-
-    threads: int
-    operations: int
-
-    def __str__(self) -> str:
-        return f"{self.threads}x{self.operations}"
-
-
-def parse_bound(text: str) -> Bound:
-    """``"3x2"`` is up to three threads of up to two calls each.
-
-    Raises:
-        ValueError: ``text`` is no bound, or no concurrent program fits into it.
-    """
-    found = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
-    if found is None:
-        raise ValueError(f"{text!r} is no bound; it must be THREADSxOPERATIONS, such as 2x2")
-    bound = Bound(int(found[1]), int(found[2]))
-    if bound.threads < 2 or bound.operations < 1:
-        raise ValueError(f"no concurrent program fits into {text!r}; it takes two threads of one operation, 2x1")
-    if bound.threads > _MOST or bound.operations > _MOST:
-        raise ValueError(f"nobody would see the end of {text!r}; {_MOST}x{_MOST} is the largest bound")
-    return bound
 
 
 def small_scope_programs(
@@ -112,7 +78,6 @@ def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadli
 
 
 _LOOK_AT_CLOCK = 64
-_MOST = 4
 
 _Sizes: TypeAlias = tuple[int, ...]
 """The number of calls of each thread, ascending."""

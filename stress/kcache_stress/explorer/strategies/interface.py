@@ -6,11 +6,10 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from kcache_model.driver import Driver
+from kcache_model.outcomes import Outcome
 
-from ..calls import Call, Calls
 from ..events import Trace, imprecise_slots
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import HUB, Scheduler
@@ -67,17 +66,26 @@ class Step:
 
 
 class CallLog(Protocol):
-    """What has come of the calls of one thread so far.
+    """What has come of the calls of one thread so far."""
 
-    Attributes:
-        calls: all of them.
-        records: the call, what it returned, what it raised, for each that has ended.
-        spans: the length of the trace before and after each of them.
-    """
+    @property
+    def calls(self) -> Sequence[Any]:
+        """All of them."""
+        ...
 
-    calls: list[Call]
-    records: list[tuple[Call, object, BaseException | None]]
-    spans: list[tuple[int, int]]
+    @property
+    def records(self) -> Sequence[tuple[Any, object, BaseException | None]]:
+        """The call, what it returned, what it raised, for each that has ended."""
+        ...
+
+    @property
+    def spans(self) -> Sequence[tuple[int, int]]:
+        """The length of the trace before and after each of them."""
+        ...
+
+    def outcome_so_far(self, call: int) -> Outcome:
+        """What the call has given, which is left as it is."""
+        ...
 
 
 class Strategy(ABC):
@@ -99,12 +107,12 @@ class Strategy(ABC):
         self.ending = Ending.COMPLETE
         self.doubts: dict[str, None] = {}
 
-    def watch(self, driver: Driver, calls: Sequence[Calls], logs: Sequence[CallLog]) -> None:
-        """For strategies that look at more than events: the Indexer, the calls of each thread, what comes of them.
+    def watch(self, root: object, logs: Sequence[CallLog]) -> None:
+        """For strategies that look at more than events: the object under test, and what comes of each thread's calls.
 
         Comes right before :meth:`begin`.
         """
-        del driver, calls, logs
+        del root, logs
 
     @property
     def shortfall(self) -> str:

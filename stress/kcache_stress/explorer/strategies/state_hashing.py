@@ -22,16 +22,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from kcache_model.driver import Driver
+from kcache_model.linearizability.monitor import Monitor
+from kcache_model.outcomes import Outcome
 
-from ..calls import Calls
 from ..events import PAUSE, QUERY, RELEASE, TRY, UNKNOWN, WRITE
 from ..granularity import Granularity
 from ..happens_before import HappensBefore, happens_before
 from ..judgement.ledger import WRONG, Ledger
-from ..judgement.program_judge import ProgramJudge
+from ..sandbox import Sandbox
 from ..state.canonical_state import CanonicalState
 from ..state.early_releases import EarlyReleases, can_release
 from ..state.frames import FrameReader
@@ -41,7 +41,6 @@ from ..state.race import Race, name_of_location
 from ..state.readable import is_constant
 from ..state.results import keeps_a_result, passed_containers
 from ..state.watched_trace import WatchedTrace
-from ..subject import Subject
 from ..virtual.scheduler import Scheduler
 from .interface import STOP, CallLog, Coverage, Ending, Step, Strategy
 
@@ -79,8 +78,8 @@ class StateHashing(Strategy):
     """Depth-first search over the states at synchronisation points.
 
     Args:
-        subject: the target, loaded with granularity SYNC.
-        judge: of the program that is going to be run.
+        sandbox: of the target, loaded with granularity SYNC.
+        monitor: of the calls of the program that is going to be run.
         give_up: end the search as soon as it cannot be a proof any more.
 
     Attributes:
@@ -89,9 +88,9 @@ class StateHashing(Strategy):
         opaque: what could not be read or kept apart; the search is no proof then.
     """
 
-    def __init__(self, subject: Subject, judge: ProgramJudge, *, give_up: bool = True) -> None:
+    def __init__(self, sandbox: Sandbox, monitor: Monitor[Any, Any, Outcome], *, give_up: bool = True) -> None:
         super().__init__()
-        if subject.granularity is not Granularity.SYNC:
+        if sandbox.granularity is not Granularity.SYNC:
             raise ValueError("the states between synchronisation points are seen at granularity SYNC only")
         self.redundant = 0
         self.race: Race | None = None
@@ -99,10 +98,10 @@ class StateHashing(Strategy):
         self._clash = Clash((0, 0), (0, 0))
         self.opaque: str | None = None
         self._give_up = give_up
-        self._namespaces = Namespaces(instrumented_modules(subject.sandbox))
+        self._namespaces = Namespaces(instrumented_modules(sandbox))
         self._canonical = CanonicalState()
         self._frames = FrameReader(self._canonical)
-        self._ledger = Ledger(judge.monitor)
+        self._ledger = Ledger(monitor)
         self._visited: dict[Key, list[tuple[int, Accessed]]] = {}
         self._path: list[_Node] = []
         self._depths: dict[Key, int] = {}
@@ -129,11 +128,11 @@ class StateHashing(Strategy):
         """Why what is searched after it is no proof."""
         return self.why_no_proof or "the states were too many for the budget"
 
-    def watch(self, driver: Driver, calls: Sequence[Calls], logs: Sequence[CallLog]) -> None:
+    def watch(self, root: object, logs: Sequence[CallLog]) -> None:
         """Get to know where the state is."""
-        self._driver, self._calls, self._logs = driver, calls, logs
-        self._first_call = [sum(len(before.operations) for before in calls[:thread]) for thread in range(len(calls))]
-        self._roots = (driver.indexer, *self._namespaces.roots)
+        self._logs = logs
+        self._first_call = [sum(len(before.calls) for before in logs[:thread]) for thread in range(len(logs))]
+        self._roots = (root, *self._namespaces.roots)
 
     def begin(self, scheduler: Scheduler) -> None:
         """Plan to repeat the path up to its last choice."""
@@ -310,7 +309,7 @@ class StateHashing(Strategy):
             judged = ledger.begins(judged, thread, first + self._calls_ended[thread])
             is_inside = True
         for call in range(self._calls_ended[thread], len(log.spans)):
-            outcome = self._calls[thread].outcome_so_far(self._driver, *log.records[call])
+            outcome = log.outcome_so_far(call)
             if is_inside:
                 judged = ledger.ends(judged, thread, first + call, outcome)
                 is_inside = False

@@ -1,0 +1,42 @@
+"""The bound of small-scope verification: how large programs may be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_MOST: Final = 4
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How large programs may be.
+
+    Attributes:
+        threads: the most threads; at least two.
+        operations: the most calls of one thread; at least one.
+    """
+
+    threads: int
+    operations: int
+
+    def __str__(self) -> str:
+        return f"{self.threads}x{self.operations}"
+
+
+def parse_bound(text: str) -> Bound:
+    """``"3x2"`` is up to three threads of up to two calls each.
+
+    Raises:
+        ValueError: ``text`` is no bound, or no concurrent program fits into it.
+    """
+    found = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no bound; it must be THREADSxOPERATIONS, such as 2x2")
+    bound = Bound(int(found[1]), int(found[2]))
+    if bound.threads < 2 or bound.operations < 1:
+        raise ValueError(f"no concurrent program fits into {text!r}; it takes two threads of one operation, 2x1")
+    if bound.threads > _MOST or bound.operations > _MOST:
+        raise ValueError(f"nobody would see the end of {text!r}; {_MOST}x{_MOST} is the largest bound")
+    return bound

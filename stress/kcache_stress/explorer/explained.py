@@ -1,0 +1,55 @@
+"""Executions on an Indexer as histories, for the judge that explains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kcache_model.anomaly import Anomaly
+from kcache_model.history import Call, History
+from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.operations import Operation
+from kcache_model.outcomes import Outcome
+from kcache_model.program import Program
+from kcache_model.verdict import Status
+
+from .execution import Execution
+from .history import calls_of
+
+_BUDGET = SearchBudget(seconds=2.0)
+
+
+def history_of(program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation]) -> History:
+    """The calls of an execution on an Indexer."""
+    return History(program.indexes, calls_of(program, execution, final_reads), program.semantics)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Why no order of the calls explains an execution.
+
+    Attributes:
+        calls: the calls worth showing.
+        core: the positions of those that no order explains.
+        reason: why none does; empty if some order does.
+        anomaly: the class of what was observed.
+    """
+
+    calls: tuple[Call, ...]
+    core: tuple[int, ...] = ()
+    reason: str = ""
+    anomaly: Anomaly | None = None
+
+
+def explained(
+    program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation], strict_errors: bool
+) -> Explained:
+    """The calls of the execution, and the argument why they are impossible."""
+    history = history_of(program, execution, final_reads)
+    verdict = check_linearizable(history, strict_errors=strict_errors, budget=_BUDGET)
+    if verdict.status is not Status.VIOLATION:
+        return Explained(tuple(call for call in history.calls if call.thread >= 0))
+    in_core = {id(call) for call in verdict.core}
+    calls = tuple(call for call in history.calls if call.thread >= 0 or id(call) in in_core or call.operation.is_write)
+    core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
+    return Explained(calls, core, verdict.reason, verdict.anomaly)
