@@ -134,3 +134,41 @@ def test_every_public_name_exists_and_is_documented() -> None:
         assert hasattr(kcache, name)
     for module, file in MODULES.items():
         assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), module
+
+
+EXPLORER_MAY_IMPORT = (
+    "kcache_model.blob",
+    "kcache_model.errors",
+    "kcache_model.finding",
+    "kcache_model.history",
+    "kcache_model.linearizability.monitor",
+    "kcache_model.object_types.specification",
+    "kcache_model.outcomes",
+    "kcache_model.program",
+    "kcache_model.stamped",
+    "kcache_model.target",
+    "kcache_model.watch",
+    "kcache_stress.beats",
+    "kcache_stress.loading",
+    "kcache_stress.stacks",
+)
+"""What the explorer rests on: data and protocols. No process, no report, no Indexer, no queue."""
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.startswith("kcache_stress.explorer")])
+def test_the_explorer_knows_threads_and_events_only(module: str) -> None:
+    for imported in imports(module) & {*MODULES}:
+        is_fact = imported == "kcache"  # where it lies
+        assert is_fact or imported.startswith(("kcache_stress.explorer", *EXPLORER_MAY_IMPORT)), imported
+    assert not imports(module) & {"subprocess", "multiprocessing", "rich", "click", "hypothesis"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_object_types_are_not_known_by_name(module: str) -> None:
+    """What serves all object types knows none of them: adding one, or an operation to one, touches its folder only."""
+    folders = ("kcache_model.object_types", "kcache_stress.objects", "kcache_conformance.objects")
+    if module.startswith(folders):
+        for imported in imports(module):
+            assert not imported.startswith(("kcache_model.queues", "kcache_conformance.queues", "kcache.queues")), (
+                imported
+            )

@@ -27,7 +27,7 @@ from kcache_model.operations import OperationName
 from kcache_model.program import Program
 from kcache_model.target import Target, make_target
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.indexers.subject import load_subject
 from kcache_stress.probing import probe
 from kcache_stress.stress import StressOptions, stress
 

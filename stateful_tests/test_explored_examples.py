@@ -22,10 +22,10 @@ from kcache_model.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target, TargetError, make_target
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.findings import PROGRAM_TOKENS
-from kcache_stress.explorer.programs.footprints import some_calls_meet
 from kcache_stress.explorer.replaying import ReplayAnswer
-from kcache_stress.explorer.subject import load_subject, replay_token
+from kcache_stress.indexers.findings import PROGRAM_TOKENS
+from kcache_stress.indexers.programs.footprints import some_calls_meet
+from kcache_stress.indexers.subject import load_subject, replay_token
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 PLAIN_STORE = make_target(kcache.new_indexer, "store", [INDEXES])

@@ -28,17 +28,17 @@ from kcache_model.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.findings import PROGRAM_TOKENS
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
-from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.replaying import ReplayAnswer
 from kcache_stress.explorer.search import search
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.subject import load_subject, replay_token
+from kcache_stress.indexers.findings import PROGRAM_TOKENS
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.subject import load_subject, replay_token
 
 FOLDER = gallery()[0].path.parent
 QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)

@@ -10,14 +10,14 @@ import pytest
 from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
-from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.state_hashing import StateHashing
-from kcache_stress.explorer.subject import Subject, load_subject
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.indexers.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 SHAPE = ExplorerShape(threads=(2, 3), operations=(1, 2), prefix=2)

@@ -11,13 +11,13 @@ from kcache_conformance.gallery import Example, gallery
 from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
-from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.subject import Subject, load_subject
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.subject import Subject, load_subject
 
 CONCURRENT = [example for example in gallery() if example.kind == "concurrent"]
 CORRECT = [example for example in gallery() if example.is_correct]

@@ -17,7 +17,7 @@ from kcache_model.program import Program
 from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.strategies.interface import Coverage
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.indexers.subject import load_subject
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 

@@ -11,7 +11,7 @@ from kcache_model.items import Item
 from kcache_model.program import Program
 from kcache_model.target import TargetError
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.indexers.subject import load_subject
 
 STORE = """
 import threading

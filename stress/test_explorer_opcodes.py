@@ -11,17 +11,17 @@ from kcache_model import operations as op
 from kcache_model.items import Item
 from kcache_model.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.findings import PROGRAM_TOKENS
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.replaying import ReplayAnswer
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
-from kcache_stress.explorer.subject import load_subject, replay_token
 from kcache_stress.explorer.virtual.switch_points import switch_points
+from kcache_stress.indexers.findings import PROGRAM_TOKENS
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.subject import load_subject, replay_token
 
 OPCODES, WITH_GIL = Granularity.OPCODES, Granularity.OPCODES_GIL
 

@@ -19,11 +19,11 @@ from kcache_model.items import Item, Semantics
 from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
 from kcache_model.program import Program
 from kcache_model.target import Target, make_target
-from kcache_stress.explorer.programs.alphabet import STORES, Letter, Maker, alphabet, fill
-from kcache_stress.explorer.programs.footprints import every_call_meets
-from kcache_stress.explorer.programs.random_programs import explorer_program
-from kcache_stress.explorer.programs.small_scope import count_small_scope, small_scope_programs
-from kcache_stress.explorer.programs.symmetry import canonical
+from kcache_stress.indexers.programs.alphabet import STORES, Letter, Maker, alphabet, fill
+from kcache_stress.indexers.programs.footprints import every_call_meets
+from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
+from kcache_stress.indexers.programs.symmetry import canonical
 from kcache_stress.workload import random_program
 
 REFERENCE = make_target(kcache.new_indexer, "reference")

@@ -15,9 +15,9 @@ from kcache_model.items import Semantics
 from kcache_model.operations import OPTIONAL_OPERATIONS, Operation, OperationName
 from kcache_model.program import Program
 from kcache_model.target import Target, make_target
-from kcache_stress.explorer.programs.footprints import some_calls_meet
-from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
-from kcache_stress.explorer.programs.small_scope import count_small_scope, small_scope_programs
+from kcache_stress.indexers.programs.footprints import some_calls_meet
+from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 PLAIN_STORE = make_target(kcache.new_indexer, "store", ["indexes"])

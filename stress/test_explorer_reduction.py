@@ -17,15 +17,15 @@ from kcache_model import operations as op
 from kcache_model.items import Item, Semantics
 from kcache_model.program import Program
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
-from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Ending
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.indexers.subject import load_subject
 from stress.explorer_targets.micro_programs import Author, Micros, micro
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"

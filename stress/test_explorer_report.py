@@ -15,10 +15,7 @@ from kcache_model.operations import Operation
 from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Problem
-from kcache_stress.explorer.findings import program_texts
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.schedule import schedule_of
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.story.happenings import Happening, Narration
@@ -26,7 +23,10 @@ from kcache_stress.explorer.story.naming import MISSING, Names, peek
 from kcache_stress.explorer.story.narration import narrate
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.indexers.findings import program_texts
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.subject import load_subject
 from kcache_stress.report.interleaving import interleaving_text
 from kcache_stress.report.interleaving_rows import rows_to_show
 

@@ -12,7 +12,7 @@ from time import process_time
 from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, hunting
-from kcache_stress.explorer.programs.random_programs import explorer_program
+from kcache_stress.indexers.programs.random_programs import explorer_program
 
 from .ours import Explorer
 from .programs import GALLERY, reverse

@@ -11,14 +11,14 @@ from kcache_model.program import Program
 from kcache_model.watch import Unwatched
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Strategy
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.strategies.state_hashing import StateHashing
-from kcache_stress.explorer.subject import Subject, load_subject
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.subject import Subject, load_subject
 
 MakeStrategy = Callable[[Subject, ProgramJudge], Strategy]
 

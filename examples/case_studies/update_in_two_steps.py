@@ -10,11 +10,11 @@ from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.judgement.program_judge import ProgramJudge
-from kcache_stress.explorer.program_runner import ProgramRunner
 from kcache_stress.explorer.search import SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.subject import load_subject
+from kcache_stress.indexers.program_judge import ProgramJudge
+from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.subject import load_subject
 
 TARGETS = Path(__file__).parents[1] / "targets"
 

@@ -22,9 +22,9 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
-from kcache_stress.explorer.findings import PROGRAM_TOKENS
 from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
+from kcache_stress.indexers.findings import PROGRAM_TOKENS
 from kcache_stress.isolation import raise_if_failed
 from kcache_stress.report.finding_text import print_finding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .items import Item, Style, Values
+from .stamped import Stamped
 
 
 class KeyUnavailableError(Exception):
@@ -27,7 +28,7 @@ class Metadata:
         self.labels: dict[str, str] = {}
 
 
-class Thing:
+class Thing(Stamped):
     """An object given to the implementation under test."""
 
     __slots__ = ("__weakref__", "key", "metadata", "stamp", "values")
@@ -39,8 +40,12 @@ class Thing:
         version = item.resource_version
         self.metadata = None if version is None else Metadata(item.key or "", version)
 
+    def told(self) -> str:
+        """``key@stamp``."""
+        return f"{self.key}@{self.stamp}"
+
     def __repr__(self) -> str:
-        return f"<{self.key}@{self.stamp}>"
+        return f"<{self.told()}>"
 
 
 class EqualThing(Thing):

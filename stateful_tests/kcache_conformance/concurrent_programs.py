@@ -19,9 +19,9 @@ from kcache_model.items import Semantics
 from kcache_model.operations import Operation, OperationName
 from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target, TargetError
-from kcache_stress.explorer.programs.alphabet import INDEX, STORES, Letter, Maker, alphabet, fill
-from kcache_stress.explorer.programs.footprints import some_calls_meet
-from kcache_stress.explorer.programs.symmetry import in_order
+from kcache_stress.indexers.programs.alphabet import INDEX, STORES, Letter, Maker, alphabet, fill
+from kcache_stress.indexers.programs.footprints import some_calls_meet
+from kcache_stress.indexers.programs.symmetry import in_order
 
 _MOST_EARLY_CALLS = 1
 _MOST_GROUPS = 2

@@ -17,9 +17,9 @@ from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.operations import OperationName
 from kcache_model.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, explore, hunting
-from kcache_stress.explorer.programs.random_programs import explorer_program
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.subject import Subject, load_subject
+from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.subject import Subject, load_subject
 from kcache_stress.stress import StressOptions, StressReport, stress
 
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome

@@ -14,10 +14,10 @@ from kcache_model.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.program import Program, hash_seed
 from kcache_model.render import operation_text
 from kcache_model.target import INDEXES, Target, make_target
-from kcache_stress.explorer.findings import PROGRAM_TOKENS, execution_stopped
-from kcache_stress.explorer.programs.random_programs import ExplorerShape, explorer_program
-from kcache_stress.explorer.programs.small_scope import count_small_scope, small_scope_programs
-from kcache_stress.explorer.subject import load_subject, replay_token
+from kcache_stress.indexers.findings import PROGRAM_TOKENS, execution_stopped
+from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
+from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
+from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.isolation import JobEnd
 from kcache_stress.loading import REFERENCE, load_target
 from kcache_stress.probing import probe

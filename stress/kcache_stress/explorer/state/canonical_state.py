@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from types import CellType, FunctionType, MethodType
 from typing import Any, Final
 
-from kcache_model.objects import Thing
+from kcache_model.stamped import Stamped
 
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.threads import ThreadHandle
@@ -122,8 +122,8 @@ class CanonicalState:
 
     def _learn(self, kind: type) -> Reader:
         """Find out, once per type, how its objects are read."""
-        if issubclass(kind, Thing):
-            return self._thing
+        if issubclass(kind, Stamped):
+            return self._stamped
         if issubclass(kind, VirtualRLock):
             return self._rlock
         if issubclass(kind, (VirtualLock, ThreadHandle)):
@@ -173,7 +173,7 @@ class CanonicalState:
 
     # Things that may.
 
-    def _thing(self, item: Thing) -> None:
+    def _stamped(self, item: Stamped) -> None:
         self.number(item)
         self.tokens.append(item.stamp)
 

@@ -26,7 +26,7 @@ from .positions import Position, position_of
 
 _FOLDER: Final = Path(__file__).parent.parent
 _EXPLORER: Final = str(_FOLDER)
-_BASE: Final = str(_FOLDER / "program_runner.py")
+_HARNESS: Final = str(_FOLDER.parent)
 _UNSEEN_FILES: Final = tuple(str(_FOLDER / part) for part in ("virtual/scheduler.py", "strategies", "state"))
 _MANAGER: Final = contextlib._GeneratorContextManager
 _MANAGER_CODES: Final = (_MANAGER.__enter__.__code__, _MANAGER.__exit__.__code__)
@@ -45,6 +45,12 @@ _ITERATORS: Final[tuple[Any, ...]] = (
 _TABLES: Final[tuple[Any, ...]] = ({}, {}.values(), {}.items(), set())
 _ENTRY_ITERATORS: Final = tuple(type(iter(table)) for table in _TABLES)
 _RUNNING: Final = object()
+
+
+def _is_runner(frame: FrameType) -> bool:
+    """Whether a frame is of who makes the calls of the program: of the harness, but not of the explorer."""
+    file = frame.f_code.co_filename
+    return file.startswith(_HARNESS) and not file.startswith(_EXPLORER)
 
 
 class _Role(Enum):
@@ -99,7 +105,7 @@ class FrameReader:
             top: its innermost frame.
         """
         frame, inner = top, None
-        while frame is not None and frame.f_code.co_filename != _BASE:
+        while frame is not None and not _is_runner(frame):
             role = self._roles.get(id(frame.f_code)) or self._learn(frame.f_code)
             if role is _Role.LOCK and not isinstance(thread.waits_for, Timed):
                 inner = frame  # what the thread waits for tells all

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TypeGuard, TypeVar
 
-from kcache_model.objects import Thing
+from kcache_model.stamped import Stamped
 
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.world import PRIVATE_MODULES
@@ -34,7 +34,7 @@ _SEQUENCES = (list, tuple, deque)
 _SETS = (set, frozenset)
 _CONTAINERS = (dict, *_SEQUENCES, *_SETS)
 _LOCKS = (VirtualLock, VirtualRLock)
-_LEAVES = (*_SIMPLE, Thing, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_LEAVES = (*_SIMPLE, Stamped, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", frozenset: "{}"}
 
 MISSING = "nothing"
@@ -102,8 +102,8 @@ class Names:
         kind = type(value)
         if kind in _SIMPLE:
             return _cut(repr(value))
-        if is_a(value, Thing):
-            return f"{value.key}@{value.stamp}"
+        if is_a(value, Stamped):
+            return value.told()
         if is_a(value, type):
             return value.__name__
         if is_any(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):

@@ -13,14 +13,14 @@ from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 from kcache_model.render import operation_text, outcome_text
 
+from ..explorer.counterexample import Counterexample
+from ..explorer.execution import Problem
+from ..explorer.replay_token import ReplayToken, TokenFormat
+from ..explorer.story.narration import Texts, narrate
 from ..isolation import JobEnd, own_hash_seed
 from ..report.interleaving import interleaving_text
-from .counterexample import Counterexample
-from .execution import Problem
 from .explained import explained
 from .program_runner import ProgramRunner
-from .replay_token import ReplayToken, TokenFormat
-from .story.narration import Texts, narrate
 
 if TYPE_CHECKING:
     from .subject import Subject

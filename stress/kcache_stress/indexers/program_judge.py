@@ -10,7 +10,7 @@ from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 
-from .call_judge import CallJudge
+from ..explorer.judgement.call_judge import CallJudge
 
 
 class IndexerSpecification:

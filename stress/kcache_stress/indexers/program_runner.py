@@ -13,15 +13,15 @@ from kcache_model.outcomes import Outcome, error_text
 from kcache_model.program import Program
 
 from ..aftermath import broken_afterwards
+from ..explorer.events import Trace
+from ..explorer.execution import Execution
+from ..explorer.sandbox import Sandbox
+from ..explorer.strategies.interface import Ending, Strategy
+from ..explorer.virtual.standstill import Watched
+from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from ..explorer.waiting import waits
 from ..workload import final_reads
-from .calls import Call, Calls
-from .events import Trace
-from .execution import Execution
-from .sandbox import Sandbox
-from .strategies.interface import Ending, Strategy
-from .virtual.standstill import Watched
-from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import waits
+from .prepared_calls import Call, Calls
 
 if TYPE_CHECKING:
     from .subject import Subject

@@ -18,27 +18,27 @@ from kcache_model.program import Program
 from kcache_model.target import INDEXES, Target, TargetError, make_target
 from kcache_model.watch import Unwatched, Watch
 
+from ..explorer.audit import AuditShare
+from ..explorer.counterexample import Counterexample
+from ..explorer.execution import Problem
+from ..explorer.granularity import Granularity
+from ..explorer.investigation import Experiment
+from ..explorer.made_of import packages_of
+from ..explorer.reach import existing, find
+from ..explorer.replay_token import ReplayToken
+from ..explorer.replaying import Replayed, follow
+from ..explorer.sandbox import CannotExploreError, Roots, Sandbox
+from ..explorer.schedule import Replay
+from ..explorer.sources import fingerprint_of
+from ..explorer.virtual.scheduler import Scheduler
+from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages
 from ..probing import probe
 from ..stress import StressOptions, repeat
-from .audit import AuditShare
-from .counterexample import Counterexample
-from .execution import Problem
 from .findings import bare_finding, told_finding
-from .granularity import Granularity
-from .investigation import Experiment
-from .judgement.program_judge import ProgramJudge
-from .made_of import packages_of
+from .program_judge import ProgramJudge
 from .program_runner import ProgramRunner
 from .programs.random_programs import explorer_program
-from .reach import existing, find
-from .replay_token import ReplayToken
-from .replaying import Replayed, follow
-from .sandbox import CannotExploreError, Roots, Sandbox
-from .schedule import Replay
-from .sources import fingerprint_of
-from .virtual.scheduler import Scheduler
-from .virtual.virtual_thread import UncontrolledError
 
 _REHEARSALS = 40
 _CONFIRMING_SECONDS = 3.0

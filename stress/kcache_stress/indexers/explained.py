@@ -13,8 +13,8 @@ from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
 from kcache_model.verdict import Status
 
-from .execution import Execution
-from .history import calls_of
+from ..explorer.execution import Execution
+from ..explorer.history import calls_of
 
 _BUDGET = SearchBudget(seconds=2.0)
 
