@@ -9,14 +9,15 @@ import pytest
 
 from kcache_conformance.informers import replaying
 from kcache_conformance.informers.findings import InformerToken
+from kcache_conformance.informers.laboratory import informer_laboratory
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target_type import INFORMER
 from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
-from kcache_conformance.informers.virtual import virtual_informer
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_model.watch import Unwatched
+from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
@@ -29,42 +30,45 @@ ENOUGH = 10**6
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
 def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
-    assert virtual_informer(REFERENCE, Granularity.SYNC).run_once(program).problem is None
+    assert informer_laboratory(REFERENCE).run_once(program) is None
+
+
+def bounded(program: Any, preemptions: int, seconds: float) -> Explored:
+    options = ExploreOptions(StrategyName.BOUNDED, executions=ENOUGH, seconds=seconds, preemptions=preemptions)
+    return explore(informer_laboratory(REFERENCE), program, options)
 
 
 @pytest.mark.one_in(28, start=1)
 @pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
 def test_all_interleavings_without_preemptions(program: Any) -> None:
-    informer = virtual_informer(REFERENCE, Granularity.SYNC)
-    result = informer.explore(program, preemptions=0, seconds=280, executions=ENOUGH)
-    assert result.problem is None
-    assert result.coverage in COVERED
-    assert result.executions > 10
+    explored = bounded(program, 0, 280)
+    assert explored.finding is None
+    assert explored.coverage in COVERED
+    assert explored.executions > 10
 
 
 @pytest.mark.nightly
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("program", CONCURRENT.values(), ids=CONCURRENT)
 def test_all_interleavings_with_one_preemption(program: Any) -> None:
-    informer = virtual_informer(REFERENCE, Granularity.SYNC)
-    result = informer.explore(program, preemptions=1, seconds=1500, executions=ENOUGH)
-    assert result.problem is None
-    if result.coverage not in COVERED:
-        pytest.skip(f"nothing is wrong in {result.executions:,} interleavings; there are more")
+    explored = bounded(program, 1, 1500)
+    assert explored.finding is None
+    if explored.coverage not in COVERED:
+        pytest.skip(f"nothing is wrong in {explored.executions:,} interleavings; there are more")
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("granularity", [Granularity.SYNC, pytest.param(Granularity.FREE, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("granularity", [Granularity.SYNC, Granularity.FREE])
 def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort: Callable[[int, int], int]) -> None:
-    informer = virtual_informer(REFERENCE, granularity)
+    laboratory = informer_laboratory(REFERENCE).at(granularity)
+    options = ExploreOptions(StrategyName.POS, executions=effort(3, 40), seconds=60)
     samples = (random_program(seed) for seed in range(effort(2, 400)))
     for program in (*CONCURRENT.values(), *CROWDED.values(), *samples):
-        result = informer.explore(program, strategy="pos", executions=effort(3, 40), seconds=60)
-        assert result.problem is None, (program, result.problem)
+        assert explore(laboratory, program, options).finding is None, program
 
 
 def test_a_schedule_that_does_not_fail_any_more_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaying, "_MOST_PREEMPTIONS", 0)
+    monkeypatch.setattr(replaying, "SEARCHES", replaying.SEARCHES[:1])
     token = InformerToken(REFERENCE, InformerProgram(), FindingKind.DIVERGENCE, ((0, 1),), Granularity.SYNC)
     assert INFORMER.replay(token, Unwatched()).answer.value == "fixed"
 

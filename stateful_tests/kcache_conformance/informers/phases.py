@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
 
-from kcache_model.finding import Finding, FindingKind, confirmed
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.execution import Problem
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.scenarios import ScenarioResult
 
 from ..phase import Phase, PhaseContext, PhaseOutcome
 from ..turns import as_time_passes
-from .findings import TOKENS, bare_finding
-from .hunting import RealHunter, VirtualHunter
+from .findings import bare_finding
+from .hunting import RealHunter
+from .laboratory import InformerLaboratory, informer_laboratory
 from .random_programs import random_program
 from .state_machine import run_examples
 from .telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
@@ -28,7 +30,8 @@ _FIRST_SECONDS: Final = 0.5
 _RANDOM_PROGRAMS: Final = 40
 _LONG_SECONDS: Final = 5.0
 _SAMPLES: Final = 60
-_CONFIRMING_RUNS: Final = 5
+_MOST_EXECUTIONS: Final = 100_000
+_MINIMISE_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.7
 
 
@@ -38,80 +41,81 @@ def _smoke(context: PhaseContext) -> PhaseOutcome:
     hunter = _real(context)
     hunter.make()  # first of all: a factory that hangs is watched here, and is not while it is copied
     virtual = _virtual(context)
-    if virtual is not None and (result := _once(virtual, program)).problem is not None:
-        return PhaseOutcome({"programs": 1}, _smallest_once(context, virtual, "smoke", program, result))
+    if virtual is not None and (finding := _once(context, virtual, "smoke", program)) is not None:
+        return PhaseOutcome({"programs": 1}, finding)
     problem = hunter.run(program)
-    finding = None if problem is None else hunter.finding("smoke", program, problem)
-    return PhaseOutcome({"programs": 1}, finding)
+    return PhaseOutcome({"programs": 1}, None if problem is None else hunter.finding("smoke", program, problem))
 
 
 def _scenarios(context: PhaseContext) -> PhaseOutcome:
     """Each of the telling programs once."""
     counts = Counter(programs=0, of=len(SEQUENTIAL))
-    hunter: Any = _virtual(context) or _real(context)
+    virtual, real = _virtual(context), _real(context)
     for program, _ in zip(SEQUENTIAL.values(), as_time_passes(context.seconds), strict=False):
         counts.update(programs=1)
         context.on_progress(counts["programs"] / counts["of"], counts)
-        if isinstance(hunter, VirtualHunter):
-            result = _once(hunter, program)
-            if result.problem is not None:
-                return PhaseOutcome(counts, _smallest_once(context, hunter, "scenarios", program, result))
-        elif (problem := hunter.run(program)) is not None:
-            return PhaseOutcome(counts, hunter.finding("scenarios", program, problem))
+        if virtual is not None:
+            finding = _once(context, virtual, "scenarios", program)
+        else:
+            problem = real.run(program)
+            finding = None if problem is None else real.finding("scenarios", program, problem)
+        if finding is not None:
+            return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
 
 
 def _machine(context: PhaseContext) -> PhaseOutcome:
     counts = Counter(programs=0)
-    virtual = _virtual(context)
-    real = _real(context)
+    virtual, real = _virtual(context), _real(context)
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
         context.on_progress(fraction, counts)
         examples = _BATCH_EXAMPLES if virtual is not None else 1
-        found = run_examples(
-            real.run if virtual is None else virtual.run_once, examples, context.seed * 1_000_003 + batch
-        )
+        run = real.run if virtual is None else _watched(context, virtual)
+        found = run_examples(run, examples, context.seed * 1_000_003 + batch)
         counts.update(programs=examples)
         if found is not None:
             program, problem = found
             if virtual is None:
                 return PhaseOutcome(counts, real.finding("machine", program, problem))
-            again = _once(virtual, program)
-            if again.problem is None:
+            finding = _once(context, virtual, "machine", program)
+            if finding is None:
                 summary = f"not every time: {problem.summary}; the same program passed when it was run again"
                 unsteady = Problem(FindingKind.NONDETERMINISM, summary)
-                return PhaseOutcome(counts, bare_finding("machine", unsteady, context.target.name, program))
-            return PhaseOutcome(counts, _smallest_once(context, virtual, "machine", program, again))
+                finding = bare_finding("machine", unsteady, context.target.name, program)
+            return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
 
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
     if context.spec is None:
         return PhaseOutcome({}, refused=_NO_NAME)
-    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.options.instrument)
     counts = Counter(programs=0, executions=0)
     try:
-        hunter.run_once(InformerProgram())
+        laboratory = informer_laboratory(context.spec, context.options.instrument)
+        laboratory.announce(InformerProgram(), context.watch)
+        laboratory.run_once(InformerProgram())
         searches = zip(_searches(context), as_time_passes(context.seconds), strict=False)
         for (program, granularity, options), fraction in searches:
             context.on_progress(fraction, counts)
             left = max(_FIRST_SECONDS, context.seconds * (1.0 - fraction))
-            result = hunter.search(program, granularity, **{**options, "seconds": min(options["seconds"], left)})
-            counts.update(programs=1, executions=result.executions)
-            if result.problem is not None:
-                again = {**options, "seconds": _CANDIDATE_SECONDS}
-
-                def search(candidate: InformerProgram, granularity=granularity, again=again) -> ScenarioResult:  # type: ignore[no-untyped-def]
-                    return hunter.search(candidate, granularity, **again)
-
-                finding = hunter.smallest("explorer", program, result, search)
-                return PhaseOutcome(counts, _confirmed(context, finding))
+            limited = replace(
+                options,
+                seconds=min(options.seconds, left),
+                candidates=replace(options, seconds=_CANDIDATE_SECONDS),
+                minimise_seconds=_MINIMISE_SECONDS,
+            )
+            explored = explore(laboratory.at(granularity), program, limited, context.watch, context.on_finding)
+            if explored.refused:
+                return PhaseOutcome({}, refused=explored.refused)
+            counts.update(programs=1, executions=explored.executions)
+            if explored.finding is not None:
+                return PhaseOutcome(counts, explored.finding)
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
     return PhaseOutcome(counts)
 
 
-def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granularity, dict[str, Any]]]:
+def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granularity, ExploreOptions]]:
     """Samples of telling programs, then all of their interleavings with few preemptions, then random programs."""
     seed = context.seed * 1_000_003
     telling = (*CONCURRENT.values(), *CROWDED.values())
@@ -120,7 +124,9 @@ def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granular
             yield program, granularity, _sampled(seed)
     for preemptions, seconds in ((0, 1.0), (1, 2.0)):
         for program in CONCURRENT.values():
-            options = {"strategy": "bounded", "preemptions": preemptions, "seconds": seconds}
+            options = ExploreOptions(
+                StrategyName.BOUNDED, executions=_MOST_EXECUTIONS, seconds=seconds, preemptions=preemptions
+            )
             yield program, Granularity.SYNC, options
     for number in itertools.count(1):
         granularity = (Granularity.SYNC, Granularity.FREE)[number % 2]
@@ -130,8 +136,8 @@ def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granular
             yield program, granularity, _sampled(seed + number)
 
 
-def _sampled(seed: int) -> dict[str, Any]:
-    return {"strategy": "pos", "executions": _SAMPLES, "seconds": _LONG_SECONDS, "seed": seed}
+def _sampled(seed: int) -> ExploreOptions:
+    return ExploreOptions(StrategyName.POS, executions=_SAMPLES, seconds=_LONG_SECONDS, seed=seed)
 
 
 def _stress(context: PhaseContext) -> PhaseOutcome:
@@ -147,39 +153,35 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _once(hunter: VirtualHunter, program: InformerProgram) -> ScenarioResult:
-    return hunter.search(program, Granularity.SYNC, "bounded", preemptions=0, executions=1)
+def _once(
+    context: PhaseContext, laboratory: InformerLaboratory, phase: str, program: InformerProgram
+) -> Finding | None:
+    """What is wrong with a program along the one schedule without preemptions, made small."""
+    once = ExploreOptions(StrategyName.BOUNDED, executions=1, preemptions=0, minimise_seconds=_MINIMISE_SECONDS)
+    options = replace(once, candidates=once)
+    finding = explore(laboratory, program, options, context.watch, context.on_finding).finding
+    return None if finding is None else replace(finding, phase=phase)
 
 
-def _smallest_once(
-    context: PhaseContext, hunter: VirtualHunter, phase: str, program: InformerProgram, result: ScenarioResult
-) -> Finding:
-    finding = hunter.smallest(phase, program, result, lambda candidate: _once(hunter, candidate))
-    return _confirmed(context, finding)
+def _watched(context: PhaseContext, laboratory: InformerLaboratory) -> Callable[[InformerProgram], Problem | None]:
+    def run(program: InformerProgram) -> Problem | None:
+        laboratory.announce(program, context.watch)
+        return laboratory.run_once(program)
+
+    return run
 
 
-def _confirmed(context: PhaseContext, finding: Finding) -> Finding:
-    """A finding as real threads see it."""
-
-    def goes_wrong() -> bool:
-        if not finding.schedule:
-            return False
-        hunter, program = _real(context), TOKENS.decode(finding.schedule).program
-        return any(hunter.run(program) is not None for _ in range(_CONFIRMING_RUNS))
-
-    return confirmed(finding, goes_wrong)
-
-
-def _virtual(context: PhaseContext) -> VirtualHunter | None:
+def _virtual(context: PhaseContext) -> InformerLaboratory | None:
     """What runs programs deterministically; ``None`` if the target cannot be scheduled."""
     if context.spec is None:
         return None
-    hunter = VirtualHunter(context.spec, context.watch, context.on_finding, context.options.instrument)
     try:
-        hunter.run_once(InformerProgram())
+        laboratory = informer_laboratory(context.spec, context.options.instrument)
+        laboratory.announce(InformerProgram(), context.watch)
+        laboratory.run_once(InformerProgram())
     except CannotExploreError:
         return None
-    return hunter
+    return laboratory
 
 
 def _real(context: PhaseContext) -> RealHunter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,13 +121,24 @@ class Pipeline:
 
     def works(self) -> list[Callable[[], None]]:
         """What each thread does."""
-        return [self._main, *(self._other(number) for number in range(1, len(self.program.threads)))]
+        return [_one_after_another(own) for own in self.calls()]
 
-    def _main(self) -> None:
+    def calls(self) -> list[list[Callable[[], None]]]:
+        """What each thread does, step by step: what its program says stands between a beginning and an end."""
+        main: list[Callable[[], None]] = [self._begin, *map(self._step, self.program.threads[0]), self._end]
+        return [main, *(self._other(number) for number in range(1, len(self.program.threads)))]
+
+    def _step(self, step: Any) -> Callable[[], None]:
+        return lambda: self._perform(step)
+
+    def _begin(self) -> None:
         self.informer.start()
         self._started.set()
-        for step in self.program.threads[0]:
-            self._perform(step)
+
+    def _await_start(self) -> None:
+        self._started.wait()
+
+    def _end(self) -> None:
         self._catch_up()
         for done in self._others_done:
             done.wait()
@@ -143,17 +154,25 @@ class Pipeline:
         self.noticed.threads_left = self._threads_left()
         self.noticed.watches_left = self.server.open_watches
 
-    def _other(self, number: int) -> Callable[[], None]:
-        def work() -> None:
-            self._started.wait()
-            try:
-                for step in self.program.threads[number]:
-                    self._perform(step)
-                self._catch_up()
-            finally:
-                self._others_done[number - 1].set()
+    def _other(self, number: int) -> list[Callable[[], None]]:
+        done = self._others_done[number - 1]
 
-        return work
+        def unless_it_fails(call: Callable[[], None]) -> Callable[[], None]:
+            def attempt() -> None:
+                try:
+                    call()
+                except BaseException:
+                    done.set()
+                    raise
+
+            return attempt
+
+        def end() -> None:
+            self._catch_up()
+            done.set()
+
+        steps = map(self._step, self.program.threads[number])
+        return [self._await_start, *map(unless_it_fails, (*steps, end))]
 
     def _perform(self, step: Any) -> None:
         name, argument = str(step.name), step.argument
@@ -407,6 +426,14 @@ def transform(obj: Manifest) -> Manifest:
     annotations = obj["metadata"].get("annotations", {})
     count = int(annotations.get(TRANSFORMED, 0)) + 1
     return {**obj, "metadata": {**obj["metadata"], "annotations": {**annotations, TRANSFORMED: str(count)}}}
+
+
+def _one_after_another(calls: Iterable[Callable[[], None]]) -> Callable[[], None]:
+    def work() -> None:
+        for call in calls:
+            call()
+
+    return work
 
 
 @contextmanager

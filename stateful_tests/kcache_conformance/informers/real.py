@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram
@@ -118,3 +119,17 @@ def _unhandled() -> Iterator[list[BaseException]]:
     finally:
         sys.setswitchinterval(interval)
         threading.excepthook = hook
+
+
+def noted(program: InformerProgram) -> str:
+    """A program as a note for a watch."""
+    return json.dumps(program.encode())
+
+
+def from_note(note: str) -> InformerProgram | None:
+    """The program of a note; ``None`` if it is another one."""
+    try:
+        data: Any = json.loads(note)
+        return InformerProgram.decode(data)
+    except ValueError:
+        return None

@@ -6,19 +6,24 @@ import time
 from typing import Final
 
 from kcache_model.watch import Watch
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, follow
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.explorer.strategies.interface import Coverage
 
 from .findings import InformerToken
-from .hunting import RealHunter, VirtualHunter
+from .hunting import RealHunter
+from .laboratory import informer_laboratory
 from .target import load_informer_target
 
 _SEARCH_SECONDS: Final = 6.0
-_MOST_PREEMPTIONS: Final = 2
 _REAL_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 3.0
+
+SEARCHES: Final = tuple(
+    ExploreOptions(StrategyName.BOUNDED, executions=100_000, seconds=_SEARCH_SECONDS, preemptions=preemptions)
+    for preemptions in range(3)
+)
+"""The searches of a program whose schedule does not fail any more."""
 
 
 def replay_token(token: InformerToken, watch: Watch) -> Replayed:
@@ -29,34 +34,9 @@ def replay_token(token: InformerToken, watch: Watch) -> Replayed:
         CannotExploreError: the token has a schedule, and the target cannot be scheduled any more.
     """
     if token.schedule:
-        return _followed(VirtualHunter(token.target, watch, instrument=token.instrument), token)
+        laboratory = informer_laboratory(token.target, token.instrument, token.granularity)
+        return follow(laboratory, token, watch, SEARCHES)
     return _searched(token, watch)
-
-
-def _followed(hunter: VirtualHunter, token: InformerToken) -> Replayed:
-    finding = hunter.follow("replay", token)
-    if finding is not None:
-        return Replayed(ReplayAnswer.REPRODUCED, "the same schedule still fails", finding)
-    covered = ""
-    for preemptions in range(_MOST_PREEMPTIONS + 1):
-        result = hunter.search(
-            token.program, token.granularity, "bounded", preemptions=preemptions, seconds=_SEARCH_SECONDS
-        )
-        if result.problem is not None:
-            note = "the schedule does not fail any more, but another one of the same program does"
-            told = hunter.told("replay", token.program, result)
-            return Replayed(ReplayAnswer.REPRODUCED, note, told)
-        if result.coverage is Coverage.BUDGET_SPENT:
-            break
-        covered = f" with up to {preemptions} preemptions"
-        if result.coverage is Coverage.EXHAUSTED:
-            covered = " at all"
-            break
-    if covered:
-        note = f"the schedule does not fail any more, and no interleaving of its program{covered} fails"
-        return Replayed(ReplayAnswer.FIXED, note)
-    note = "the schedule does not fail any more, nor does any other that was tried; the time ran out"
-    return Replayed(ReplayAnswer.CHANGED, note)
 
 
 def _searched(token: InformerToken, watch: Watch) -> Replayed:
@@ -69,11 +49,10 @@ def _searched(token: InformerToken, watch: Watch) -> Replayed:
             finding = real.finding("replay", token.program, problem, is_small=True)
             return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
     try:
-        hunter = VirtualHunter(token.target, watch, instrument=token.instrument)
-        result = hunter.search(token.program, Granularity.SYNC, "bounded", seconds=_SEARCH_SECONDS)
+        laboratory = informer_laboratory(token.target, token.instrument)
+        explored = explore(laboratory, token.program, SEARCHES[1], watch)
     except CannotExploreError:
         return Replayed(ReplayAnswer.CHANGED, "it did not fail again on real threads, which is no proof")
-    if result.problem is not None:
-        told = hunter.told("replay", token.program, result)
-        return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", told)
+    if explored.finding is not None:
+        return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     return Replayed(ReplayAnswer.CHANGED, "it did not fail again, which is no proof")

@@ -8,13 +8,17 @@ from kcache_model.codec import Codec
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
+from kcache_model.target import TargetError
 from kcache_stress.explorer.execution import Problem
+from kcache_stress.explorer.granularity import Granularity
 
 from ..gallery import informer_gallery
-from ..target_type import Stopped, TargetType
+from ..target_type import Exploring, Stopped, TargetType
 from .findings import TOKENS, InformerToken, finding_of
-from .hunting import from_note
+from .laboratory import InformerLaboratory, informer_laboratory
 from .phases import PHASES
+from .random_programs import random_program
+from .real import from_note
 from .replaying import replay_token
 from .target import InformerTarget, load_informer_target, make_informer_target
 
@@ -40,6 +44,23 @@ def _no_call(_: object) -> Any:
     raise FormatError("findings about informers have no calls")
 
 
+def _laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> InformerLaboratory:
+    return informer_laboratory(spec, instrument, granularity)
+
+
+def _nothing_small(*_: object) -> Any:
+    raise TargetError("informers have no small scope: kcache explore --type informer samples their programs")
+
+
+EXPLORING = Exploring(
+    laboratory=_laboratory,
+    stand_in=lambda spec, _: spec,
+    random_program=lambda _target, seed, _shape, _semantics: random_program(seed),
+    programs=_nothing_small,
+    small_scope=_nothing_small,
+    count=_nothing_small,
+)
+
 INFORMER = TargetType(
     name="informer",
     summary="a cache that follows an API server, and its handlers",
@@ -51,5 +72,6 @@ INFORMER = TargetType(
     examples=informer_gallery,
     codec=Codec(InformerProgram.encode, InformerProgram.decode, _no_call, _no_call),
     tokens=TOKENS,
+    exploring=EXPLORING,
     replay=replay_token,
 )

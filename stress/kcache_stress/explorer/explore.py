@@ -244,7 +244,9 @@ class _Exploration(Generic[P, A]):
         """Search the same program with switches only where an interpreter with a global lock has them."""
         if granularity.with_gil is granularity or found.preemptions == 0:
             return Possible.WITH_GIL
-        options = replace(self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=_POSSIBLE_SECONDS)
+        options = self._options.candidates or replace(
+            self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=_POSSIBLE_SECONDS
+        )
         result = self._investigated(program, options, granularity.with_gil)
         if result.problem is not None:
             return Possible.WITH_GIL

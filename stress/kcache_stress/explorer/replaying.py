@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcache_model.finding import Finding
 from kcache_model.watch import Watch
 
 from .counterexample import Counterexample, replayed
-from .explore import ExploreOptions, StrategyName, explore
+from .explore import ExploreOptions, explore
 from .laboratory import Laboratory
 from .replay_token import ReplayToken
 from .sandbox import CannotExploreError
@@ -39,13 +40,19 @@ class Replayed:
     finding: Finding | None = None
 
 
-def follow(laboratory: Laboratory[Any, Any], token: ReplayToken[Any], watch: Watch) -> Replayed:
+def follow(
+    laboratory: Laboratory[Any, Any],
+    token: ReplayToken[Any],
+    watch: Watch,
+    searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=_SEARCH_SECONDS),),
+) -> Replayed:
     """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.
 
     Args:
         laboratory: of its target, at its granularity.
         token: has a schedule.
         watch: told of the program, and of each execution.
+        searches: how its program is searched, one after another until one ends for want of time.
 
     Raises:
         CannotExploreError: the target cannot be scheduled any more.
@@ -65,14 +72,22 @@ def follow(laboratory: Laboratory[Any, Any], token: ReplayToken[Any], watch: Wat
             return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
-    options = ExploreOptions(StrategyName.AUTO, token.granularity, seconds=_SEARCH_SECONDS, strict_errors=strict_errors)
-    explored = explore(laboratory, program, options, watch)
-    if explored.finding is not None:
-        note = "the schedule does not fail any more, but another one of the same program does"
-        return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
     fits = "the schedule does not fail any more" if followed else "the schedule does not fit any more"
-    if explored.coverage is Coverage.EXHAUSTED:
-        note = f"{fits}, and no interleaving of its program fails ({explored.executions} executions)"
-        return Replayed(ReplayAnswer.FIXED, note)
+    covered = ""
+    coverage = Coverage.BUDGET_SPENT
+    for options in searches:
+        explored = explore(laboratory, program, replace(options, strict_errors=strict_errors), watch)
+        coverage = explored.coverage
+        if explored.finding is not None:
+            note = "the schedule does not fail any more, but another one of the same program does"
+            return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
+        if coverage is Coverage.EXHAUSTED:
+            note = f"{fits}, and no interleaving of its program fails ({explored.executions} executions)"
+            return Replayed(ReplayAnswer.FIXED, note)
+        if coverage is not Coverage.BOUND_REACHED:
+            break
+        covered = f"with up to {options.preemptions} preemptions"
+    if covered:
+        return Replayed(ReplayAnswer.FIXED, f"{fits}, and no interleaving of its program {covered} fails")
     same = "; the sources are the same, so the target does not do the same each time" if is_same else ""
-    return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {explored.coverage.value}{same}")
+    return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {coverage.value}{same}")

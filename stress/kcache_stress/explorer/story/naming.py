@@ -24,6 +24,8 @@ from ..virtual.world import PRIVATE_MODULES
 K = TypeVar("K")
 
 _DEEPEST = 7
+_MOST_VISITED = 200_000
+"""Objects, in all walks: after so many, the names of a long story are those that were found last."""
 _MOST_OBJECTS = 2_000
 _MOST_CHILDREN = 50
 _MOST_ELEMENTS = 4
@@ -71,10 +73,12 @@ class Names:
         self._former: dict[int, str] = {}
         self._kept: dict[int, object] = {}
         self._counts: Counter[str] = Counter()
+        self._visited = 0
 
     def forget(self) -> None:
         """Something was written: other ways may lead to other objects now."""
-        self._now = None
+        if self._visited < _MOST_VISITED:
+            self._now = None
 
     def meet(self, namespace: Mapping[str, object]) -> None:
         """Ways may also begin in the globals of this module."""
@@ -184,6 +188,7 @@ class Names:
                 )
         if self._lasting is None:
             self._lasting = frozenset(found)
+        self._visited += len(found)
         return found
 
     def _through(self, obj: object, name: str, suffix: str, held: object) -> str:

@@ -53,6 +53,7 @@ class Texts(Generic[A]):
         outcome: what a call gave.
         before: the calls before the threads of an execution, with what they gave.
         afterwards: the same for those after them.
+        is_hidden: whether the module of a file is none of the reader's business: what happens there is left out.
     """
 
     called: str
@@ -61,12 +62,13 @@ class Texts(Generic[A]):
     outcome: Callable[[A], str]
     before: Callable[[Execution[A]], Sequence[tuple[str, str]]]
     afterwards: Callable[[Execution[A]], Sequence[tuple[str, str]]]
+    is_hidden: Callable[[str], bool] | None = None
 
 
 def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A]) -> Narration:
     """Run a schedule once more and tell what happens."""
     names = Names(texts.called)
-    strategy = _LookingOn(schedule, runner.sandbox.sources, names, texts.made)
+    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts.made)
     with NoCollections():
         try:
             execution = runner.run(strategy)
@@ -77,6 +79,30 @@ def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A]) -> Narration
             return _told(runner, execution, recording, strategy, texts)
         finally:
             runner.clean_up()
+
+
+def _shown_sources(runner: Runner[A], texts: Texts[A]) -> Mapping[str, bytes]:
+    sources, is_hidden = runner.sandbox.sources, texts.is_hidden
+    return {path: source for path, source in sources.items() if is_hidden is None or not is_hidden(path)}
+
+
+def _shown(moments: Sequence[Moment]) -> list[Moment]:
+    """What happens in modules that are shown; the switches before what is left out stay."""
+    shown: list[Moment] = []
+    left: dict[int, Left] = {}
+    running = None
+    for moment in moments:
+        if moment.left is not None:
+            left[moment.thread] = moment.left
+        if not moment.place.path:
+            continue
+        if moment.thread != running and shown:
+            moment.left = left.get(moment.thread) or Left(shown[-1].thread, could_go_on=False)
+        elif moment.thread == running:
+            moment.left = None
+        running = moment.thread
+        shown.append(moment)
+    return shown
 
 
 class _Sources:
@@ -101,7 +127,8 @@ class _Sources:
 def _told(
     runner: Runner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Narration:
-    sources = _Sources(runner.sandbox.sources)
+    sources = _Sources(_shown_sources(runner, texts))
+    moments = recording.moments if texts.is_hidden is None else _shown(recording.moments)
     waiting: tuple[Waiting, ...] = ()
     if execution.ending is Ending.DEADLOCK:
         threads = runner.sandbox.scheduler.threads.values()
@@ -109,8 +136,8 @@ def _told(
     return Narration(
         execution.threads,
         {number: name for number, name in recording.thread_names.items() if name},
-        _happenings(recording.moments, sources, recording.unfinished()),
-        _calls(texts, execution, recording.moments),
+        _happenings(moments, sources, recording.unfinished()),
+        _calls(texts, execution, moments),
         tuple(texts.before(execution)),
         tuple(texts.afterwards(execution)),
         waiting,

@@ -1,0 +1,280 @@
+"""The laboratory of informers: programs under the explorer, deterministic, in no time, along any interleaving."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.informers.minimise import minimise
+from kcache_model.informers.program import InformerProgram
+from kcache_model.watch import Unwatched, Watch
+from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.explorer.counterexample import Counterexample
+from kcache_stress.explorer.execution import Execution, Problem
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.investigation import Experiment
+from kcache_stress.explorer.reach import existing
+from kcache_stress.explorer.sandbox import CannotExploreError, Sandbox
+from kcache_stress.explorer.scenario_runner import (
+    AS_FOUND,
+    CallSequence,
+    Copies,
+    Load,
+    Scenario,
+    ScenarioRunner,
+    Work,
+)
+from kcache_stress.explorer.search import SearchLimits, SearchResult, search
+from kcache_stress.explorer.sources import fingerprint_of
+from kcache_stress.explorer.story.narration import Texts, narrate
+from kcache_stress.explorer.strategies.interface import Strategy
+from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
+from kcache_stress.report.interleaving import interleaving_text
+
+from .findings import InformerToken, bare_finding, finding_of
+from .judging import told_text, what_is_wrong
+from .quiet import quiet
+from .real import RealInformer, noted
+from .target import InformerTarget, load_informer_target, make_informer_target
+
+_HARNESS: Final = "kcache_conformance.informers"
+_PIPELINE: Final = f"{_HARNESS}.pipeline"
+_REFERENCE: Final = ("kcache.informers", "kcache.queues", "kcache.store", "kcache.thread_safe_store")
+_MOST_EVENTS: Final = 100_000
+_PATIENCE: Final = (0.01, 48, 2.0)
+"""More than two virtual minutes: longer than any back-off. Pauses end when nothing else can go on, so it costs little;
+the first ones are short for the sake of informers that do something every few milliseconds."""
+_CONFIRMING_RUNS: Final = 5
+_FOLDER: Final = str(Path(__file__).parent)
+
+
+class InformerRunner(ScenarioRunner):
+    """Runs one program again and again, each time with a new server and a new informer.
+
+    Attributes:
+        pipeline: of the last execution.
+    """
+
+    def __init__(self, laboratory: InformerLaboratory, program: InformerProgram) -> None:
+        self.pipeline: Any = None
+        self._laboratory = laboratory
+        self._program = program
+        self._unsupported: frozenset[str] = frozenset()
+        super().__init__(Scenario((), self._set_up, self._look_back), laboratory.copies, _MOST_EVENTS)
+
+    @property
+    def made(self) -> object:
+        """The informer of the last execution."""
+        return self.pipeline.informer
+
+    def told(self) -> str:
+        """What happened in the last execution, see :func:`~.judging.told_text`."""
+        return told_text(self.pipeline, self._program, self._unsupported)
+
+    def run(self, strategy: Strategy) -> Execution[object]:
+        """Run the program once under ``strategy``."""
+        with quiet():
+            return super().run(strategy)
+
+    def _set_up(self, load: Load) -> Sequence[Work]:
+        with quiet(), self._laboratory.loading():
+            harness: Any = load(_PIPELINE)
+            target = self._laboratory.loaded(load)
+        self._unsupported = target.unsupported
+        patience = harness.Patience(*_PATIENCE)
+        self.pipeline = harness.Pipeline(self._program, target.create, patience, target.unsupported)
+        return [CallSequence(calls) for calls in self.pipeline.calls()]
+
+    def _look_back(self, _: list[object]) -> str | None:
+        return what_is_wrong(self.pipeline, self._program, self._unsupported)
+
+
+class InformerLaboratory:
+    """An informer, ready to be explored; a :class:`~kcache_stress.explorer.laboratory.Laboratory`.
+
+    Args:
+        spec: ``package.module:factory`` or ``path/to/file.py:factory``.
+        instrument: further packages that belong to it, beside those that its factory names.
+        granularity: where threads may be switched.
+
+    Attributes:
+        target: the informer.
+        copies: its modules, instrumented.
+        share: how much of what is done with it are audits.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: the modules use something that cannot be scheduled.
+    """
+
+    def __init__(self, spec: str, instrument: Sequence[str] = (), granularity: Granularity = Granularity.SYNC) -> None:
+        self.target: InformerTarget = load_informer_target(spec)
+        self.granularity = granularity
+        location, _, self._attribute = spec.rpartition(":")
+        self._spec = spec
+        self._instrument = existing(tuple(instrument))
+        file = Path(location).resolve() if location.endswith(".py") else None
+        package = location.partition(".")[0]
+        own = () if file or package == "kcache" else (package,)
+        self._module: str | Path = file or location
+        packages = (*own, *self._instrument, *self.target.instrument, *_REFERENCE, _HARNESS)
+        folder = file.parent if file else None
+        self.copies = Copies(tuple(dict.fromkeys(packages)), granularity, folder, (_PIPELINE, self._module))
+        self.share = AuditShare(thorough=0)
+        self._others: dict[Granularity, InformerLaboratory] = {granularity: self}
+        self._watch: Watch = Unwatched()
+        self._note = ""
+        self._is_controlled = False
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where the code of the informer lives."""
+        return self.copies.sandbox
+
+    def at(self, granularity: Granularity) -> InformerLaboratory:
+        """The same informer, with its threads switched elsewhere; made once."""
+        if granularity not in self._others:
+            made = InformerLaboratory(self._spec, self._instrument, granularity)
+            made._others = self._others
+            self._others[granularity] = made
+        return self._others[granularity]
+
+    def announce(self, program: InformerProgram, watch: Watch) -> None:
+        """Tell ``watch`` that a program is about to run.
+
+        Raises:
+            CannotExploreError: the informer waits for something that the explorer does not control.
+        """
+        for laboratory in self._others.values():
+            laboratory._watch, laboratory._note = watch, noted(program)
+        watch.note(self._note)
+
+    @contextlib.contextmanager
+    def loading(self) -> Iterator[None]:
+        """While modules are loaded, which may take seconds, nobody watches."""
+        self._watch.rest()
+        yield
+        self._watch.note(self._note)
+
+    def loaded(self, load: Load) -> InformerTarget:
+        """The private copy of the target."""
+        factory: Any = functools.reduce(getattr, self._attribute.split("."), load(self._module))
+        return make_informer_target(factory, self._spec)
+
+    @contextlib.contextmanager
+    def opened(
+        self, program: InformerProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
+    ) -> Iterator[Experiment[object]]:
+        """The experiment of a program; each execution is told to whoever watches by itself.
+
+        Raises:
+            CannotExploreError: the informer cannot be scheduled.
+        """
+        del strict_errors, pulse
+        self._require_control()
+        runner = InformerRunner(self, program)
+        try:
+            yield Experiment(runner, AS_FOUND)
+        finally:
+            runner.clean_up()
+
+    def run_once(self, program: InformerProgram) -> Problem | None:
+        """What is wrong with a program along one schedule, always the same.
+
+        Raises:
+            CannotExploreError: it does what cannot be controlled.
+        """
+        try:
+            return self._searched(program).problem
+        finally:
+            self._watch.rest()
+
+    def smaller(
+        self, program: InformerProgram, fails: Callable[[InformerProgram], bool], *, seconds: float, attempts: int
+    ) -> InformerProgram:
+        """A program that fails still and is no larger."""
+        return minimise(program, fails, seconds=seconds, attempts=attempts)
+
+    def finding(
+        self,
+        program: InformerProgram,
+        problem: Problem,
+        found: Counterexample[object] | None = None,
+        *,
+        strict_errors: bool = False,
+        detail: str = "",
+    ) -> Finding:
+        """The finding of a problem, with what the counterexample does where there is one."""
+        del strict_errors
+        if found is None:
+            return bare_finding("explorer", problem, self._spec, program)
+        self._watch.rest()  # to look at each step takes longer than any call may, and the schedule is known to end
+        self._watch = Unwatched()
+        runner = InformerRunner(self, program)
+        steps = [["start()", *map(str, thread), "settle, stop()"] for thread in program.threads[:1]]
+        steps += [["wait for start()", *map(str, thread), "done"] for thread in program.threads[1:]]
+        narration = narrate(
+            runner,
+            found.schedule,
+            Texts(
+                called="informer",
+                made=lambda: runner.made,
+                threads=steps,
+                outcome=lambda _: "done",
+                before=lambda _: [(str(step), "done") for step in program.before],
+                afterwards=lambda _: (),
+                is_hidden=lambda path: path.startswith(_FOLDER),
+            ),
+        )
+        token = InformerToken(
+            self._spec,
+            program,
+            problem.kind,
+            found.schedule,
+            self.granularity,
+            fingerprint_of(runner.sandbox.sources),
+            self._instrument,
+        )
+        lines = filter(None, (str(program), runner.told(), detail))
+        return finding_of(
+            "explorer", problem, token, detail="\n".join(lines), interleaving=interleaving_text(narration, problem)
+        )
+
+    def goes_wrong(self, program: InformerProgram, watch: Watch, *, strict_errors: bool) -> bool:
+        """Whether real threads go wrong in a program, tried a few times."""
+        del strict_errors
+        watch.note(noted(program))
+        real = RealInformer(self.target, watch.alive)
+        return any(real.run(program) is not None for _ in range(_CONFIRMING_RUNS))
+
+    def _searched(self, program: InformerProgram) -> SearchResult[object]:
+        with self.opened(program) as (runner, judge):
+            return search(runner, PreemptionBounded(0), judge, SearchLimits(executions=1))
+
+    def _require_control(self) -> None:
+        """Refuse an informer that waits for something the explorer does not control: it would be accused of that."""
+        if self._is_controlled:
+            return
+        self._is_controlled = True
+        plainest = InformerProgram()
+        problem = self._searched(plainest).problem
+        if problem is None or problem.kind is not FindingKind.DEADLOCK:
+            return
+        if RealInformer(load_informer_target(self._spec)).run(plainest) is None:
+            self._is_controlled = False
+            raise CannotExploreError(
+                "it waits for something outside of its own modules; name the packages that it is built on with "
+                "--instrument, or in kcache_instrument of the factory"
+            )
+
+
+@functools.lru_cache(maxsize=4)
+def informer_laboratory(
+    spec: str, instrument: tuple[str, ...] = (), granularity: Granularity = Granularity.SYNC
+) -> InformerLaboratory:
+    """The same one each time: making it takes seconds."""
+    return InformerLaboratory(spec, instrument, granularity)
