@@ -149,24 +149,26 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
     """Follow the schedule of a counterexample again; returns only if it is fixed.
 
     Args:
-        word: the replay token that was printed: ``kx1.`` (``kq1.``, ``ki1.``) and some hundred characters.
+        word: the replay token that was printed: ``kx1.`` (or ``kq1.``, ``ki1.``, ``kf1.``, ``ko1.``) and
+            some hundred characters.
         patience_seconds: how long one execution may take.
 
     Raises:
         ConformanceError: it still fails.
-        InconclusiveError: the sources have changed so much that nothing can be said.
+        InconclusiveError: the sources have changed so much that nothing can be said, or real threads did not fail
+            again.
         FormatError: the word is damaged.
         TargetError: there is no such target any more.
     """
     __tracebackhide__ = True
     target_type = type_of_token(word)
     if target_type is None:
-        raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1. or ki1.")
+        raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1. or ko1.")
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if found.finding is not None:
         text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)
         raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
-    if found.answer is ReplayAnswer.CHANGED:
+    if found.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
         raise InconclusiveError(found.note)
 
 

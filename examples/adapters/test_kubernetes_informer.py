@@ -15,12 +15,15 @@ import kubernetes.informer
 
 from kcache.informers import ApiError
 from kcache_conformance.informers.fake_server import FakeServer
+from kcache_conformance.informers.laboratory import InformerLaboratory
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.requests import WATCH
-from kcache_conformance.informers.virtual import VirtualInformer
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram, Step, StepName
+from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.investigation import Investigation, investigate
+from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from stateful_tests.api_server import HttpApiServer
 
 from .kubernetes_informer import UNSUPPORTED, OfficialInformer, _ListFunc, official_informer
@@ -48,8 +51,18 @@ def _examples_on_the_path() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def informer(_examples_on_the_path: None) -> VirtualInformer:
-    return VirtualInformer(TARGET, OFFICIAL)
+def informer(_examples_on_the_path: None) -> InformerLaboratory:
+    return InformerLaboratory(TARGET, OFFICIAL)
+
+
+def explored(informer: InformerLaboratory, of: InformerProgram) -> Investigation:
+    """What is found with up to one preemption."""
+    return investigate(
+        lambda granularity: informer.at(granularity).opened(of),
+        lambda _: [(PreemptionBounded(1), 100_000)],
+        granularity=informer.granularity,
+        seconds=SECONDS,
+    )
 
 
 KEPT = {
@@ -68,8 +81,8 @@ KEPT = {
 @pytest.mark.nightly
 @pytest.mark.one_in(9, start=2)
 @pytest.mark.parametrize("name", KEPT)
-def test_it_keeps_the_rules(informer: VirtualInformer, name: str) -> None:
-    result = informer.explore(KEPT[name], seconds=SECONDS)
+def test_it_keeps_the_rules(informer: InformerLaboratory, name: str) -> None:
+    result = explored(informer, KEPT[name])
     assert result.problem is None
     assert result.executions > 1
 
@@ -86,20 +99,20 @@ BROKEN = {
 
 
 @pytest.mark.nightly
-def test_it_does_not_go_back_with_a_replica_that_lags_behind(informer: VirtualInformer) -> None:
+def test_it_does_not_go_back_with_a_replica_that_lags_behind(informer: InformerLaboratory) -> None:
     update_twice = (CREATE, UPDATE, UPDATE)
     steps = (SETTLE, Step(StepName.GO_BACK, 1), EXPIRE)
-    assert informer.run_once(program(*steps, before=update_twice)).problem is None
+    assert informer.run_once(program(*steps, before=update_twice)) is None
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", BROKEN)
-def test_it_breaks_a_rule_in_any_order_of_its_threads(informer: VirtualInformer, name: str) -> None:
+def test_it_breaks_a_rule_in_any_order_of_its_threads(informer: InformerLaboratory, name: str) -> None:
     run, message = BROKEN[name]
-    result = informer.run_once(run)
-    assert result.problem is not None
-    assert result.problem.kind is FindingKind.INVARIANT
-    assert re.search(message, result.problem.summary), result.problem.summary
+    problem = informer.run_once(run)
+    assert problem is not None
+    assert problem.kind is FindingKind.INVARIANT
+    assert re.search(message, problem.summary), problem.summary
 
 
 STOPS = {
@@ -109,19 +122,21 @@ STOPS = {
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_a_stop_is_lost(informer: VirtualInformer, name: str) -> None:
-    result = informer.explore(STOPS[name], seconds=SECONDS)
+def test_a_stop_is_lost(informer: InformerLaboratory, name: str) -> None:
+    result = explored(informer, STOPS[name])
     assert result.problem is not None
     assert result.problem.kind is FindingKind.DEADLOCK
     assert "in stop" in result.problem.summary
-    replay = informer.replay(STOPS[name], result.schedule)
-    assert replay.followed
-    assert replay.problem == result.problem
+    assert result.counterexample is not None
+    with informer.opened(STOPS[name]) as (runner, judge):
+        _, problem, followed = replayed(runner, judge, result.counterexample.schedule)
+    assert followed
+    assert problem == result.problem
 
 
 @pytest.mark.nightly
 def test_a_global_lock_does_not_save_it() -> None:
-    result = VirtualInformer(TARGET, OFFICIAL, Granularity.GIL).explore(STOPS["during the list"], seconds=SECONDS)
+    result = explored(InformerLaboratory(TARGET, OFFICIAL, Granularity.GIL), STOPS["during the list"])
     assert result.problem is not None
     assert result.problem.kind is FindingKind.DEADLOCK
 

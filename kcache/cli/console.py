@@ -65,7 +65,9 @@ class ProgressListener:
         """Something happened."""
         match event:
             case PhaseStarted():
-                self._progress.update(self._task, description=PHASE_TITLES[event.phase], completed=0.0, counts="")
+                self._progress.update(
+                    self._task, description=PHASE_TITLES.get(event.phase, event.phase), completed=0.0, counts=""
+                )
             case PhaseProgress():
                 counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
                 self._progress.update(self._task, completed=event.fraction, counts=counts)

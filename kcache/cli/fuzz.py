@@ -15,12 +15,14 @@ from kcache_conformance.fuzzing.report_text import engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz as run_fuzz
 from kcache_conformance.fuzzing.sources import Sources
+from kcache_conformance.fuzzing.target_types import PHASE, report_of
+from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.render import printable
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import duration, patience_option
-from .outputs import file_option, touch
+from .outputs import Outputs, outputs_option
 
 _RULES = click.Choice([rule.value for rule in Rule])
 
@@ -28,8 +30,10 @@ _RULES = click.Choice([rule.value for rule in Rule])
 @click.command()
 @click.argument("function")
 @click.option(
+    "--type",
     "--kind",
-    type=click.Choice([kind.value for kind in Kind]),
+    "kind",
+    type=click.Choice([name for kind in Kind for name in (kind.value, f"{kind.value}-function")]),
     default=Kind.INDEX.value,
     show_default=True,
     help="An index function returns a list of values, a key function one key.",
@@ -65,7 +69,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
 @click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
 @click.option("--first", is_flag=True, help="Stop at the first violation.")
 @patience_option
-@file_option("json", "Write the report as JSON to a file.")
+@outputs_option
 def fuzz(
     function: str,
     kind: str,
@@ -83,7 +87,7 @@ def fuzz(
     crosshair: bool,
     first: bool,
     patience: float,
-    json_file: Path | None,
+    outputs: Outputs,
 ) -> None:
     """Look for an object for which FUNCTION breaks the contract of an index function (or key function).
 
@@ -115,15 +119,26 @@ def fuzz(
     )
     console = stdout_console()
     with clear_errors():
-        touch((json_file,))
+        outputs.touch()
+        kind = kind.removesuffix("-function")
         settings = f"{kind} function, seed {seed}, budget {seconds:g} s{', strict' if strict else ''}"
-        console.print(Text(f"kcache fuzz {printable(function)} ({settings})"), soft_wrap=True)
+        title = f"kcache fuzz {printable(function)} ({settings})"
+        console.print(Text(title), soft_wrap=True)
 
         def listener(report: EngineReport) -> None:
             console.print(engine_line(report), soft_wrap=True)
 
         report = run_fuzz(function, Kind(kind), options, listener)
         print_report(console, report)
-        if json_file is not None:
-            write_fuzz_json(json_file, report)
+        suite_options = SuiteOptions(
+            strict=strict,
+            seed=seed,
+            budget_seconds=seconds,
+            patience_seconds=patience,
+            phases=(PHASE,),
+            kind=f"{kind}-function",
+        )
+        if "json" in outputs.files:
+            write_fuzz_json(outputs.files["json"], report)
+        outputs.without("json").write(report_of(report, title, suite_options))
     sys.exit(EXIT_CODES[report.status])

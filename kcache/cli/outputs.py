@@ -34,6 +34,10 @@ class Outputs:
         """
         touch(self.files.values())
 
+    def without(self, name: str) -> Outputs:
+        """The others."""
+        return Outputs({other: file for other, file in self.files.items() if other != name})
+
     def write(self, report: RunReport) -> None:
         """Write a report to each of the files."""
         for name, file in self.files.items():

@@ -10,8 +10,6 @@ import click
 from rich.text import Text
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.fuzzing import trial
-from kcache_conformance.fuzzing.replaying import Answer, replay_trial
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.run_report import RunReport
@@ -34,11 +32,17 @@ from .options import duration, patience_option, strict_errors_option, strict_opt
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
-_EXIT_CODES = {ReplayAnswer.REPRODUCED: 1, ReplayAnswer.FIXED: 0, ReplayAnswer.CHANGED: USAGE}
+_EXIT_CODES = {
+    ReplayAnswer.REPRODUCED: 1,
+    ReplayAnswer.FIXED: 0,
+    ReplayAnswer.CHANGED: USAGE,
+    ReplayAnswer.UNKNOWN: EXIT_CODES[Status.UNKNOWN],
+}
 _STATUSES = {
     ReplayAnswer.REPRODUCED: Status.VIOLATION,
     ReplayAnswer.FIXED: Status.OK,
     ReplayAnswer.CHANGED: Status.UNKNOWN,
+    ReplayAnswer.UNKNOWN: Status.UNKNOWN,
 }
 _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
@@ -74,22 +78,18 @@ def replay(
     patience: float,
     outputs: Outputs,
 ) -> None:
-    """Run a finding again: its WORD (kx1..., kf1..., kq1..., ki1...), or PROGRAM on TARGET.
+    """Run a finding again: its WORD (kx1..., kq1..., ki1..., kf1..., ko1...), or PROGRAM on TARGET.
 
     A PROGRAM is a word (kc1...) or a JSON file.
 
-    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), or changed (2) if the sources have changed so
-    much that nothing can be said. A PROGRAM of several threads runs again and again on real ones: exit code 3 if it did
-    not fail within the budget, which is no proof.
+    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), changed (2) if the sources have changed so
+    much that nothing can be said, or unknown (3) if real threads did not fail again within the budget, which is no
+    proof. A PROGRAM of several threads runs again and again on real ones.
     """
     if outputs.files and (pdb or test_file is not None):
         raise click.UsageError(f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb and --pytest")
     with clear_errors():
         outputs.touch()
-        if len(words) == 1 and words[0].startswith(trial.PREFIX):
-            if pdb or test_file is not None or outputs.files:
-                raise click.UsageError("--pdb, --pytest and files are not for words of kcache fuzz (kf1...)")
-            _try_again(words[0], patience)
         target_type = type_of_token(words[0])
         if len(words) == 1 and target_type is not None:
             if test_file is not None:
@@ -103,7 +103,9 @@ def replay(
         if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
-            raise click.UsageError("give one WORD that begins with kx1., kf1., kq1. or ki1., or TARGET and PROGRAM")
+            raise click.UsageError(
+                "give one WORD that begins with kx1., kq1., ki1., kf1. or ko1., or TARGET and PROGRAM"
+            )
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
         _run(words[0], words[1], budget, strict_errors, strict, patience, outputs)
@@ -144,20 +146,11 @@ def _report(
 
 def _print_replayed(found: Replayed, target: str) -> None:
     console = stdout_console()
-    style = {"reproduced": "bold red", "fixed": "bold green", "changed": "bold yellow"}[found.answer.value]
-    console.print(f"{found.answer.value.upper()}: {found.note}", style=style, soft_wrap=True)
+    style = _STYLES.get(_STATUSES[found.answer], "bold yellow")
+    line = f"{found.answer.value.upper()}: {printable(found.note)}"
+    console.print(Text(line, style=style), soft_wrap=True)
     if found.finding is not None:
         print_finding(console, found.finding, target)
-
-
-def _try_again(word: str, patience: float) -> None:
-    """A finding of ``kcache fuzz``."""
-    found = replay_trial(word, patience_seconds=patience)
-    answered = trial.decode_trial(word)
-    style = {Answer.REPRODUCED: "bold red", Answer.FIXED: "bold green", Answer.UNKNOWN: "bold yellow"}[found.answer]
-    line = f"{found.answer.value.upper()}: {answered.rule.value} of {answered.spec}: {printable(found.what)}"
-    stdout_console().print(Text(line, style=style), soft_wrap=True)
-    sys.exit({Answer.REPRODUCED: 1, Answer.FIXED: 0, Answer.UNKNOWN: EXIT_CODES[Status.UNKNOWN]}[found.answer])
 
 
 def _run(

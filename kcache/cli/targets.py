@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kcache_conformance.gallery import Example
 from kcache_conformance.target_type import TargetType
+from kcache_model.target import TargetError
 
 from .console import stdout_console
 from .exits import clear_errors
@@ -17,6 +18,8 @@ from .options import type_option, type_text
 _HEADINGS = {
     "sequential": "Faulty, as one thread can show",
     "concurrent": "Faulty, as only several threads can show",
+    "plain": "Faulty functions",
+    "hard": "Faulty functions, hard to find out",
     "design": "Correct, each of another design",
 }
 
@@ -29,17 +32,21 @@ def targets(target_type: TargetType, paths: bool) -> None:
     console = stdout_console()
     with clear_errors():
         examples = target_type.examples()
+        if not examples:
+            raise TargetError(f"no examples of --type {target_type.name} come with kcache")
         if paths:
             for example in examples:
                 click.echo(_target(example))
             return
         for shows, heading in _HEADINGS.items():
+            found = [example for example in examples if example.kind == shows]
+            if not found:
+                continue
             console.print(Text(heading, style="bold"))
-            for example in examples:
-                if example.kind == shows:
-                    source = f" ({example.source})" if example.source else ""
-                    strict = ", for --strict" if example.is_strict else ""
-                    console.print(f"  {example.name:28} {example.summary}{source}{strict}", soft_wrap=True)
+            for example in found:
+                source = f" ({example.source})" if example.source else ""
+                strict = ", for --strict" if example.is_strict else ""
+                console.print(f"  {example.name:28} {example.summary}{source}{strict}", soft_wrap=True)
             console.print()
         option = type_text(target_type)
         first = next(example for example in examples if not example.is_correct and not example.is_strict)

@@ -13,6 +13,7 @@ from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
 from kcache_model.target import TargetError
 from kcache_stress.loading import load_object
 
+from .fuzzing.target_types import INDEX_FUNCTION, KEY_FUNCTION
 from .gallery import queue_gallery
 from .indexers.target_type import INDEXER
 from .informers.target_type import INFORMER
@@ -29,7 +30,8 @@ def _queue(object_type: ObjectType) -> TargetType:
 
 
 TARGET_TYPES: Final[Mapping[str, TargetType]] = {
-    found.name: found for found in (INDEXER, *map(_queue, (FIFO, DELTA_FIFO, REAL_FIFO)), INFORMER)
+    found.name: found
+    for found in (INDEXER, *map(_queue, (FIFO, DELTA_FIFO, REAL_FIFO)), INFORMER, INDEX_FUNCTION, KEY_FUNCTION)
 }
 """Name -> target type."""
 

@@ -52,7 +52,7 @@ def _searched(token: InformerToken, watch: Watch) -> Replayed:
         laboratory = informer_laboratory(token.target, token.instrument)
         explored = explore(laboratory, token.program, SEARCHES[1], watch)
     except CannotExploreError:
-        return Replayed(ReplayAnswer.CHANGED, "it did not fail again on real threads, which is no proof")
+        return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
     if explored.finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
-    return Replayed(ReplayAnswer.CHANGED, "it did not fail again, which is no proof")
+    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again, which is no proof")

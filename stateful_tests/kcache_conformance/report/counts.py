@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..events import PhaseFinished
+
+_NOUNS: Final = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds", "fuzz": "engines"}
 
 
 def counts_text(phase: PhaseFinished) -> str:
@@ -16,7 +20,7 @@ def counts_text(phase: PhaseFinished) -> str:
         return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
     if phase.phase == "smoke":
         return ""
-    noun = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds"}.get(phase.phase, "programs")
+    noun = _NOUNS.get(phase.phase, "programs")
     of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
     text = f"{counts.get('programs', 0)}{of} {noun}"
     if "operations" in counts:

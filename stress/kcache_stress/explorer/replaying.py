@@ -29,6 +29,8 @@ class ReplayAnswer(enum.StrEnum):
     FIXED = "fixed"
     CHANGED = "changed"
     """The implementation has changed so much that the schedule does not fit, and no search settled the matter."""
+    UNKNOWN = "unknown"
+    """It did not happen again, which is no proof: real threads cannot be repeated."""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ PHASE_TITLES = {
     "machine": "state machine",
     "explorer": "explorer",
     "stress": "stress with real threads",
+    "fuzz": "fuzzer",
+    "replay": "replay",
 }
 """What people read for the name of a phase."""
 

@@ -1,0 +1,169 @@
+"""Index functions and key functions as target types: one phase, in which all engines work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from kcache_model.codec import Codec
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.verdict import Status
+from kcache_model.watch import Watch
+from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
+from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
+
+from ..events import PhaseFinished, SuiteResult
+from ..gallery import Example, function_gallery
+from ..phase import PhaseContext, PhaseOutcome
+from ..report.run_report import RunReport
+from ..suite_options import SuiteOptions
+from ..target_type import Stopped, TargetType
+from .options import FuzzOptions
+from .replaying import Answer, replay_trial
+from .report import FuzzFinding, FuzzReport
+from .rules import RULES, Kind, Rule, Severity
+from .session import fuzz
+from .subject import Subject, load_subject, make_subject
+from .trial import PREFIX, Trial, decode_trial, encode_trial
+
+PHASE: Final = "fuzz"
+
+_KINDS: Final = {
+    Rule.TOTAL: FindingKind.EXCEPTION,
+    Rule.TERMINATES: FindingKind.HANG,
+    Rule.THREAD_SAFE: FindingKind.NONLINEARIZABLE,
+    **dict.fromkeys(
+        (Rule.REPEATABLE, Rule.HISTORY, Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT), FindingKind.NONDETERMINISM
+    ),
+}
+"""What sort of violation it is to break a rule; of the others, what can be seen does not fit together."""
+
+_ANSWERS: Final = {
+    Answer.REPRODUCED: ReplayAnswer.REPRODUCED,
+    Answer.FIXED: ReplayAnswer.FIXED,
+    Answer.UNKNOWN: ReplayAnswer.UNKNOWN,
+}
+
+
+@dataclass(frozen=True)
+class TrialTokens(TokenFormat[Trial]):
+    """The replay tokens of functions: a trial each, see :mod:`.trial`."""
+
+    def encode(self, token: ReplayToken[Trial]) -> str:
+        """The word for a token."""
+        return encode_trial(token.program)
+
+    def decode(self, word: str) -> ReplayToken[Trial]:
+        """The inverse of :meth:`encode`.
+
+        Raises:
+            FormatError: the word is none of these, damaged, or cut off.
+        """
+        trial = decode_trial(word)
+        return ReplayToken(trial.spec, trial, kind_of(trial.rule))
+
+
+def kind_of(rule: Rule) -> FindingKind:
+    """What sort of violation it is to break a rule."""
+    return _KINDS.get(rule, FindingKind.INVARIANT)
+
+
+def finding_of(found: FuzzFinding) -> Finding:
+    """A broken rule as a finding."""
+    text = RULES[found.rule]
+    lines = (f"The rule: it {text.demand}.", text.why, found.setting)
+    return Finding(
+        kind_of(found.rule),
+        PHASE,
+        f"{found.rule.value}: {found.what}",
+        detail="\n".join(filter(None, lines)),
+        schedule=found.word,
+        script=found.code,
+    )
+
+
+def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunReport:
+    """The report of fuzzing for the formats of all target types: a phase for each engine."""
+    failing = [found for found in report.findings if found.severity is Severity.ERROR]
+    findings = tuple(map(finding_of, failing)) if report.status is Status.VIOLATION else ()
+    phases = [
+        PhaseFinished(
+            engine.engine.value,
+            {},
+            inconclusive=engine.missed,
+            finding=next((finding_of(found) for found in failing if found.engine is engine.engine), None),
+        )
+        for engine in report.engines
+    ]
+    result = SuiteResult(report.status, findings, tuple(phases), (), report.reasons, report.seconds)
+    warnings = [found for found in report.findings if found.severity is Severity.WARNING]
+    paragraphs = tuple(f"Warning: {found.rule.value}: {found.what}." for found in warnings)
+    return RunReport("fuzz", title, report.name, options, result, paragraphs=paragraphs)
+
+
+def _phase(kind: Kind, context: PhaseContext) -> PhaseOutcome:
+    """All engines, each in child processes of its own."""
+    context.watch.rest()  # whoever runs the function looks after it
+    options = FuzzOptions(
+        seconds=context.seconds,
+        seed=context.seed,
+        is_strict=context.options.strict,
+        patience_seconds=context.options.patience_seconds,
+    )
+    report = fuzz(context.spec or context.target, kind, options)
+    counts = {"programs": len(report.engines)}
+    if report.status is Status.VIOLATION:
+        first, *others = map(finding_of, report.errors or report.findings)
+        also = "".join(f"\nAlso: {other.summary}" for other in others)
+        return PhaseOutcome(counts, Finding(**{**vars(first), "detail": first.detail + also}))
+    if report.status is Status.UNKNOWN:
+        return PhaseOutcome(counts, refused="; ".join(report.reasons))
+    return PhaseOutcome(counts)
+
+
+def _load(kind: Kind, target: Any) -> Subject:
+    return load_subject(target, kind) if isinstance(target, str) else make_subject(target, kind)
+
+
+def _replay(token: ReplayToken[Trial], watch: Watch) -> Replayed:
+    watch.rest()
+    trial = token.program
+    found = replay_trial(encode_trial(trial))
+    note = f"{trial.rule.value} of {trial.spec}: {found.what}"
+    return Replayed(_ANSWERS[found.answer], note)
+
+
+def _stopped(stopped: Stopped) -> Finding:
+    kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
+    did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
+    return Finding(kind, stopped.phase, f"loading the function {did}", detail=stopped.detail)
+
+
+def _no_program(_: object) -> Any:
+    return None
+
+
+def _target_type(kind: Kind, summary: str, reference: str, examples: Callable[[], Sequence[Example]]) -> TargetType:
+    return TargetType(
+        name=f"{kind.value}-function",
+        summary=summary,
+        reference=reference,
+        phases={PHASE: partial(_phase, kind)},
+        load=partial(_load, kind),
+        not_tested=lambda _: (),
+        stopped=_stopped,
+        examples=examples,
+        codec=Codec(_no_program, _no_program, _no_program, _no_program),
+        tokens=TrialTokens(PREFIX, _no_program, _no_program),
+        replay=_replay,
+        owns=lambda trial: trial.kind is kind,
+        knows=frozenset({"strict"}),
+    )
+
+
+INDEX_FUNCTION: Final = _target_type(
+    Kind.INDEX, "object -> values of an index", "kcache:meta_namespace_index_func", function_gallery
+)
+KEY_FUNCTION: Final = _target_type(Kind.KEY, "object -> its key", "kcache:meta_namespace_key_func", lambda: ())
