@@ -172,3 +172,17 @@ def test_object_types_are_not_known_by_name(module: str) -> None:
             assert not imported.startswith(("kcache_model.queues", "kcache_conformance.queues", "kcache.queues")), (
                 imported
             )
+
+
+OPERATIONS = {
+    "kcache_model.queues.operations": ("kcache_model.queues", "kcache_conformance.queues"),
+    "kcache_model.informers.program": ("kcache_model.informers", "kcache_conformance.informers"),
+}
+"""Who may name the operations of a type."""
+
+
+@pytest.mark.parametrize("operations", OPERATIONS)
+def test_operations_are_named_in_the_folder_of_their_type_only(operations: str) -> None:
+    for module in MODULES:
+        if operations in imports(module):
+            assert module.startswith(OPERATIONS[operations]), module

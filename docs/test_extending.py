@@ -144,6 +144,30 @@ def test_recordings_are_judged(run: Run, folder: Path) -> None:
     assert "line 2: there is no operation" in output
 
 
+def test_a_new_operation_is_called_by_every_phase(run: Run, folder: Path) -> None:
+    """It is added to the class, to its specification and to the vocabulary: nothing else knows operations."""
+    code = CODE.replace(
+        "    def value(self):",
+        "    def reset(self):\n        with self._lock:\n            self._value = 0\n\n    def value(self):",
+    )
+    code = code.replace(
+        "        return state, state\n", "        return (0, None) if call.name == 'reset' else (state, state)\n"
+    )
+    code = code.replace('[method("add"', '[method("reset"), method("add"')
+    (folder / "counters.py").write_text(code, encoding="utf-8")
+    file = folder / "out.json"
+    code_, output = run("kcache", "check", "--type", TYPE, "counters:Counter", "--budget", "6s", "--json", str(file))
+    assert code_ == 0, output
+    phases = {phase["phase"]: phase for phase in json.loads(file.read_text(encoding="utf-8"))["phases"]}
+    for name in ("smoke", "machine", "stress"):
+        assert phases[name]["coverage"]["reset"]["ok"]
+    forgotten = code.replace("            self._value = 0\n\n    def value", "            pass\n\n    def value")
+    (folder / "counters.py").write_text(forgotten, encoding="utf-8")
+    code_, output = run("kcache", "verify", "--type", TYPE, "counters:Counter")
+    assert code_ == 1, output
+    assert "reset()" in output
+
+
 STRATEGY = """
 from kcache.extending import STOP, Strategy
 

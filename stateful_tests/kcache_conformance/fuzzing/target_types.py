@@ -130,9 +130,13 @@ def _load(kind: Kind, target: Any) -> Subject:
 def _replay(token: ReplayToken[Trial], watch: Watch) -> Replayed:
     watch.rest()
     trial = token.program
-    found = replay_trial(encode_trial(trial))
+    word = encode_trial(trial)
+    found = replay_trial(word)
     note = f"{trial.rule.value} of {trial.spec}: {found.what}"
-    return Replayed(_ANSWERS[found.answer], note)
+    finding = None
+    if found.answer is Answer.REPRODUCED:
+        finding = Finding(kind_of(trial.rule), "replay", f"{trial.rule.value}: {found.what}", schedule=word)
+    return Replayed(_ANSWERS[found.answer], note, finding)
 
 
 def _stopped(stopped: Stopped) -> Finding:
