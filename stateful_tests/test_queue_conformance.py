@@ -43,6 +43,7 @@ from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.objects.findings import token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.target import load_object_target
+from kcache_stress.report.interleaving import interleaving_text
 
 TYPES = {QueueKind(found.name): found for found in (FIFO_TYPE, DELTA_FIFO, REAL_FIFO)}
 TOKENS = token_format(DELTA_FIFO)
@@ -390,7 +391,8 @@ def test_a_package_is_instrumented_if_that_is_wanted(
     finding = explore(laboratory, program, ExploreOptions(executions=2_000, seconds=60.0)).finding
     assert finding is not None
     assert TOKENS.decode(finding.schedule).instrument == instrument
-    assert ("unlocked_base.py:2 " in finding.interleaving) == bool(instrument)
+    assert finding.interleaving is not None
+    assert ("unlocked_base.py:2 " in interleaving_text(finding.interleaving)) == bool(instrument)
     kind = type_of_token(finding.schedule)
     assert kind is not None
     assert kind.replay(TOKENS.decode(finding.schedule), Unwatched()).note == "the same schedule still fails"

@@ -39,6 +39,7 @@ from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.report.interleaving import interleaving_text
 
 FOLDER = gallery()[0].path.parent
 QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)
@@ -79,7 +80,8 @@ def test_a_finding_is_small_explained_and_repeatable() -> None:
     assert finding.summary.startswith("ghost index value: by_index(node, n1) gave [v2], but v2 is under")
     assert finding.core
     assert "1 preemption (no schedule with fewer does it); possible under the GIL." in finding.detail
-    assert "lookup_in_two_steps.py" in finding.interleaving
+    assert finding.interleaving is not None
+    assert "lookup_in_two_steps.py" in interleaving_text(finding.interleaving)
     found = replay_token(PROGRAM_TOKENS.decode(finding.schedule))
     assert found.answer is ReplayAnswer.REPRODUCED
     assert found.note == "the same schedule still fails"

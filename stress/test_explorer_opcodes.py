@@ -22,6 +22,7 @@ from kcache_stress.indexers.findings import PROGRAM_TOKENS
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.report.interleaving import interleaving_text
 
 OPCODES, WITH_GIL = Granularity.OPCODES, Granularity.OPCODES_GIL
 
@@ -267,8 +268,9 @@ def test_indexers() -> None:
     options = ExploreOptions(StrategyName.OPCODES, OPCODES, executions=200, minimise_seconds=0.2)
     finding = explore(subjects["lookup_in_two_steps"], MOVE, options).finding
     assert finding is not None
-    assert "is interrupted here" in finding.interleaving
-    assert "lookup_in_two_steps.py:" in finding.interleaving
+    assert finding.interleaving is not None
+    assert "is interrupted here" in interleaving_text(finding.interleaving)
+    assert "lookup_in_two_steps.py:" in interleaving_text(finding.interleaving)
     assert replay_token(PROGRAM_TOKENS.decode(finding.schedule)).answer is ReplayAnswer.REPRODUCED
     runner = ProgramRunner(subjects["sequence_lock"], MOVE)
     result = search(runner, OpcodeSampling(0), ProgramJudge(MOVE, runner.final_reads), SearchLimits(100))

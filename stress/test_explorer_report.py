@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+import json
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kcache_model import operations as op
+from kcache_model.interleaving import Interleaving, InterleavingEvent, decode_interleaving, encode_interleaving
 from kcache_model.items import Item
 from kcache_model.operations import Operation
 from kcache_model.program import Program
@@ -18,7 +21,6 @@ from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.schedule import schedule_of
 from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.story.happenings import Happening, Narration
 from kcache_stress.explorer.story.naming import MISSING, Names, peek
 from kcache_stress.explorer.story.narration import narrate
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
@@ -50,7 +52,7 @@ TWICE = program((UPDATE, op.by_index("node", "n1")), (op.update(item("a", "v2", 
 
 
 @functools.cache
-def found(spec: str, todo: Program) -> tuple[Narration, Problem]:
+def found(spec: str, todo: Program) -> tuple[Interleaving, Problem]:
     """The first problem with the fewest preemptions, told; nothing here depends on how fast the machine is."""
     runner = ProgramRunner(load_subject(spec), todo)
     judge = ProgramJudge(todo, runner.final_reads)
@@ -60,7 +62,7 @@ def found(spec: str, todo: Program) -> tuple[Narration, Problem]:
             schedule = schedule_of(result.execution.trace, Granularity.FREE)
             _, problem, _ = replayed(runner, judge, schedule)
             assert problem is not None
-            return narrate(runner, schedule, program_texts(runner)), problem
+            return narrate(runner, schedule, program_texts(runner), problem), problem
     raise AssertionError(f"nothing is wrong with {spec}")
 
 
@@ -82,7 +84,7 @@ def target(name: str) -> str:
     ],
 )
 def test_reports_are_as_they_were(name: str, todo: Program, golden: Golden) -> None:
-    golden(f"interleaving_{name}", interleaving_text(*found(target(name), todo)))
+    golden(f"interleaving_{name}", interleaving_text(found(target(name), todo)[0]))
 
 
 @pytest.mark.one_in(3)
@@ -90,7 +92,7 @@ def test_reports_are_as_they_were(name: str, todo: Program, golden: Golden) -> N
     ("name", "todo"), [("lookup_in_two_steps", LOOK_UP), ("lock_order_inversion", TWICE), ("lost_wakeup", TWICE)]
 )
 def test_no_line_is_wider_than_the_report_and_none_names_the_machine(name: str, todo: Program) -> None:
-    text = interleaving_text(*found(target(name), todo))
+    text = interleaving_text(found(target(name), todo)[0])
     assert max(map(len, text.splitlines())) <= 100
     assert str(TARGETS) not in text
     assert "threading.py" not in text
@@ -102,73 +104,73 @@ def test_long_stories_are_folded() -> None:
     result = search(runner, PartialOrderSampling(1), judge, SearchLimits(executions=5_000))
     assert result.execution is not None
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
-    narration = narrate(runner, schedule, program_texts(runner))
-    assert len(narration.happenings) > 80
-    assert len(rows_to_show(narration)) <= 70
+    interleaving = narrate(runner, schedule, program_texts(runner))
+    assert len(interleaving.events) > 80
+    assert len(rows_to_show(interleaving)) <= 70
 
 
 # What is recorded
 
 
-def only(narration: Narration, **wanted: object) -> Happening:
+def only(interleaving: Interleaving, **wanted: object) -> InterleavingEvent:
     (happening,) = (
         happening
-        for happening in narration.happenings
+        for happening in interleaving.events
         if all(getattr(happening, name) == value for name, value in wanted.items())
     )
     return happening
 
 
 def test_an_event_says_where_it_is_and_what_it_finds() -> None:
-    narration, _ = found(target("unlocked_get"), GET)
-    read = only(narration, thread=1, subject="indexer._items", slot="['a']")
+    interleaving, _ = found(target("unlocked_get"), GET)
+    read = only(interleaving, thread=1, subject="indexer._items", slot="['a']")
     assert (read.kind, read.value, read.function) == ("read", MISSING, "get_by_key")
     assert read.code == "return self._items.get(key, default)"
     assert read.where.startswith("unlocked_get.py:")
 
 
 def test_a_write_says_what_it_replaces_and_what_it_leaves() -> None:
-    narration, _ = found(target("unlocked_get"), GET)
+    interleaving, _ = found(target("unlocked_get"), GET)
     writes = [
         (happening.value, happening.after, happening.held)
-        for happening in narration.happenings
+        for happening in interleaving.events
         if happening.subject == "indexer._items" and happening.kind == "write"
     ]
     assert writes == [("a@v0", MISSING, ("indexer._lock",)), (MISSING, "a@v1", ("indexer._lock",))]
 
 
 def test_a_switch_says_whether_the_other_one_could_have_gone_on() -> None:
-    narration, _ = found(target("unlocked_get"), GET)
-    interrupted, done = [happening.switch for happening in narration.happenings if happening.switch is not None]
+    interleaving, _ = found(target("unlocked_get"), GET)
+    interrupted, done = [happening.switch for happening in interleaving.events if happening.switch is not None]
     assert (interrupted.thread, interrupted.is_preemption, interrupted.holding) == (0, True, ("indexer._lock",))
     assert (done.thread, done.is_preemption, done.ended) == (1, False, True)
 
 
 def test_calls_know_their_events_and_outcomes() -> None:
-    narration, _ = found(target("unlocked_get"), GET)
-    update, get = narration.calls
+    interleaving, _ = found(target("unlocked_get"), GET)
+    update, get = interleaving.calls
     assert (update.text, update.outcome) == ("update(a@v1{node: n2})", "None")
     assert (get.text, get.outcome) == ("get_by_key(a)", "None")
     assert update.first < get.first <= get.last < update.last
-    assert {narration.happenings[at].thread for at in range(get.first, get.last + 1)} == {1}
+    assert {interleaving.events[at].thread for at in range(get.first, get.last + 1)} == {1}
 
 
 def test_a_deadlock_says_who_waits_for_what() -> None:
-    narration, _ = found(target("lock_order_inversion"), TWICE)
-    one, other = narration.waiting
+    interleaving, _ = found(target("lock_order_inversion"), TWICE)
+    one, other = interleaving.waiting
     assert (one.what, one.holder, one.holding) == ("indexer._items_lock", 1, ("indexer._index_lock",))
     assert (other.what, other.holder, other.holding) == ("indexer._index_lock", 0, ("indexer._items_lock",))
     assert one.code == "with self._items_lock:"
-    assert narration.afterwards == ()
+    assert interleaving.afterwards == ()
 
 
 def test_the_library_is_seen_from_outside() -> None:
-    narration, _ = found(target("event_cleared_late"), TWICE)
-    cleared = [happening for happening in narration.happenings if happening.slot == ".clear()"]
+    interleaving, _ = found(target("event_cleared_late"), TWICE)
+    cleared = [happening for happening in interleaving.events if happening.slot == ".clear()"]
     assert {happening.subject for happening in cleared} == {"indexer._owner._mailbox._news"}
     assert {(happening.after, happening.code) for happening in cleared} == {("not set", "self._news.clear()")}
-    assert narration.thread_names == {2: "owner"}
-    answered = [happening for happening in narration.happenings if happening.subject == "Message#1.answered"]
+    assert interleaving.thread_names == {2: "owner"}
+    answered = [happening for happening in interleaving.events if happening.subject == "Message#1.answered"]
     assert any(happening.wakes == (0,) for happening in answered)
 
 
@@ -180,7 +182,10 @@ def test_telling_changes_nothing() -> None:
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
     told = narrate(runner, schedule, program_texts(runner))
     assert told.followed
-    assert told == narrate(runner, schedule, program_texts(runner)) == found(target("unlocked_get"), GET)[0]
+    assert told == narrate(runner, schedule, program_texts(runner))
+    wrong = found(target("unlocked_get"), GET)[0]
+    assert told == replace(wrong, summary="", wrong_call=None)
+    assert decode_interleaving(json.loads(json.dumps(encode_interleaving(wrong)))) == wrong
     assert [call.outcome for call in told.calls] == ["None", "None"]
     execution, problem, followed = replayed(runner, judge, schedule)
     assert followed
@@ -223,11 +228,11 @@ HOSTILE = """
 def test_code_of_the_target_is_never_run(tmp_path: Path) -> None:
     (tmp_path / "textbook.py").write_text((TARGETS / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "hostile.py").write_text(textwrap.dedent(HOSTILE), encoding="utf-8")
-    narration, _ = found(f"{tmp_path / 'hostile.py'}:new_indexer", GET)
-    touched = [happening for happening in narration.happenings if happening.subject == "indexer.hostile"]
+    interleaving, _ = found(f"{tmp_path / 'hostile.py'}:new_indexer", GET)
+    touched = [happening for happening in interleaving.events if happening.subject == "indexer.hostile"]
     assert {(happening.kind, happening.value) for happening in touched} == {("read", "0"), ("write", "0")}
     assert touched[-1].after == "1"
-    seen = only(narration, subject="indexer.seen", kind="write")
+    seen = only(interleaving, subject="indexer.seen", kind="write")
     assert seen.after == "[Hostile, Odd, Hostile]"
 
 

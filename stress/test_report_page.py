@@ -20,6 +20,7 @@ from kcache_model import operations
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from kcache_model.indexer_model import IndexerModel, State
+from kcache_model.interleaving import Interleaving
 from kcache_model.items import Item
 from kcache_model.linearizability import check_linearizable
 from kcache_model.outcomes import ErrorKind, raised, returned
@@ -176,7 +177,7 @@ def test_without_javascript_the_page_says_everything(golden: Callable[[str, str]
         program,
         calls=calls,
         core=(0, 2),
-        interleaving="first this\nthen that",
+        interleaving=Interleaving(0, {}, (), (), (), (), (), ("what it raised",), True),
         schedule="kx1.word",
         detail="1 preemption",
     )
@@ -184,7 +185,14 @@ def test_without_javascript_the_page_says_everything(golden: Callable[[str, str]
     text = page_text(page_of_finding(finding, "cache:make", title="kcache check cache:make", tables=tables))
     document = Document(text)
     parts = [part for tag, found in document.texts.items() if tag not in ("style", "script") for part in found]
-    for said in ("a was gone", "kcache replay kx1.word", "then that", "1 preemption", "update(a@v2{node: n2})", "12"):
+    for said in (
+        "a was gone",
+        "kcache replay kx1.word",
+        "what it raised",
+        "1 preemption",
+        "update(a@v2{node: n2})",
+        "12",
+    ):
         assert any(said in part for part in parts), said
     static = re.sub(r"<(style|script)\b.*?</\1>", r"<\1></\1>", text, flags=re.DOTALL)
     golden("page", re.sub(r"sha256-[A-Za-z0-9+/=]+", "sha256-HASH", static))

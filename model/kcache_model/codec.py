@@ -16,6 +16,7 @@ from .decoding import Json, fields_of, is_integer, list_of, member_of, shown, te
 from .errors import FormatError
 from .finding import Finding, FindingKind
 from .history import Call, History
+from .interleaving import decode_interleaving, encode_interleaving
 from .items import Item, Semantics, Style, Values
 from .operations import Operation, OperationName, WriteKind
 from .outcomes import WAITS, ErrorKind, Outcome
@@ -312,11 +313,13 @@ def encode_finding(finding: Finding, codec: Codec = INDEXERS) -> Json:
     for name in ("core", "order"):
         if getattr(finding, name):
             data[name] = list(getattr(finding, name))
-    for name in ("detail", "schedule", "interleaving", "script", "unseen"):
+    for name in ("detail", "schedule", "script", "unseen"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
         data["scenario"] = finding.scenario
+    if finding.interleaving is not None:
+        data["interleaving"] = encode_interleaving(finding.interleaving)
     if finding.is_advice:
         data["is_advice"] = True
     if finding.anomaly is not None:
@@ -344,7 +347,7 @@ def decode_finding(data: Json, codec: Codec = INDEXERS) -> Finding:
         detail=data.get("detail", ""),
         scenario=data.get("scenario"),
         schedule=data.get("schedule", ""),
-        interleaving=data.get("interleaving", ""),
+        interleaving=decode_interleaving(data["interleaving"]) if "interleaving" in data else None,
         anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
         script=data.get("script", ""),
         is_advice=data.get("is_advice", False),

@@ -10,6 +10,7 @@ from typing import Any
 
 from .anomaly import Anomaly
 from .history import Call
+from .interleaving import Interleaving
 from .outcomes import Outcome
 from .verdict import Status
 
@@ -56,7 +57,7 @@ class Finding:
         detail: further lines: stacks, the text of an exception.
         scenario: id of the recorded scenario, if it was one.
         schedule: for a finding of the explorer, the word with which ``kcache replay`` follows the same schedule again.
-        interleaving: the same schedule, told step by step.
+        interleaving: what that schedule does, step by step.
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
         script: for other kinds of targets than Indexers, the smallest example as Python code.
         is_advice: whether it goes wrong only because more was asked than client-go promises.
@@ -77,7 +78,7 @@ class Finding:
     detail: str = ""
     scenario: str | None = None
     schedule: str = ""
-    interleaving: str = ""
+    interleaving: Interleaving | None = None
     anomaly: Anomaly | None = None
     script: str = ""
     is_advice: bool = False

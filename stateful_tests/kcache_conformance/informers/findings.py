@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from kcache_model.finding import Finding
 from kcache_model.informers.program import InformerProgram
 from kcache_model.informers.script import script
+from kcache_model.interleaving import Interleaving
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
@@ -22,7 +23,7 @@ def finding_of(
     token: InformerToken,
     *,
     detail: str = "",
-    interleaving: str = "",
+    interleaving: Interleaving | None = None,
 ) -> Finding:
     """The finding of a program that goes wrong.
 

@@ -33,7 +33,6 @@ from kcache_stress.explorer.sources import fingerprint_of
 from kcache_stress.explorer.story.narration import Texts, narrate
 from kcache_stress.explorer.strategies.interface import Strategy
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
-from kcache_stress.report.interleaving import interleaving_text
 
 from .findings import InformerToken, bare_finding, finding_of
 from .judging import told_text, what_is_wrong
@@ -217,7 +216,7 @@ class InformerLaboratory:
         runner = InformerRunner(self, program)
         steps = [["start()", *map(str, thread), "settle, stop()"] for thread in program.threads[:1]]
         steps += [["wait for start()", *map(str, thread), "done"] for thread in program.threads[1:]]
-        narration = narrate(
+        told = narrate(
             runner,
             found.schedule,
             Texts(
@@ -229,6 +228,7 @@ class InformerLaboratory:
                 afterwards=lambda _: (),
                 is_hidden=lambda path: path.startswith(_FOLDER),
             ),
+            problem,
         )
         token = InformerToken(
             self._spec,
@@ -240,9 +240,7 @@ class InformerLaboratory:
             self._instrument,
         )
         lines = filter(None, (str(program), runner.told(), detail))
-        return finding_of(
-            "explorer", problem, token, detail="\n".join(lines), interleaving=interleaving_text(narration, problem)
-        )
+        return finding_of("explorer", problem, token, detail="\n".join(lines), interleaving=told)
 
     def goes_wrong(self, program: InformerProgram, watch: Watch, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried a few times."""

@@ -18,7 +18,6 @@ from ..explorer.execution import Problem
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.story.narration import Texts, narrate
 from ..isolation import JobEnd, own_hash_seed
-from ..report.interleaving import interleaving_text
 from .explained import explained
 from .program_runner import ProgramRunner
 
@@ -59,8 +58,8 @@ def told_finding(
     """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
     program = replace(program, hash_seed=own_hash_seed())
     runner = ProgramRunner(subject, program)
-    narration = narrate(runner, found.schedule, program_texts(runner))
     problem = found.problem
+    interleaving = narrate(runner, found.schedule, program_texts(runner), problem)
     told = explained(program, found.execution, runner.final_reads, strict_errors)
     is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
     token = ReplayToken(
@@ -82,7 +81,7 @@ def told_finding(
         core=told.core if is_about_calls else (),
         detail=detail,
         schedule=PROGRAM_TOKENS.encode(token),
-        interleaving=interleaving_text(narration, problem),
+        interleaving=interleaving,
         anomaly=told.anomaly if is_about_calls else None,
     )
 

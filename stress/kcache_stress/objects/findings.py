@@ -9,6 +9,7 @@ from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.interleaving import Interleaving
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.outcomes import Outcome
@@ -104,7 +105,7 @@ def concurrent_finding(
     verdict: CallsVerdict | None = None,
     *,
     token: ReplayToken[Any] | None = None,
-    interleaving: str = "",
+    interleaving: Interleaving | None = None,
     detail: str = "",
 ) -> Finding:
     """The finding of a program with several threads.

@@ -32,7 +32,6 @@ from ..explorer.sources import fingerprint_of
 from ..explorer.story.narration import Texts, narrate
 from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
-from ..report.interleaving import interleaving_text
 from .findings import Setting, concurrent_finding
 from .target import place_of
 from .threads import ObjectStress
@@ -196,7 +195,7 @@ class ObjectLaboratory:
         if found is None:
             return concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
         runner = self.runner(program)
-        narration = narrate(runner, found.schedule, self._texts(program, runner))
+        told = narrate(runner, found.schedule, self._texts(program, runner), problem)
         calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
         is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         verdict = self._checked(program, calls, strict_errors) if is_about_calls else None
@@ -215,7 +214,7 @@ class ObjectLaboratory:
             calls,
             verdict,
             token=token,
-            interleaving=interleaving_text(narration, problem),
+            interleaving=told,
             detail=detail,
         )
 

@@ -16,6 +16,7 @@ from kcache_model.items import Semantics
 from kcache_model.program import Program
 from kcache_model.render import operation_text, outcome_text, printable
 
+from .interleaving import interleaving_text
 from .timeline import timeline
 
 _DETAIL_LINES = 40
@@ -106,9 +107,9 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
         marked = "; those marked * cannot all be right" if finding.core else ""
         yield _heading(f"Calls, as they overlapped in time{marked}:")
         yield _indented(timeline(finding.calls, finding.core))
-    if finding.interleaving:
+    if finding.interleaving is not None:
         yield _heading("The interleaving:")
-        yield _indented(Text(printable(finding.interleaving)))
+        yield _indented(Text(printable(interleaving_text(finding.interleaving))))
     if finding.detail:
         yield _heading("Details:")
         yield _indented(Text("\n".join(printable(finding.detail).splitlines()[:_DETAIL_LINES])))

@@ -8,10 +8,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.render import printable
 
-from ..explorer.execution import Problem
-from ..explorer.story.happenings import Happening, Narration, Switch, ToldCall, Waiting
 from ..explorer.story.moments import LINE
 from .interleaving_rows import rows_to_show, stretches
 
@@ -22,69 +21,71 @@ _MOST_SOURCE_LINES = 3
 _NOTHING = "nothing"
 
 
-def interleaving_text(narration: Narration, problem: Problem | None = None) -> str:
+def interleaving_text(interleaving: Interleaving) -> str:
     """The whole story, up to 96 columns wide; what cannot be explained is marked with ``*``."""
-    return "\n".join(line.rstrip() for line in _Lanes(narration, problem).lines()) + "\n"
+    return "\n".join(line.rstrip() for line in _Lanes(interleaving).lines()) + "\n"
 
 
 class _Lanes:
-    """Writes one narration."""
+    """Writes one interleaving."""
 
-    def __init__(self, narration: Narration, problem: Problem | None) -> None:
-        self._narration = narration
-        self._problem = problem
-        self._wrong = _wrong_call(narration, problem)
-        self._shown = rows_to_show(narration)
+    def __init__(self, interleaving: Interleaving) -> None:
+        self._narration = interleaving
+        wrong = interleaving.wrong_call
+        self._wrong = None if wrong is None or wrong >= len(interleaving.calls) else interleaving.calls[wrong]
+        self._shown = rows_to_show(interleaving)
         self._hidden: list[int] = []
-        count = max(narration.threads, 1)
+        count = max(interleaving.threads, 1)
         self._step = (_WIDTH - _LANE) // max(count - 1, 1)
         self._open: set[int] = set()
         self._source = ("", -1)
         """The line and the thread that the last row was about: it is not written twice."""
 
     def lines(self) -> Iterator[str]:
-        narration = self._narration
-        yield from self._calls("Before the threads start:", narration.before)
+        interleaving = self._narration
+        yield from self._calls("Before the threads start:", interleaving.before)
         yield from ["", self._header()]
-        for stretch in stretches(narration.happenings):
+        if interleaving.omitted:
+            yield f"... {interleaving.omitted} earlier steps"
+        for stretch in stretches(interleaving.events):
             yield from self._stretch(stretch)
         yield from self._fold()
-        for call in narration.calls:
-            if call.first >= len(narration.happenings):
+        for call in interleaving.calls:
+            if call.first >= len(interleaving.events):
                 yield from self._begin(call)
         yield from self._deadlock()
-        for failure in narration.failures:
+        for failure in interleaving.failures:
             yield from ["", *_wrapped(f"A thread of the target ended with {failure}", _WIDTH, "", "    ")]
-        if narration.afterwards:
-            mark = "*" if self._problem is not None and self._wrong is None else ""
-            yield from ["", *self._calls(f"{mark}Afterwards:", narration.afterwards)]
-        if self._problem is not None and not narration.waiting:
-            yield from ["", *_wrapped(f"* {self._problem.summary}", _WIDTH, "", "    ")]
+        if interleaving.afterwards:
+            mark = "*" if interleaving.summary and self._wrong is None else ""
+            yield from ["", *self._calls(f"{mark}Afterwards:", interleaving.afterwards)]
+        if interleaving.summary and not interleaving.waiting:
+            yield from ["", *_wrapped(f"* {interleaving.summary}", _WIDTH, "", "    ")]
 
     def _stretch(self, stretch: Sequence[int]) -> Iterator[str]:
         """What one thread does until another one goes on."""
-        calls, happenings = self._narration.calls, self._narration.happenings
+        calls, events = self._narration.calls, self._narration.events
         begin = {call.first: call for call in calls if call.first <= call.last}
         end = {call.last: call for call in calls if call.first <= call.last and call.outcome is not None}
-        switch = happenings[stretch[0]].switch
+        switch = events[stretch[0]].switch
         if switch is not None and any(at in self._shown or at in begin or at in end for at in stretch):
             yield from self._fold()
             yield from self._rule(switch)
         for at in stretch:
-            yield from self._calls_without_happenings(at)
+            yield from self._calls_without_events(at)
             if at in begin:
                 yield from self._fold()
                 yield from self._begin(begin[at])
             if at in self._shown:
                 yield from self._fold()
-                yield from self._happening(happenings[at])
+                yield from self._event(events[at])
             else:
                 self._hidden.append(at)
             if at in end:
                 yield from self._fold()
                 yield from self._end(end[at])
 
-    def _calls_without_happenings(self, at: int) -> Iterator[str]:
+    def _calls_without_events(self, at: int) -> Iterator[str]:
         for call in self._narration.calls:
             if call.first == at and call.last < at:
                 yield from self._fold()
@@ -101,29 +102,29 @@ class _Lanes:
             line = line.ljust(self._offset(thread)) + self._name(thread)
         return line
 
-    def _begin(self, call: ToldCall) -> Iterator[str]:
+    def _begin(self, call: InterleavedCall) -> Iterator[str]:
         yield from self._row(call.thread, _wrapped(call.text, _LANE, "\u250c ", "\u2502     "))
         self._open.add(call.thread)
         if call.last < call.first and call.outcome is not None:
             yield from self._end(call)
 
-    def _end(self, call: ToldCall) -> Iterator[str]:
+    def _end(self, call: InterleavedCall) -> Iterator[str]:
         self._open.discard(call.thread)
         yield from self._row(
             call.thread, _wrapped(f"{call.outcome}{' *' if call is self._wrong else ''}", _LANE, "\u2514 ", "      ")
         )
 
-    def _happening(self, happening: Happening) -> Iterator[str]:
-        thread = happening.thread
+    def _event(self, event: InterleavingEvent) -> Iterator[str]:
+        thread = event.thread
         if thread not in self._open and thread >= min(self._narration.threads, self._program_threads()):
             self._open.add(thread)
         text = []
-        if self._source != (happening.where, thread):
-            text += _source_lines(happening.where, printable(happening.code), _LANE)
-        if happening.kind != LINE:
-            text += _wrapped(self._what(happening), _LANE, "\u2502   ", "\u2502       ")
+        if self._source != (event.where, thread):
+            text += _source_lines(event.where, printable(event.code), _LANE)
+        if event.kind != LINE:
+            text += _wrapped(self._what(event), _LANE, "\u2502   ", "\u2502       ")
         yield from self._row(thread, text)
-        self._source = (happening.where, thread)
+        self._source = (event.where, thread)
 
     def _program_threads(self) -> int:
         return max((call.thread for call in self._narration.calls), default=-1) + 1
@@ -131,13 +132,13 @@ class _Lanes:
     def _fold(self) -> Iterator[str]:
         if not self._hidden:
             return
-        happenings = [self._narration.happenings[at] for at in self._hidden]
+        events = [self._narration.events[at] for at in self._hidden]
         self._hidden.clear()
-        threads = sorted({happening.thread for happening in happenings})
-        text = f"... {len(happenings)} more"
+        threads = sorted({event.thread for event in events})
+        text = f"... {len(events)} more"
         if len(threads) > 1:
             text += f", of threads {', '.join(str(thread + 1) for thread in threads)}"
-        yield from self._row(happenings[0].thread, [f"\u2502 {text}"])
+        yield from self._row(events[0].thread, [f"\u2502 {text}"])
 
     def _rule(self, switch: Switch) -> Iterator[str]:
         name = self._name(switch.thread)
@@ -161,30 +162,30 @@ class _Lanes:
                     line = line.ljust(self._offset(lane)) + own
             yield line
 
-    def _what(self, happening: Happening) -> str:
+    def _what(self, event: InterleavingEvent) -> str:
         """What was touched, and how."""
-        what = f"{happening.subject}{happening.slot}"
-        value, after = happening.value, happening.after
-        if happening.kind == "read":
+        what = f"{event.subject}{event.slot}"
+        value, after = event.value, event.after
+        if event.kind == "read":
             return f"read {what}" + (f" -> {value}" if value != what else "")
-        if happening.kind == "write":
+        if event.kind == "write":
             if after == _NOTHING:
                 return f"remove {what}" + (": it was not there" if value == after else f" (was {value})")
             return f"write {what}: still {after}" if value == after else f"write {what} = {after}"
-        if happening.kind == "try":
+        if event.kind == "try":
             return f"try {what} -> {value}"
-        if happening.kind != "call":
-            return f"{happening.kind} {what}"
-        return self._library_call(happening, what)
+        if event.kind != "call":
+            return f"{event.kind} {what}"
+        return self._library_call(event, what)
 
-    def _library_call(self, happening: Happening, what: str) -> str:
-        if not happening.begins or not happening.ends:
-            what += " begins" if happening.begins else " returns" if happening.ends else " goes on"
-        if happening.slot in (".set()", ".clear()", ".is_set()") and happening.ends:
-            what += f" -> {happening.after}"
-        if happening.wakes:
-            what += f", wakes {_and([self._name(thread) for thread in happening.wakes])}"
-        elif happening.slot.startswith(".notify") and happening.ends:
+    def _library_call(self, event: InterleavingEvent, what: str) -> str:
+        if not event.begins or not event.ends:
+            what += " begins" if event.begins else " returns" if event.ends else " goes on"
+        if event.slot in (".set()", ".clear()", ".is_set()") and event.ends:
+            what += f" -> {event.after}"
+        if event.wakes:
+            what += f", wakes {_and([self._name(thread) for thread in event.wakes])}"
+        elif event.slot.startswith(".notify") and event.ends:
             what += ", wakes nobody"
         return what
 
@@ -214,14 +215,6 @@ class _Lanes:
 
     def _offset(self, thread: int) -> int:
         return thread * self._step
-
-
-def _wrong_call(narration: Narration, problem: Problem | None) -> ToldCall | None:
-    """The call whose outcome cannot be explained."""
-    if problem is None or not problem.order or problem.order[-1] > 0 or "after the threads" in problem.summary:
-        return None
-    position = -problem.order[-1] - 1
-    return narration.calls[position] if position < len(narration.calls) else None
 
 
 def _and(texts: Sequence[str]) -> str:

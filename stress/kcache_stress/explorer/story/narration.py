@@ -5,21 +5,26 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic
+from typing import Final, Generic
 
-from ..execution import A, Execution, Runner
+from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
+
+from ..execution import A, Execution, Problem, Runner
 from ..garbage import NoCollections
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
-from .happenings import Happening, Narration, Switch, ToldCall, Waiting
 from .moments import Left, Moment, Place
 from .naming import Names
 from .recording import Recording
 
-__all__ = ["Narration", "Texts", "narrate"]
+__all__ = ["Interleaving", "Texts", "narrate"]
+
+
+_MOST_EVENTS: Final = 2_000
+"""Of one interleaving: more than anybody reads."""
 
 
 class _LookingOn(Replay):
@@ -65,8 +70,8 @@ class Texts(Generic[A]):
     is_hidden: Callable[[str], bool] | None = None
 
 
-def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A]) -> Narration:
-    """Run a schedule once more and tell what happens."""
+def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A], problem: Problem | None = None) -> Interleaving:
+    """Run a schedule once more and tell what happens, and what is wrong with it."""
     names = Names(texts.called)
     strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts.made)
     with NoCollections():
@@ -74,9 +79,9 @@ def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A]) -> Narration
             execution = runner.run(strategy)
             recording = strategy.recording
             if recording is None:  # it did not get as far as that
-                return Narration(0, {}, (), (), (), (), (), (), False)
+                return Interleaving(0, {}, (), (), (), (), (), (), False)
             recording.settle()
-            return _told(runner, execution, recording, strategy, texts)
+            return _with_problem(_end_of(_told(runner, execution, recording, strategy, texts)), problem)
         finally:
             runner.clean_up()
 
@@ -105,6 +110,27 @@ def _shown(moments: Sequence[Moment]) -> list[Moment]:
     return shown
 
 
+def _with_problem(told: Interleaving, problem: Problem | None) -> Interleaving:
+    if problem is None:
+        return told
+    wrong = None
+    if problem.order and problem.order[-1] < 0 and "after the threads" not in problem.summary:
+        position = -problem.order[-1] - 1
+        wrong = position if position < len(told.calls) else None
+    return replace(told, summary=problem.summary, wrong_call=wrong)
+
+
+def _end_of(told: Interleaving) -> Interleaving:
+    """The last events of an interleaving, and the calls that had not ended before them."""
+    cut = len(told.events) - _MOST_EVENTS
+    if cut <= 0:
+        return told
+    calls = tuple(
+        replace(call, first=max(call.first - cut, 0), last=call.last - cut) for call in told.calls if call.last >= cut
+    )
+    return replace(told, events=told.events[cut:], calls=calls, omitted=cut)
+
+
 class _Sources:
     """The lines of the instrumented modules."""
 
@@ -126,14 +152,14 @@ class _Sources:
 
 def _told(
     runner: Runner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
-) -> Narration:
+) -> Interleaving:
     sources = _Sources(_shown_sources(runner, texts))
     moments = recording.moments if texts.is_hidden is None else _shown(recording.moments)
     waiting: tuple[Waiting, ...] = ()
     if execution.ending is Ending.DEADLOCK:
         threads = runner.sandbox.scheduler.threads.values()
         waiting = tuple(_waiting(recording.left(thread), sources) for thread in threads if not thread.finished)
-    return Narration(
+    return Interleaving(
         execution.threads,
         {number: name for number, name in recording.thread_names.items() if name},
         _happenings(moments, sources, recording.unfinished()),
@@ -146,7 +172,7 @@ def _told(
     )
 
 
-def _happenings(moments: Sequence[Moment], sources: _Sources, unfinished: set[int]) -> tuple[Happening, ...]:
+def _happenings(moments: Sequence[Moment], sources: _Sources, unfinished: set[int]) -> tuple[InterleavingEvent, ...]:
     pieces: defaultdict[int, list[int]] = defaultdict(list)
     for position, moment in enumerate(moments):
         pieces[moment.call].append(position)
@@ -155,7 +181,7 @@ def _happenings(moments: Sequence[Moment], sources: _Sources, unfinished: set[in
     for position, moment in enumerate(moments):
         whole = pieces[moment.call] if moment.call >= 0 else [position]
         where, code = sources.line(moment.place)
-        happening = Happening(
+        happening = InterleavingEvent(
             step=moment.first + 1,
             thread=moment.thread,
             kind=moment.kind,
@@ -196,7 +222,7 @@ def _encounters(moments: Sequence[Moment]) -> tuple[set[int], set[int]]:
     return shared, meets
 
 
-def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) -> tuple[ToldCall, ...]:
+def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) -> tuple[InterleavedCall, ...]:
     calls = []
     for thread, operations in enumerate(texts.threads):
         spans = execution.spans[thread] if thread < len(execution.spans) else []
@@ -211,7 +237,7 @@ def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) 
             following = next((at for at, moment in enumerate(moments) if moment.first >= span[0]), len(moments))
             first, last = (own[0], own[-1]) if own else (following, following - 1)
             outcome = texts.outcome(outcomes[position]) if returned else None
-            calls.append(ToldCall(thread, text, outcome, first, last))
+            calls.append(InterleavedCall(thread, text, outcome, first, last))
             if not returned:
                 break
     return tuple(calls)

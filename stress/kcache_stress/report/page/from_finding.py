@@ -15,6 +15,7 @@ from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
 from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED, replay_command
+from ..interleaving import interleaving_text
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table
 from .texts import shown
@@ -54,7 +55,8 @@ def page_of_finding(
     paragraphs.append(f"Kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
     if finding.unseen:
         paragraphs.append(UNCONFIRMED + finding.unseen)
-    texts = (("The interleaving", finding.interleaving), ("Details", finding.detail))
+    story = "" if finding.interleaving is None else interleaving_text(finding.interleaving)
+    texts = (("The interleaving", story), ("Details", finding.detail))
     return Page(
         title,
         finding.status,

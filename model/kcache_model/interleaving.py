@@ -1,12 +1,13 @@
-"""What a narration consists of: plain data, without anything of the target in it."""
+"""What a interleaving consists of: plain data, without anything of the target in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 SYNCHRONISATION = frozenset({"acquire", "try", "query", "release", "join", "call"})
-"""The kinds of happenings that are no plain accesses and of interest in their own right."""
+"""The kinds of events that are no plain accesses and of interest in their own right."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Happening:
+class InterleavingEvent:
     """One event, or those in a row that belong to one call of the standard library.
 
     Attributes:
@@ -97,15 +98,15 @@ class Happening:
 
 
 @dataclass(frozen=True)
-class ToldCall:
+class InterleavedCall:
     """One call of the program.
 
     Attributes:
         thread: who makes it.
         text: the call as Python would write it.
         outcome: what it gave; ``None`` if it did not return.
-        first: the position of its first happening; of the one that follows if it has none.
-        last: the position of its last happening; ``first - 1`` if it has none.
+        first: the position of its first event; of the one that follows if it has none.
+        last: the position of its last event; ``first - 1`` if it has none.
     """
 
     thread: int
@@ -116,27 +117,67 @@ class ToldCall:
 
 
 @dataclass(frozen=True)
-class Narration:
+class Interleaving:
     """One execution.
 
     Attributes:
         threads: how many threads there were.
         thread_names: what the target calls its own ones, as far as it does.
-        happenings: what happened, in order.
+        events: what happened, in order.
         calls: the calls of the program's threads that began.
         before: the calls before the threads started, with their outcomes.
         afterwards: what was read back, with the outcomes; empty unless all calls returned.
         waiting: who waits for what, if it ended in a deadlock.
         failures: what ended threads of the target.
         followed: whether the schedule could be followed.
+        summary: what is wrong with it, in one sentence; empty if nothing is known to be.
+        wrong_call: the position in ``calls`` of the call whose outcome cannot be explained; ``None`` if it is another
+            thing that is wrong.
+        omitted: how many events before the first one are left out: of long executions the end is told.
     """
 
     threads: int
     thread_names: Mapping[int, str]
-    happenings: tuple[Happening, ...]
-    calls: tuple[ToldCall, ...]
+    events: tuple[InterleavingEvent, ...]
+    calls: tuple[InterleavedCall, ...]
     before: tuple[tuple[str, str], ...]
     afterwards: tuple[tuple[str, str], ...]
     waiting: tuple[Waiting, ...]
     failures: tuple[str, ...]
     followed: bool
+    summary: str = ""
+    wrong_call: int | None = None
+    omitted: int = 0
+
+
+def encode_interleaving(interleaving: Interleaving) -> dict[str, Any]:
+    """An interleaving as plain JSON."""
+    return asdict(interleaving)
+
+
+def decode_interleaving(data: Mapping[str, Any]) -> Interleaving:
+    """The inverse of :func:`encode_interleaving`, also of what JSON has made of tuples and numbers."""
+
+    def made(kind: Any, fields: Mapping[str, Any]) -> Any:
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+
+    def pairs(found: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+        return tuple((text, outcome) for text, outcome in found)
+
+    def event(fields: Mapping[str, Any]) -> InterleavingEvent:
+        switch = None if fields["switch"] is None else made(Switch, fields["switch"])
+        found: InterleavingEvent = made(InterleavingEvent, {**fields, "switch": switch})
+        return found
+
+    return Interleaving(
+        **{
+            **data,
+            "thread_names": {int(number): name for number, name in data["thread_names"].items()},
+            "events": tuple(map(event, data["events"])),
+            "calls": tuple(made(InterleavedCall, call) for call in data["calls"]),
+            "before": pairs(data["before"]),
+            "afterwards": pairs(data["afterwards"]),
+            "waiting": tuple(made(Waiting, waiting) for waiting in data["waiting"]),
+            "failures": tuple(data["failures"]),
+        }
+    )
