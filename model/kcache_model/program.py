@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from .items import Semantics
 from .operations import Operation
+
+HASH_SEED: Final = "PYTHONHASHSEED"
+"""The variable that decides the order of sets of texts."""
 
 HASH_SEEDS: Final = 2**32
 """How many ``PYTHONHASHSEED`` there are."""
@@ -17,6 +21,12 @@ HASH_SEEDS: Final = 2**32
 def hash_seed(seed: int) -> int:
     """The hash seed of a run with ``seed``, which decides everything random."""
     return seed % HASH_SEEDS
+
+
+def own_hash_seed() -> int:
+    """The hash seed of this process; 0 if nobody has set it."""
+    seed = os.environ.get(HASH_SEED, "")
+    return int(seed) if seed.isdecimal() else 0
 
 
 Op_co = TypeVar("Op_co", covariant=True)

@@ -14,7 +14,7 @@ from kcache_model.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.program import Program, hash_seed
 from kcache_model.render import operation_text
 from kcache_model.target import INDEXES, Target, make_target
-from kcache_stress.indexers.findings import PROGRAM_TOKENS, execution_stopped
+from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
 from kcache_stress.indexers.subject import load_subject, replay_token
@@ -56,7 +56,7 @@ def _stopped(stopped: Stopped) -> Finding:
     options, spec = stopped.options, stopped.spec
     how = "hang" if stopped.is_hang else "crash"
     if stopped.phase == REPLAY:  # an execution under the explorer, which may need to be told more
-        return execution_stopped(JobEnd(how, stopped.detail, stopped.program))
+        return _execution_stopped(JobEnd(how, stopped.detail, stopped.program))
     program = stopped.program or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
@@ -78,6 +78,18 @@ def _stopped(stopped: Stopped) -> Finding:
         summary = f"{last} did not return within {options.patience_seconds:g} s"
         return Finding(FindingKind.HANG, stopped.phase, summary, program, detail=stopped.detail)
     return Finding(FindingKind.CRASH, stopped.phase, f"{last} ended the process", program, detail=stopped.detail)
+
+
+def _execution_stopped(end: JobEnd) -> Finding:
+    """The finding for an execution that never ended, or that ended the process."""
+    kind = FindingKind.HANG if end.how == "hang" else FindingKind.CRASH
+    how = "an execution did not end" if end.how == "hang" else "an execution ended the process"
+    hint = (
+        "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
+        "another package, name it with --instrument"
+    )
+    summary = how + (hint if end.how == "hang" else "")
+    return Finding(kind, PHASE, summary, end.program, detail=end.message)
 
 
 def _last(program: Program | None) -> OperationName | None:

@@ -10,14 +10,13 @@ from kcache_model.codec import decode_program, encode_program
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
-from kcache_model.program import Program
+from kcache_model.program import Program, own_hash_seed
 from kcache_model.render import operation_text, outcome_text
 
 from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.story.narration import Texts, narrate
-from ..isolation import JobEnd, own_hash_seed
 from .explained import explained
 from .program_runner import ProgramRunner
 
@@ -84,15 +83,3 @@ def told_finding(
         interleaving=interleaving,
         anomaly=told.anomaly if is_about_calls else None,
     )
-
-
-def execution_stopped(end: JobEnd) -> Finding:
-    """The finding for an execution that never ended, or that ended the process."""
-    kind = FindingKind.HANG if end.how == "hang" else FindingKind.CRASH
-    how = "an execution did not end" if end.how == "hang" else "an execution ended the process"
-    hint = (
-        "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
-        "another package, name it with --instrument"
-    )
-    summary = how + (hint if end.how == "hang" else "")
-    return Finding(kind, PHASE, summary, end.program, detail=end.message)

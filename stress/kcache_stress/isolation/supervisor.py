@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import kcache
 import kcache_model
-from kcache_model.program import Program
+from kcache_model.program import HASH_SEED, Program
 
 from .journal import read_journal, read_note
 
@@ -28,7 +28,6 @@ Event = dict[str, Any]
 STARTUP_SECONDS = 30.0
 """What a child process may take to start on a busy machine: part of each deadline."""
 
-HASH_SEED = "PYTHONHASHSEED"
 
 _GRACE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
@@ -99,12 +98,6 @@ def run_job(
         if end.how in ("hang", "crash"):
             return JobEnd(end.how, end.message, read_journal(journal), read_note(journal))
         return end
-
-
-def own_hash_seed() -> int:
-    """The hash seed of this process; 0 if nobody has set it."""
-    seed = os.environ.get(HASH_SEED, "")
-    return int(seed) if seed.isdecimal() else 0
 
 
 def _start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subprocess.Popen[str]:
