@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli  # noqa: F401
-from kcache_stress.isolation import supervisor
+from kcache_conformance.isolation import supervisor
 
 settings.register_profile(
     "ci", max_examples=50, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -93,7 +93,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 _WARM_CHILD = Path(__file__).parent / "stress" / "warm_child.py"
 _IMPORTED_BY_CHILDREN = [
-    "kcache_stress.isolation.worker",
+    "kcache_conformance.isolation.worker",
     "kcache_conformance.jobs",
     "kcache_conformance.replays",
     "kcache_conformance.indexers.program_job",

@@ -141,6 +141,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.errors",
     "kcache_model.finding",
     "kcache_model.history",
+    "kcache_model.interleaving",
     "kcache_model.linearizability.monitor",
     "kcache_model.object_types.specification",
     "kcache_model.outcomes",
@@ -161,6 +162,12 @@ def test_the_explorer_knows_threads_and_events_only(module: str) -> None:
         is_fact = imported == "kcache"  # where it lies
         assert is_fact or imported.startswith(("kcache_stress.explorer", *EXPLORER_MAY_IMPORT)), imported
     assert not imports(module) & {"subprocess", "multiprocessing", "rich", "click", "hypothesis"}
+
+
+def test_threads_and_the_explorer_reach_no_process_and_no_report() -> None:
+    for module in MODULES:
+        if module.startswith("kcache_stress"):
+            assert not imports(module) & {"subprocess", "multiprocessing", "rich", "rich.console", "jinja2"}, module
 
 
 @pytest.mark.parametrize("module", MODULES)

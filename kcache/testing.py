@@ -21,7 +21,10 @@ from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
+from kcache_conformance.isolation import HarnessError
 from kcache_conformance.replays import replay_in_child
+from kcache_conformance.report.capturing import captured
+from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -34,10 +37,7 @@ from kcache_model.program import Program
 from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replaying import ReplayAnswer
-from kcache_stress.isolation import HarnessError
 from kcache_stress.loading import importable_spec
-from kcache_stress.report.capturing import captured
-from kcache_stress.report.finding_text import print_finding
 
 __all__ = [
     "PHASES",

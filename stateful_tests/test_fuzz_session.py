@@ -31,12 +31,12 @@ from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.subject import make_subject
 from kcache_conformance.fuzzing.trial import PREFIX, Trial, decode_trial, encode_trial
+from kcache_conformance.isolation import JobEnd
 from kcache_model.blob import pack
 from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Unwatched
-from kcache_stress.isolation import JobEnd
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "index_funcs"
 RIGHT = "def index_func(obj):\n    return []\n"

@@ -20,6 +20,7 @@ from kcache_conformance.queues.object_types import DELTA_FIFO, REAL_FIFO
 from kcache_conformance.queues.object_types import FIFO as FIFO_TYPE
 from kcache_conformance.queues.recorded import recorded_programs
 from kcache_conformance.queues.target import QueueTarget, make_queue_target
+from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
@@ -43,7 +44,6 @@ from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.objects.findings import token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.target import load_object_target
-from kcache_stress.report.interleaving import interleaving_text
 
 TYPES = {QueueKind(found.name): found for found in (FIFO_TYPE, DELTA_FIFO, REAL_FIFO)}
 TOKENS = token_format(DELTA_FIFO)

@@ -14,6 +14,7 @@ import pytest
 
 import kcache
 from kcache_conformance.gallery import gallery
+from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.runs.batch import Batch, decode_batch, decode_tally, encode_batch, run_batch
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
@@ -39,7 +40,6 @@ from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import load_subject, replay_token
-from kcache_stress.report.interleaving import interleaving_text
 
 FOLDER = gallery()[0].path.parent
 QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)

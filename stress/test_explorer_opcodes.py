@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kcache_conformance.gallery import gallery
+from kcache_conformance.report.interleaving import interleaving_text
 from kcache_model import operations as op
 from kcache_model.items import Item
 from kcache_model.program import Program
@@ -22,7 +23,6 @@ from kcache_stress.indexers.findings import PROGRAM_TOKENS
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import load_subject, replay_token
-from kcache_stress.report.interleaving import interleaving_text
 
 OPCODES, WITH_GIL = Granularity.OPCODES, Granularity.OPCODES_GIL
 

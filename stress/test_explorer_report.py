@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kcache_conformance.report.interleaving import interleaving_text
+from kcache_conformance.report.interleaving_rows import rows_to_show
 from kcache_model import operations as op
 from kcache_model.interleaving import Interleaving, InterleavingEvent, decode_interleaving, encode_interleaving
 from kcache_model.items import Item
@@ -29,8 +31,6 @@ from kcache_stress.indexers.findings import program_texts
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import load_subject
-from kcache_stress.report.interleaving import interleaving_text
-from kcache_stress.report.interleaving_rows import rows_to_show
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 

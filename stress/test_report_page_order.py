@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from kcache_conformance.report.page import Picture, ordering, page_of_history, page_text, picture_of_history
+from kcache_conformance.report.page.encode import encode_picture
 from kcache_model import operations
 from kcache_model.history import Call, History
 from kcache_model.indexer_model import IndexerModel
@@ -14,8 +16,6 @@ from kcache_model.linearizability import check_linearizable
 from kcache_model.linearizability.simulation import Simulator
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status, Verdict
-from kcache_stress.report.page import Picture, ordering, page_of_history, page_text, picture_of_history
-from kcache_stress.report.page.encode import encode_picture
 
 
 def cut(history: History, moment: int, *, but: int | None = None) -> History:

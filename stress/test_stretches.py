@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 import kcache
+from kcache_conformance.report.coverage_table import coverage_table
 from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
@@ -32,7 +33,6 @@ from kcache_stress.crew import Crew
 from kcache_stress.evidence import calls_to_show, cut_down
 from kcache_stress.judge import judge_stretch
 from kcache_stress.noise import Level, Noise
-from kcache_stress.report.coverage_table import coverage_table
 from kcache_stress.session import Played, Session
 from kcache_stress.shrinking import smaller
 from kcache_stress.stress import StressOptions, stress

@@ -23,6 +23,6 @@ os.environ.update(environment)
 own = environment["PYTHONPATH"].split(os.pathsep)
 sys.path[:] = [*own, *(path for path in sys.path if path not in own)]
 
-from kcache_stress.isolation import worker  # noqa: E402
+from kcache_conformance.isolation import worker  # noqa: E402
 
 worker.main()

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
 from kcache_conformance.report.counts import counts_text
+from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
 from kcache_model.verdict import Status
-from kcache_stress.report.finding_text import PHASE_TITLES, print_finding
 
 _PLAIN_WIDTH = 100
 

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import click
 
+from kcache_conformance.isolation import HarnessError
 from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.isolation import HarnessError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2

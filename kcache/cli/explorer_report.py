@@ -10,13 +10,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.runs.batch import Description, Tally
 from kcache_conformance.runs.verify import Certificate
 from kcache_conformance.target_type import TargetType
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.report.finding_text import print_finding
 
 from .options import type_text
 

@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from kcache_conformance.objects.recordings import judge_calls
+from kcache_conformance.report.finding_text import print_finding
+from kcache_conformance.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
+from kcache_conformance.report.page.cutting import MOST_CALLS
 from kcache_conformance.suite_options import DEFAULT_TYPE
 from kcache_conformance.target_type import TargetType
 from kcache_model.codec import encode_call, encode_finding
@@ -28,9 +31,6 @@ from kcache_model.recording import (
 )
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
-from kcache_stress.report.finding_text import print_finding
-from kcache_stress.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
-from kcache_stress.report.page.cutting import MOST_CALLS
 
 from .console import STATUS_STYLES, stdout_console
 from .deadline import TooLate, deadline

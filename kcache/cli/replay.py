@@ -11,7 +11,9 @@ from rich.text import Text
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.indexers.program_job import run_program_in_child
+from kcache_conformance.isolation import raise_if_failed
 from kcache_conformance.replays import replay_in_child
+from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -23,8 +25,6 @@ from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.indexers.findings import PROGRAM_TOKENS
-from kcache_stress.isolation import raise_if_failed
-from kcache_stress.report.finding_text import print_finding
 
 from .console import stdout_console
 from .exits import EXIT_CODES, USAGE, clear_errors

@@ -8,11 +8,11 @@ import click
 
 from kcache import Semantics
 from kcache_conformance.events import SuiteResult
+from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_stress.report.coverage_table import coverage_table
 
 from .console import ProgressListener, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors

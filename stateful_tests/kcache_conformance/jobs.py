@@ -8,14 +8,14 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
+from kcache_conformance.isolation.journal import MemoryJournal
+from kcache_conformance.isolation.watchdog import Watchdog
+from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import Codec, decode_finding, dump_history, encode_finding, load_history
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
-from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
-from kcache_stress.isolation.journal import MemoryJournal
-from kcache_stress.isolation.watchdog import Watchdog
-from kcache_stress.isolation.worker import Outlet
 
 from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phase import PhaseContext, PhaseOutcome

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kcache_conformance.isolation import raise_if_failed
 from kcache_model.finding import Finding
 from kcache_model.target import Target
 from kcache_model.verdict import Status
-from kcache_stress.isolation import raise_if_failed
 
 from .events import INDISPENSABLE, Event, FindingMade, Listener, PhaseFinished, PhaseStarted, SuiteResult, TargetLoaded
 from .jobs import run_phases_in_child, run_phases_in_thread

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kcache_conformance.report.capturing import captured
 from kcache_model.verdict import Status
 from kcache_stress.loading import importable_spec
-from kcache_stress.report.capturing import captured
 
 from ..errors import FuzzError, InconclusiveError
 from .options import DEFAULT_SECONDS, FuzzOptions

@@ -6,9 +6,9 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
+from kcache_conformance.isolation.worker import Outlet
 from kcache_model.target import TargetError
-from kcache_stress.isolation import STARTUP_SECONDS, raise_if_failed, run_job
-from kcache_stress.isolation.worker import Outlet
 
 from .engines.interleavings import explore_calls
 from .engines.programs import replay_program

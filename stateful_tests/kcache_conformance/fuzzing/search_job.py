@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kcache_stress.isolation.worker import Outlet
+from kcache_conformance.isolation.worker import Outlet
 
 from .judging.tiers import Tier
 from .memory import limit_memory

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
+from kcache_conformance.isolation.journal import MemoryJournal
+from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.errors import FormatError
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_model.watch import Watch
-from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
-from kcache_stress.isolation.journal import MemoryJournal
-from kcache_stress.isolation.watchdog import Watchdog
 
 from .engines.solver import ask_solver
 from .engines.world_tour import Tour

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
+from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
 from kcache_model.finding import Finding
 from kcache_model.program import Program
-from kcache_stress.isolation import STARTUP_SECONDS, JobEnd, run_job
-from kcache_stress.isolation.worker import Outlet
 from kcache_stress.loading import load_target
 from kcache_stress.probing import probe
 from kcache_stress.stress import StressOptions, StressReport, repeat

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kcache import Indexer
+from kcache_conformance.isolation import JobEnd
 from kcache_model.codec import INDEXERS
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Semantics
@@ -18,7 +19,6 @@ from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
 from kcache_stress.indexers.subject import load_subject, replay_token
-from kcache_stress.isolation import JobEnd
 from kcache_stress.loading import REFERENCE, load_target
 from kcache_stress.probing import probe
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from kcache_conformance.report.finding_text import PHASE_TITLES
+from kcache_conformance.report.page import Page, Table, page_of_finding, picture_of_history, write_page
 from kcache_model.verdict import Status
-from kcache_stress.report.finding_text import PHASE_TITLES
-from kcache_stress.report.page import Page, Table, page_of_finding, picture_of_history, write_page
 
 from ..events import PhaseFinished, SuiteResult
 from .counts import counts_text

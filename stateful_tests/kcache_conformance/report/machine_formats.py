@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
+from kcache_conformance.report.finding_text import print_finding, replay_command
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status
-from kcache_stress.report.finding_text import print_finding, replay_command
 
 from ..events import PhaseFinished
 from ..target_types import target_type_named

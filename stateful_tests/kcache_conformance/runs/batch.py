@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
+from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
 from kcache_model.items import Semantics
@@ -20,8 +22,6 @@ from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
-from kcache_stress.isolation.worker import Outlet
 from kcache_stress.loading import TARGET_PREFIX
 
 from ..suite_options import DEFAULT_TYPE, SuiteOptions

@@ -17,13 +17,13 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
+from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.watch import Watch
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
-from kcache_stress.isolation.worker import Outlet
 
 from ..state_machine import FoundError
 from ..target_types import target_type_named

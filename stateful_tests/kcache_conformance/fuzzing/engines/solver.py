@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kcache_stress.isolation import STARTUP_SECONDS, run_job
+from kcache_conformance.isolation import STARTUP_SECONDS, run_job
 
 from ..evidence import Engine, EngineReport
 from ..objects.codec import Tree

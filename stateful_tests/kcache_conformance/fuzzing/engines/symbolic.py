@@ -15,7 +15,7 @@ import threading
 import traceback
 from typing import Any
 
-from kcache_stress.isolation.worker import Outlet
+from kcache_conformance.isolation.worker import Outlet
 
 from ..objects.codec import NotPlainError, encode
 from ..options import FuzzOptions

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kcache_stress.isolation import STARTUP_SECONDS, run_job
-from kcache_stress.isolation.worker import Outlet
+from kcache_conformance.isolation import STARTUP_SECONDS, run_job
+from kcache_conformance.isolation.worker import Outlet
 
 from ..judging.outcome import answer_of
 from ..memory import limit_memory

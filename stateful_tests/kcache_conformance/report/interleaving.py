@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.render import printable
+from kcache_stress.explorer.story.moments import LINE
 
-from ..explorer.story.moments import LINE
 from .interleaving_rows import rows_to_show, stretches
 
 _WIDTH = 96

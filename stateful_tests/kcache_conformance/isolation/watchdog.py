@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from kcache_model.operations import Operation
 from kcache_model.program import Program
+from kcache_stress.beats import beat
+from kcache_stress.stacks import stacks
 
-from ..beats import beat
-from ..stacks import stacks
 from .journal import Journal
 
 _BEAT_SECONDS = 0.1

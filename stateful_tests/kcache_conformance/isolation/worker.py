@@ -22,8 +22,8 @@ from typing import Any
 
 from kcache_model.target import TargetError
 from kcache_model.watch import Watch
+from kcache_stress.stacks import stacks
 
-from ..stacks import stacks
 from .journal import FileJournal
 from .watchdog import Watchdog
 

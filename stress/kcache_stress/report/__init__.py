@@ -1,1 +1,0 @@
-"""Findings for people and for machines."""
