@@ -148,8 +148,8 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.program",
     "kcache_model.stamped",
     "kcache_model.target",
-    "kcache_model.watch",
-    "kcache_stress.beats",
+    "kcache_model.progress",
+    "kcache_stress.ticks",
     "kcache_stress.loading",
     "kcache_stress.stacks",
 )

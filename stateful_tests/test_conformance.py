@@ -14,6 +14,7 @@ import pytest
 
 import kcache
 from kcache.testing import ConformanceError, InconclusiveError, Status, TargetError, run_conformance
+from kcache_conformance.budget_slices import as_time_passes, budget_slices
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.phase import PhaseContext
@@ -21,15 +22,14 @@ from kcache_conformance.sequential import Coverage, SequentialRun, run_program
 from kcache_conformance.state_machine import make_state_machine, run_examples
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_conformance.target_types import TARGET_TYPES
-from kcache_conformance.turns import as_time_passes, turns
 from kcache_model import operations as op
 from kcache_model.finding import FindingKind
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import OperationName
 from kcache_model.outcomes import ErrorKind
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress
 from kcache_model.target import Target, make_target
-from kcache_model.watch import Unwatched
 
 QUICK = ("smoke", "machine")
 
@@ -209,14 +209,14 @@ def test_the_same_seed_runs_the_same_programs() -> None:
     def programs(seed: int) -> list[Program]:
         seen: list[Program] = []
 
-        class Watch:
+        class ProgressListener:
             def begin(self, program: Program) -> None: ...
             def step(self, operation: Any) -> None:
                 seen.append(Program((), (operation,)))
 
             def rest(self) -> None: ...
 
-        machine = make_state_machine(make_target(kcache.new_indexer), Semantics.CLASSIC, watch=Watch())
+        machine = make_state_machine(make_target(kcache.new_indexer), Semantics.CLASSIC, watch=ProgressListener())
         run_examples(machine, 10, seed)
         return seen
 
@@ -251,7 +251,7 @@ def test_a_white_box_snapshot_is_checked_too() -> None:
 def test_the_budget_is_shared_among_the_chosen_phases() -> None:
     for phases in (tuple(PHASES), ("stress",), ("vectors",), QUICK):
         clock = itertools.count(0.0, 0.125)
-        planned = list(turns(phases, 10.0, clock.__next__))
+        planned = list(budget_slices(phases, 10.0, clock.__next__))
         assert [turn.phase for turn in planned if turn.is_last] == list(phases)
         assert all(0.0 <= turn.seconds <= 10.0 for turn in planned)
         assert max(turn.seconds for turn in planned) > 4.0
@@ -279,7 +279,7 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
     """To draw one may take seconds: what is drawn from may be collected first, from the code of all modules."""
     told: list[str] = []
 
-    class Watch(Unwatched):
+    class ProgressListener(NoProgress):
         def begin(self, program: Program) -> None:
             told.append("begin")
 
@@ -289,7 +289,7 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
         def rest(self) -> None:
             told.append("rest")
 
-    run = SequentialRun(make_target(kcache.new_indexer), ("node",), watch=Watch())
+    run = SequentialRun(make_target(kcache.new_indexer), ("node",), watch=ProgressListener())
     assert told == ["begin", "rest"]
     assert run.step(op.list_keys()) is None
     assert told == ["begin", "rest", "step", "rest"]
@@ -298,7 +298,7 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
         raise OSError("no")
 
     with pytest.raises(TargetError, match="OSError: no"):
-        SequentialRun(Target("refuses", refuses), ("node",), watch=Watch())
+        SequentialRun(Target("refuses", refuses), ("node",), watch=ProgressListener())
     assert told[4:] == ["begin", "rest"]
 
 

@@ -34,9 +34,9 @@ from kcache_conformance.fuzzing.trial import PREFIX, Trial, decode_trial, encode
 from kcache_conformance.isolation import JobEnd
 from kcache_model.blob import pack
 from kcache_model.errors import FormatError
+from kcache_model.progress import NoProgress
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_model.watch import Unwatched
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "index_funcs"
 RIGHT = "def index_func(obj):\n    return []\n"
@@ -62,7 +62,7 @@ class _Outlet:
 
     def __init__(self, on_event: Callable[[dict[str, Any]], None]) -> None:
         self.send = on_event
-        self.watch = Unwatched()
+        self.watch = NoProgress()
 
 
 def _run_here(function: str, arguments: dict[str, Any], *, on_event: Any, **_: Any) -> JobEnd:

@@ -10,13 +10,13 @@ import pytest
 from kcache_conformance.informers import replaying
 from kcache_conformance.informers.findings import InformerToken
 from kcache_conformance.informers.laboratory import informer_laboratory
+from kcache_conformance.informers.litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target_type import INFORMER
-from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram
-from kcache_model.watch import Unwatched
+from kcache_model.progress import NoProgress
 from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
@@ -70,7 +70,7 @@ def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort
 def test_a_schedule_that_does_not_fail_any_more_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaying, "SEARCHES", replaying.SEARCHES[:1])
     token = InformerToken(REFERENCE, InformerProgram(), FindingKind.DIVERGENCE, ((0, 1),), Granularity.SYNC)
-    assert INFORMER.replay(token, Unwatched()).answer.value == "fixed"
+    assert INFORMER.replay(token, NoProgress()).answer.value == "fixed"
 
 
 INSTRUMENT = (

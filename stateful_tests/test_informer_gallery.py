@@ -12,7 +12,7 @@ from kcache_conformance.informers.findings import TOKENS
 from kcache_conformance.informers.phases import PHASES
 from kcache_conformance.informers.target_type import INFORMER
 from kcache_conformance.phase import PhaseContext, PhaseOutcome
-from kcache_model.watch import Unwatched
+from kcache_model.progress import NoProgress
 
 EXAMPLES = informer_gallery()
 
@@ -43,7 +43,7 @@ def require_found_again(outcome: PhaseOutcome) -> None:
     assert finding is not None
     assert finding.script
     assert finding.schedule.startswith(TOKENS.prefix)
-    again = INFORMER.replay(TOKENS.decode(finding.schedule), Unwatched())
+    again = INFORMER.replay(TOKENS.decode(finding.schedule), NoProgress())
     assert again.answer.value == "reproduced"
     assert again.finding is not None
     assert again.finding.kind is finding.kind

@@ -14,9 +14,9 @@ import pytest
 
 import kcache.testing
 from kcache_conformance.informers.findings import TOKENS, InformerToken
+from kcache_conformance.informers.litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target import make_informer_target
-from kcache_conformance.informers.telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
 from kcache_model.informers.minimise import minimise

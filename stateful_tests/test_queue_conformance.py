@@ -14,7 +14,7 @@ import pytest
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
 from kcache_conformance.gallery import QueueExample, queue_gallery
 from kcache_conformance.objects.programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
-from kcache_conformance.objects.sequential import hands, run_program
+from kcache_conformance.objects.sequential import patient_caller, run_program
 from kcache_conformance.phase import PhaseContext
 from kcache_conformance.queues.object_types import DELTA_FIFO, REAL_FIFO
 from kcache_conformance.queues.object_types import FIFO as FIFO_TYPE
@@ -27,13 +27,13 @@ from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.specification import follow, may_wait_for_ever
+from kcache_model.progress import NoProgress
 from kcache_model.queues import operations as op
 from kcache_model.queues.models import model_of
 from kcache_model.queues.operations import Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_model.watch import Unwatched
 from kcache_stress.explorer.execution import Execution
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay_token import ReplayToken
@@ -69,9 +69,9 @@ def test_client_go_is_reproduced_by_the_model_and_the_reference(kind: QueueKind)
         for operation, outcome in zip(one.program.prefix, one.outcomes, strict=True):
             states, expected = follow(model, states, operation, outcome)
             assert outcome.agrees_with(expected, strict_errors=True), (one.id, operation)
-        with hands() as makes:
+        with patient_caller() as makes:
             assert (
-                run_program(TYPES[kind], reference(kind), one.program, makes, Unwatched(), strict_errors=True) is None
+                run_program(TYPES[kind], reference(kind), one.program, makes, NoProgress(), strict_errors=True) is None
             )
 
 
@@ -351,7 +351,7 @@ def test_a_fixed_queue(spec: Any) -> None:
     kind = type_of_token(finding.schedule)
     assert kind is not None
     spec("pass")
-    assert kind.replay(TOKENS.decode(finding.schedule), Unwatched()).answer.value == "fixed"
+    assert kind.replay(TOKENS.decode(finding.schedule), NoProgress()).answer.value == "fixed"
 
 
 def test_words_hold_plain_data_only() -> None:
@@ -395,7 +395,7 @@ def test_a_package_is_instrumented_if_that_is_wanted(
     assert ("unlocked_base.py:2 " in interleaving_text(finding.interleaving)) == bool(instrument)
     kind = type_of_token(finding.schedule)
     assert kind is not None
-    assert kind.replay(TOKENS.decode(finding.schedule), Unwatched()).note == "the same schedule still fails"
+    assert kind.replay(TOKENS.decode(finding.schedule), NoProgress()).note == "the same schedule still fails"
 
 
 def test_one_set_of_copies_serves_many_programs() -> None:

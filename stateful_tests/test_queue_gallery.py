@@ -11,7 +11,7 @@ from kcache_conformance.gallery import QueueExample, queue_gallery
 from kcache_conformance.phase import PhaseContext, PhaseOutcome
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES
-from kcache_model.watch import Unwatched
+from kcache_model.progress import NoProgress
 
 EXAMPLES = queue_gallery()
 FAULTY = [example for example in EXAMPLES if not example.is_correct]
@@ -54,7 +54,7 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
     assert outcome.finding.script
     kind = TARGET_TYPES[example.makes]
     assert outcome.finding.schedule.startswith(kind.tokens.prefix)
-    again = kind.replay(kind.tokens.decode(outcome.finding.schedule), Unwatched())
+    again = kind.replay(kind.tokens.decode(outcome.finding.schedule), NoProgress())
     assert again.answer.value == "reproduced"
     assert again.finding is not None
     assert again.finding.kind is outcome.finding.kind

@@ -16,10 +16,10 @@ from kcache_model.linearizability.frontier import judge_history, why_not
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.recording import dump_events, judge_recording
 from kcache_model.verdict import Status
-from kcache_stress.crew import Crew
 from kcache_stress.loading import load_target
 from kcache_stress.noise import Level, Noise
 from kcache_stress.recorder import record
+from kcache_stress.thread_pool import ThreadPool
 from kcache_stress.workload import Shape, random_program
 
 PATHS = {example.name: f"{example.path}:new_indexer" for example in gallery()}
@@ -39,13 +39,13 @@ def searched(history: History) -> Status:
 def test_all_judges_agree_on_what_threads_saw(name: str) -> None:
     target = load_target(PATHS[name])
     rng = random.Random(name)
-    crew, noise = Crew(4), Noise(7)
+    pool, noise = ThreadPool(4), Noise(7)
     verdicts: Counter[Status] = Counter()
     try:
         for _ in range(ROUNDS):
             program = random_program(rng.getrandbits(48), target, Semantics.CLASSIC, Shape())
             level = Level(0.3) if rng.random() < 0.7 else None
-            history = record(target, program, crew, noise, level, 10.0).history
+            history = record(target, program, pool, noise, level, 10.0).history
             if why_not(history):
                 continue
             status = judge_history(history).status
@@ -57,5 +57,5 @@ def test_all_judges_agree_on_what_threads_saw(name: str) -> None:
             verdicts[status] += 1
     finally:
         noise.close()
-        crew.close()
+        pool.close()
     assert verdicts[Status.OK] > ROUNDS // 4

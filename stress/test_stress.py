@@ -1,4 +1,4 @@
-"""The parts of a stress run: crew, noise, recorder, workload, judge."""
+"""The parts of a stress run: pool, noise, recorder, workload, judge."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kcache_model.items import Item, Semantics
 from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, OperationName
 from kcache_model.program import Program
 from kcache_model.target import Target, make_target
-from kcache_stress.crew import Crew
 from kcache_stress.noise import Level, Noise
 from kcache_stress.recorder import record
 from kcache_stress.stress import StressOptions, repeat, stress
+from kcache_stress.thread_pool import ThreadPool
 from kcache_stress.workload import Shape, random_program
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
@@ -40,15 +40,15 @@ def target_of(indexer_class: type[kcache.Cache[Any]]) -> Target:
 
 
 def test_a_crew_runs_its_tasks_at_the_same_time_again_and_again() -> None:
-    crew = Crew(3)
+    pool = ThreadPool(3)
     for _ in range(20):
         barrier = threading.Barrier(3, timeout=10)
-        assert crew.run([lambda barrier=barrier: barrier.wait()] * 3, lambda: 0, patience_seconds=10), "not together"
-    crew.close()
+        assert pool.run([lambda barrier=barrier: barrier.wait()] * 3, lambda: 0, patience_seconds=10), "not together"
+    pool.close()
 
 
 def test_a_crew_gives_up_when_nothing_moves_but_not_while_something_does() -> None:
-    crew, gate, progress = Crew(2), threading.Event(), 0
+    pool, gate, progress = ThreadPool(2), threading.Event(), 0
 
     def slow() -> None:
         nonlocal progress
@@ -56,9 +56,9 @@ def test_a_crew_gives_up_when_nothing_moves_but_not_while_something_does() -> No
             time.sleep(0.06)
             progress += 1
 
-    assert crew.run([slow], lambda: progress, patience_seconds=0.3)
-    assert not crew.run([lambda: None, gate.wait], lambda: 0, patience_seconds=0.3)
-    assert "gate.wait" not in crew.stacks()
+    assert pool.run([slow], lambda: progress, patience_seconds=0.3)
+    assert not pool.run([lambda: None, gate.wait], lambda: 0, patience_seconds=0.3)
+    assert "gate.wait" not in pool.stacks()
     gate.set()
 
 
@@ -66,7 +66,7 @@ def test_a_recording_holds_every_call_in_order() -> None:
     program = Program(
         ("node",), (op.add(A),), ((op.update(A), op.by_index("node", "n1")), (op.add(B), op.get_by_key("missing")))
     )
-    recording = record(REFERENCE, program, Crew(2), NOISE, None, 5.0)
+    recording = record(REFERENCE, program, ThreadPool(2), NOISE, None, 5.0)
     assert recording.hung == ""
     assert recording.broken == ()
     calls = recording.history.calls
@@ -123,11 +123,11 @@ def test_noise_reaches_the_implementation_and_its_threads_only(
     program = Program((), (), ((op.list_keys(),), (op.list_keys(),)))
     before = sys.gettrace(), threading.gettrace()
     noise = Spying(1)
-    crew = Crew(2)
+    pool = ThreadPool(2)
     for _ in range(20):
-        record(target_of(Own), program, crew, noise, Level(0.5), 5.0)
+        record(target_of(Own), program, pool, noise, Level(0.5), 5.0)
     noise.close()
-    crew.close()
+    pool.close()
     assert (sys.gettrace(), threading.gettrace()) == before
     assert __file__ in seen
     assert any(name.endswith("thread_safe_store.py") for name in seen)

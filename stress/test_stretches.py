@@ -25,17 +25,17 @@ from kcache_model.linearizability.frontier import why_not
 from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, Operation, OperationName
 from kcache_model.outcomes import ErrorKind, returned
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress
 from kcache_model.target import Target, make_target
 from kcache_model.verdict import Status
-from kcache_model.watch import Unwatched
 from kcache_stress.coverage import Coverage, overlapping
-from kcache_stress.crew import Crew
 from kcache_stress.evidence import calls_to_show, cut_down
 from kcache_stress.judge import judge_stretch
 from kcache_stress.noise import Level, Noise
 from kcache_stress.session import Played, Session
 from kcache_stress.shrinking import smaller
 from kcache_stress.stress import StressOptions, stress
+from kcache_stress.thread_pool import ThreadPool
 from kcache_stress.workload import Length, Stretch, stretches
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
@@ -52,15 +52,15 @@ class Stage:
 
     def __init__(self, target: Target = REFERENCE, semantics: Semantics = Semantics.CLASSIC) -> None:
         self.noise = Noise(0)
-        self.crew = Crew(4)
+        self.pool = ThreadPool(4)
         self.session = Session(target, ("node", "tags"), semantics, self.noise)
 
     def play(self, stretch: Stretch, patience_seconds: float = PATIENCE_SECONDS) -> Played:
-        return self.session.play(stretch, self.crew, Level(0.01), patience_seconds, Unwatched())
+        return self.session.play(stretch, self.pool, Level(0.01), patience_seconds, NoProgress())
 
     def close(self) -> None:
         self.noise.close()
-        self.crew.close()
+        self.pool.close()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from time import perf_counter, process_time
 
 from kcache_model.finding import Finding
 from kcache_model.program import Program
-from kcache_model.watch import Unwatched
+from kcache_model.progress import NoProgress
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
@@ -106,7 +106,7 @@ class Explorer:
         return Ran(counter.executions, perf_counter() - wall, process_time() - cpu, found, claim)
 
 
-class _Counter(Unwatched):
+class _Counter(NoProgress):
     """Counts executions."""
 
     executions = 0

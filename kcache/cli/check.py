@@ -12,7 +12,7 @@ from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
 
-from .console import ProgressListener, print_result, stdout_console
+from .console import TerminalProgress, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import (
     chosen_target,
@@ -105,7 +105,7 @@ def check(
         generation = f"semantics {semantics}, " if "semantics" in target_type.knows else ""
         title = f"kcache check {type_text(target_type)}{target} ({generation}seed {seed}, budget {budget:g} s)"
         console.print(title, soft_wrap=True)
-        with ProgressListener(console) as listener:
+        with TerminalProgress(console) as listener:
             result = run_suite(target, options, listener)
         print_result(console, result, target, strict_errors=strict_errors)
         outputs.write(RunReport("check", title, target, options, result))

@@ -36,7 +36,7 @@ def stdout_console() -> Console:
     return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False)
 
 
-class ProgressListener:
+class TerminalProgress:
     """Shows a bar on a terminal, and a line for each finished phase everywhere."""
 
     def __init__(self, console: Console) -> None:

@@ -14,7 +14,7 @@ from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
 
-from .console import ProgressListener, print_result, stdout_console
+from .console import TerminalProgress, print_result, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import (
     chosen_target,
@@ -108,7 +108,7 @@ def _run(target: str, title: str, options: SuiteOptions) -> SuiteResult:
     """Run it and show what it gave."""
     console = stdout_console()
     console.print(title, soft_wrap=True)
-    with ProgressListener(console) as listener:
+    with TerminalProgress(console) as listener:
         result = run_suite(target, options, listener)
     for phase in result.phases:
         if phase.coverage:

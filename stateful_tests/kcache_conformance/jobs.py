@@ -13,15 +13,15 @@ from kcache_conformance.isolation.journal import MemoryJournal
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import Codec, decode_finding, dump_history, encode_finding, load_history
+from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_model.watch import Watch
 
+from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
 from .target_types import target_type_named
-from .turns import Turn, turns
 
 
 def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) -> JobEnd:
@@ -40,13 +40,13 @@ def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) ->
 def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
 
-    def work(watch: Watch) -> None:
+    def work(watch: ProgressListener) -> None:
         _run_phases(target_type_named(options.kind).load(target), None, options, watch, listener)
 
     return _in_thread(work, options.patience_seconds)
 
 
-def _in_thread(job: Callable[[Watch], None], patience_seconds: float) -> JobEnd:
+def _in_thread(job: Callable[[ProgressListener], None], patience_seconds: float) -> JobEnd:
     """Do a job in a thread of this process; how it ended, or that it hangs."""
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
@@ -77,12 +77,14 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any]) -> None:
     _run_phases(target, spec, decoded, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
 
 
-def _run_phases(target: Any, spec: str | None, options: SuiteOptions, watch: Watch, listener: Listener) -> None:
+def _run_phases(
+    target: Any, spec: str | None, options: SuiteOptions, watch: ProgressListener, listener: Listener
+) -> None:
     target_type = target_type_named(options.kind)
     target = target_type.prepare(target, options)
     listener(TargetLoaded(target_type.not_tested(target)))
 
-    def run(turn: Turn) -> PhaseOutcome:
+    def run(turn: BudgetSlice) -> PhaseOutcome:
         context = PhaseContext(
             target,
             spec,
@@ -98,10 +100,10 @@ def _run_phases(target: Any, spec: str | None, options: SuiteOptions, watch: Wat
     _run_turns(options, run, listener)
 
 
-def _run_turns(options: SuiteOptions, run: Callable[[Turn], PhaseOutcome], listener: Listener) -> None:
+def _run_turns(options: SuiteOptions, run: Callable[[BudgetSlice], PhaseOutcome], listener: Listener) -> None:
     """Run the phases by turns within the budget, until the first finding."""
     outcomes: dict[str, PhaseOutcome] = {}
-    for turn in turns(options.phases, options.budget_seconds):
+    for turn in budget_slices(options.phases, options.budget_seconds):
         listener(PhaseStarted(turn.phase, turn.seconds))
         outcome = run(turn)
         if turn.phase in outcomes:

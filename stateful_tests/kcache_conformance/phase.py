@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from kcache_model.finding import Finding
 from kcache_model.history import History
-from kcache_model.watch import Unwatched, Watch
+from kcache_model.progress import NoProgress, ProgressListener
 
 from .suite_options import SuiteOptions
 
@@ -37,7 +37,7 @@ class PhaseContext:
     options: SuiteOptions = field(default_factory=SuiteOptions)
     seed: int = 0
     seconds: float = 10.0
-    watch: Watch = field(default_factory=Unwatched)
+    watch: ProgressListener = field(default_factory=NoProgress)
     on_progress: Callable[[float, Mapping[str, int]], None] = lambda _fraction, _counts: None
     on_finding: Callable[[Finding], None] = lambda _: None
 

@@ -16,9 +16,9 @@ from kcache_model.items import Semantics
 from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import ErrorKind, Outcome, error_text
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.target import INDEXES, Target
-from kcache_model.watch import Unwatched, Watch
 
 from .phase import Coverage
 
@@ -53,12 +53,12 @@ class SequentialRun:
         *,
         strict_errors: bool = False,
         reads_back: bool = True,
-        watch: Watch | None = None,
+        watch: ProgressListener | None = None,
     ) -> None:
         self._target = target
         self._strict_errors = strict_errors
         self._reads_back = reads_back
-        self._watch = watch or Unwatched()
+        self._watch = watch or NoProgress()
         self._indexes = () if INDEXES in target.unsupported else tuple(indexes)
         self._semantics = semantics
         self._operations: list[Operation] = []
@@ -177,7 +177,7 @@ def run_program(
     *,
     strict_errors: bool = False,
     reads_back: bool = True,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
 ) -> Finding | None:
     """Run a program step by step, the threads one after another; returns the first thing that is wrong, or ``None``."""
     run = SequentialRun(

@@ -8,8 +8,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics
 from kcache_model.operations import Operation
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
-from kcache_model.watch import Unwatched, Watch
 
 from .sequential import run_program
 
@@ -42,10 +42,10 @@ _AFTER_A_FAILURE: tuple[Operation, ...] = (op.add(_FAILS), op.replace((_A,)))
 
 
 def smoke(
-    target: Target, semantics: Semantics, *, strict_errors: bool = False, watch: Watch | None = None
+    target: Target, semantics: Semantics, *, strict_errors: bool = False, watch: ProgressListener | None = None
 ) -> Finding | None:
     """Every operation once; returns the first thing that is wrong."""
-    watch = watch or Unwatched()
+    watch = watch or NoProgress()
     may_fail = INDEXES not in target.unsupported and FAILING_FUNCTIONS not in target.unsupported
     for operations in (_PROGRAM, _AFTER_A_FAILURE) if may_fail else (_PROGRAM,):
         program = Program(("node",), operations, semantics=semantics)
@@ -55,7 +55,7 @@ def smoke(
     return _default(target, semantics, watch)
 
 
-def _default(target: Target, semantics: Semantics, watch: Watch) -> Finding | None:
+def _default(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
     program = Program(semantics=semantics)
     watch.begin(program)
     driver = Driver(target, (), semantics)

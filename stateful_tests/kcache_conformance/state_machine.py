@@ -15,8 +15,8 @@ from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Item, Semantics, Values
 from kcache_model.operations import Operation, OperationName, WriteKind
+from kcache_model.progress import ProgressListener
 from kcache_model.target import FAILING_FUNCTIONS, Target, TargetError
-from kcache_model.watch import Watch
 
 from .phase import Coverage
 from .sequential import SequentialRun
@@ -53,7 +53,7 @@ def make_state_machine(
     semantics: Semantics,
     *,
     strict_errors: bool = False,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
     coverage: Coverage | None = None,
 ) -> type[RuleBasedStateMachine]:
     """A state machine class for ``target``; a failing test case raises :class:`FoundError`.

@@ -12,7 +12,7 @@ from kcache_model.finding import Finding
 from kcache_model.items import Semantics
 from kcache_model.object_types.specification import Specification
 from kcache_model.program import Program
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
@@ -117,7 +117,7 @@ class TargetType:
     examples: Callable[[], Sequence[Example]]
     codec: Codec
     tokens: TokenFormat[Any]
-    replay: Callable[[ReplayToken[Any], Watch], Replayed]
+    replay: Callable[[ReplayToken[Any], ProgressListener], Replayed]
     owns: Callable[[Any], bool] = lambda _: True
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()

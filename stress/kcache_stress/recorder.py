@@ -20,8 +20,8 @@ from kcache_model.program import Program
 from kcache_model.target import Target
 
 from .aftermath import broken_afterwards
-from .crew import Crew
 from .noise import Level, Noise
+from .thread_pool import ThreadPool
 from .workload import final_reads
 
 _Record = tuple[int, int, object, BaseException | None]
@@ -49,7 +49,7 @@ class Recording:
 def record(
     target: Target,
     program: Program,
-    crew: Crew,
+    pool: ThreadPool,
     noise: Noise,
     level: Level | None,
     patience_seconds: float,
@@ -60,7 +60,7 @@ def record(
     Args:
         target: the implementation. What its factory raises passes through.
         program: what to do.
-        crew: has at least as many threads as the program.
+        pool: has at least as many threads as the program.
         noise: disturbs the threads.
         level: how much; ``None`` leaves them alone.
         patience_seconds: how long nothing may move before the run is given up.
@@ -70,8 +70,8 @@ def record(
         driver = Driver(target, program.indexes, program.semantics)
     take = Take(driver)
     take.alone(PREFIX_THREAD, program.prefix, alive)
-    if not take.together(crew, program.threads, noise, level, patience_seconds, alive=alive):
-        return Recording(_history(program, take), hung=crew.stacks())
+    if not take.together(pool, program.threads, noise, level, patience_seconds, alive=alive):
+        return Recording(_history(program, take), hung=pool.stacks())
     take.alone(FINAL_THREAD, final_reads(program, target), alive)
     broken = broken_afterwards(driver, target)
     driver.close()
@@ -101,7 +101,7 @@ class Take:
 
     def together(
         self,
-        crew: Crew,
+        pool: ThreadPool,
         threads: Sequence[Sequence[Operation]],
         noise: Noise,
         level: Level | None,
@@ -110,10 +110,10 @@ class Take:
         most_seconds: float = float("inf"),
         alive: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Make one list of calls in each thread of the crew; whether all ended.
+        """Make one list of calls in each thread of the pool; whether all ended.
 
         Args:
-            crew: has at least as many threads as there are lists.
+            pool: has at least as many threads as there are lists.
             threads: the lists.
             noise: disturbs the threads.
             level: how much.
@@ -141,7 +141,7 @@ class Take:
             return noisy
 
         with noise.at(level):
-            return crew.run([task(track) for track in tracks], progress, patience_seconds)
+            return pool.run([task(track) for track in tracks], progress, patience_seconds)
 
     def calls(self) -> list[Call]:
         """The calls made so far in the order of their invocations. Lists that they returned are cleared."""

@@ -18,14 +18,14 @@ from kcache_model.linearizability.frontier import FrontierBudget, FrontierResult
 from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import returned
 from kcache_model.program import Program
+from kcache_model.progress import ProgressListener
 from kcache_model.target import Target
 from kcache_model.verdict import Status
-from kcache_model.watch import Watch
 
 from .aftermath import broken_afterwards
-from .crew import Crew
 from .noise import Level, Noise
 from .recorder import Recording, Take, clock
+from .thread_pool import ThreadPool
 from .workload import Stretch, reads_of
 
 _STRETCH_SECONDS = 1.0
@@ -93,14 +93,16 @@ class Session:
         """Whether it is known what the store holds after a stretch, and there is time for another."""
         return self._target.supports(OperationName.LIST) and time.monotonic() < self._until
 
-    def play(self, stretch: Stretch, crew: Crew, level: Level | None, patience_seconds: float, watch: Watch) -> Played:
+    def play(
+        self, stretch: Stretch, pool: ThreadPool, level: Level | None, patience_seconds: float, watch: ProgressListener
+    ) -> Played:
         """Run one stretch and judge it."""
         program = Program(self._driver.indexes, tuple(map(op.add, self._contents)), stretch.threads, self._semantics)
         written = [item for operation in program.operations() for item in operation.written]
         watch.begin(program)
         take = Take(self._driver)
         ended = take.together(
-            crew,
+            pool,
             stretch.threads,
             self._noise,
             level,
@@ -110,7 +112,7 @@ class Session:
         )
         if not ended:
             watch.rest()
-            return Played(program, Recording(self._history(program, take.calls()), hung=crew.stacks()), Status.OK)
+            return Played(program, Recording(self._history(program, take.calls()), hung=pool.stacks()), Status.OK)
         everything = reads_of(written, program.indexes, self._target)
         began = time.monotonic()
         take.alone(FINAL_THREAD, everything, watch.alive)

@@ -13,17 +13,17 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, History
 from kcache_model.items import Semantics
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import INDEXES, Target
 from kcache_model.verdict import Status
-from kcache_model.watch import Unwatched, Watch
 
 from .coverage import Coverage, overlapping
-from .crew import Crew
 from .judge import Answer, Judgement, judge, judge_stretch
 from .noise import Level, Noise
 from .recorder import Recording, record
 from .session import Session
 from .shrinking import smaller
+from .thread_pool import ThreadPool
 from .workload import Length, Shape, random_program, stretches
 
 _LONGEST_SAMPLE = 30
@@ -98,7 +98,7 @@ def stress(
     target: Target,
     semantics: Semantics,
     options: StressOptions,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
     on_round: Callable[[StressReport], None] = lambda _: None,
     on_finding: Callable[[Finding], None] = lambda _: None,
 ) -> StressReport:
@@ -112,7 +112,7 @@ def stress(
         on_round: told after each round.
         on_finding: told of a finding before it is made smaller.
     """
-    run = _Run(target, semantics, options, watch or Unwatched(), on_round)
+    run = _Run(target, semantics, options, watch or NoProgress(), on_round)
     with run.underway():
         while run.goes_on():
             if run.seeds.random() < _SHARE_OF_SHORT:
@@ -130,12 +130,12 @@ def repeat(
     target: Target,
     program: Program,
     options: StressOptions,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
     on_round: Callable[[StressReport], None] = lambda _: None,
 ) -> StressReport:
     """Run one program again and again until the time is up or something is found."""
     options = options.with_threads(max(1, len(program.threads)))
-    run = _Run(target, program.semantics, options, watch or Unwatched(), on_round)
+    run = _Run(target, program.semantics, options, watch or NoProgress(), on_round)
     with run.underway():
         while run.goes_on():
             run.round(program)
@@ -148,9 +148,9 @@ class _Run:
         target: Target,
         semantics: Semantics,
         options: StressOptions,
-        watch: Watch,
+        watch: ProgressListener,
         on_round: Callable[[StressReport], None],
-        crew: Crew | None = None,
+        pool: ThreadPool | None = None,
         noise: Noise | None = None,
     ) -> None:
         self.report = StressReport()
@@ -161,7 +161,7 @@ class _Run:
         self._watch = watch
         self._on_round = on_round
         self._deadline = time.monotonic() + options.seconds
-        self._crew = crew or self._new_crew()
+        self._pool = pool or self._new_pool()
         self._noise = noise or Noise(self.seeds.getrandbits(32))
 
     @contextmanager
@@ -172,7 +172,7 @@ class _Run:
                 yield
         finally:
             self._noise.close()
-            self._crew.close()
+            self._pool.close()
 
     def goes_on(self) -> bool:
         """Whether there is time for another round, and reason."""
@@ -194,12 +194,12 @@ class _Run:
     def again(self, program: Program, seconds: float) -> Finding | None:
         """Repeat a program; what it shows. It counts for nothing."""
         options = replace(self._options, seconds=seconds, rounds=None, seed=self.seeds.getrandbits(32))
-        again = _Run(self._target, program.semantics, options, self._watch, lambda _: None, self._crew, self._noise)
+        again = _Run(self._target, program.semantics, options, self._watch, lambda _: None, self._pool, self._noise)
         while again.goes_on():
             again.round(program)
         finding = again.report.finding
         if finding is not None and finding.kind is FindingKind.HANG:
-            self._crew = self._new_crew()  # some of the old one will not come back
+            self._pool = self._new_pool()  # some of the old one will not come back
         return finding
 
     def round(self, program: Program) -> None:
@@ -207,7 +207,7 @@ class _Run:
         self._watch.begin(program)
         patience = self._options.patience_seconds
         alive = self._watch.alive
-        recording = record(self._target, program, self._crew, self._noise, self._level(), patience, alive)
+        recording = record(self._target, program, self._pool, self._noise, self._level(), patience, alive)
         self._watch.rest()
         self._count(recording, judge(program, recording, strict_errors=self._options.strict_errors))
 
@@ -226,7 +226,7 @@ class _Run:
         for stretch in plan:
             if not self.goes_on():
                 break
-            played = session.play(stretch, self._crew, self._level(), options.patience_seconds, self._watch)
+            played = session.play(stretch, self._pool, self._level(), options.patience_seconds, self._watch)
             self._count(played.recording, judge_stretch(played, strict_errors=strict))
             if played.status is not Status.OK or not session.can_go_on:
                 break
@@ -235,8 +235,8 @@ class _Run:
             session.close()
             self._watch.rest()
 
-    def _new_crew(self) -> Crew:
-        return Crew(max(self._options.shape.threads[1], self._options.length.threads[1]))
+    def _new_pool(self) -> ThreadPool:
+        return ThreadPool(max(self._options.shape.threads[1], self._options.length.threads[1]))
 
     def _level(self) -> Level | None:
         return None if self.seeds.random() < _QUIET_SHARE else self.seeds.choice(_LEVELS)

@@ -15,9 +15,9 @@ from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_faile
 from kcache_conformance.isolation.journal import MemoryJournal
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.errors import FormatError
+from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
-from kcache_model.watch import Watch
 
 from .engines.solver import ask_solver
 from .engines.world_tour import Tour
@@ -298,7 +298,7 @@ class _ThreadSink:
     """A sink within this process."""
 
     on_event: Callable[[dict[str, Any]], None]
-    watch: Watch
+    watch: ProgressListener
 
     def send(self, event: dict[str, Any]) -> None:
         self.on_event(event)

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_model.watch import Watch
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 
@@ -127,7 +127,7 @@ def _load(kind: Kind, target: Any) -> Subject:
     return load_subject(target, kind) if isinstance(target, str) else make_subject(target, kind)
 
 
-def _replay(token: ReplayToken[Trial], watch: Watch) -> Replayed:
+def _replay(token: ReplayToken[Trial], watch: ProgressListener) -> Replayed:
     watch.rest()
     trial = token.program
     word = encode_trial(trial)

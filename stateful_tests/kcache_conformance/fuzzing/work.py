@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 
 from .engines.comparisons import follow_comparisons
 from .engines.interleavings import explore_calls
@@ -48,7 +48,7 @@ _MOST_CROSSED = 60
 class Sink(Protocol):
     """Where a job reports to: a pipe, or a list in the same process."""
 
-    watch: Watch
+    watch: ProgressListener
 
     def send(self, event: dict[str, Any]) -> None:
         """One event, plain JSON."""
@@ -247,7 +247,7 @@ class Work:
         self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
 
 
-def _stepping(function: Callable[[Any], Any], watch: Watch) -> Callable[[Any], Any]:
+def _stepping(function: Callable[[Any], Any], watch: ProgressListener) -> Callable[[Any], Any]:
     """The function; whoever watches is told of each call, so that patience counts for one call and not for many."""
 
     def stepping(obj: Any) -> Any:

@@ -22,13 +22,13 @@ from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import Subject, load_subject
 from kcache_stress.stress import StressOptions, StressReport, stress
 
+from ..budget_slices import as_time_passes
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from ..recorded.corpus import needs_transformer, recordings, scenarios
 from ..recorded.replay import replay
 from ..sequential import run_program
 from ..smoke import smoke
 from ..state_machine import make_state_machine, run_examples
-from ..turns import as_time_passes
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0

@@ -8,7 +8,7 @@ from typing import Final
 from kcache_model.finding import Finding
 from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.execution import Problem
 
 from .fake_server import FakeServer
@@ -32,7 +32,7 @@ class RealHunter:
     def __init__(
         self,
         target: InformerTarget,
-        watch: Watch,
+        watch: ProgressListener,
         patience_seconds: float,
         on_finding: Callable[[Finding], None] = lambda _: None,
     ) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
-from kcache_model.watch import Unwatched, Watch
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_stress.explorer.audit import AuditShare
 from kcache_stress.explorer.counterexample import Counterexample
 from kcache_stress.explorer.execution import Execution, Problem
@@ -125,7 +125,7 @@ class InformerLaboratory:
         self.copies = Copies(tuple(dict.fromkeys(packages)), granularity, folder, (_PIPELINE, self._module))
         self.share = AuditShare(thorough=0)
         self._others: dict[Granularity, InformerLaboratory] = {granularity: self}
-        self._watch: Watch = Unwatched()
+        self._watch: ProgressListener = NoProgress()
         self._note = ""
         self._is_controlled = False
 
@@ -142,7 +142,7 @@ class InformerLaboratory:
             self._others[granularity] = made
         return self._others[granularity]
 
-    def announce(self, program: InformerProgram, watch: Watch) -> None:
+    def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
         """Tell ``watch`` that a program is about to run.
 
         Raises:
@@ -212,7 +212,7 @@ class InformerLaboratory:
         if found is None:
             return bare_finding("explorer", problem, self._spec, program)
         self._watch.rest()  # to look at each step takes longer than any call may, and the schedule is known to end
-        self._watch = Unwatched()
+        self._watch = NoProgress()
         runner = InformerRunner(self, program)
         steps = [["start()", *map(str, thread), "settle, stop()"] for thread in program.threads[:1]]
         steps += [["wait for start()", *map(str, thread), "done"] for thread in program.threads[1:]]
@@ -242,7 +242,7 @@ class InformerLaboratory:
         lines = filter(None, (str(program), runner.told(), detail))
         return finding_of("explorer", problem, token, detail="\n".join(lines), interleaving=told)
 
-    def goes_wrong(self, program: InformerProgram, watch: Watch, *, strict_errors: bool) -> bool:
+    def goes_wrong(self, program: InformerProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried a few times."""
         del strict_errors
         watch.note(noted(program))

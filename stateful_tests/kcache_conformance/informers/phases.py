@@ -15,14 +15,14 @@ from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError
 
+from ..budget_slices import as_time_passes
 from ..phase import Phase, PhaseContext, PhaseOutcome
-from ..turns import as_time_passes
 from .findings import bare_finding
 from .hunting import RealHunter
 from .laboratory import InformerLaboratory, informer_laboratory
+from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from .random_programs import random_program
 from .state_machine import run_examples
-from .telling_programs import CONCURRENT, CROWDED, SEQUENTIAL
 
 _BATCH_EXAMPLES: Final = 20
 _NO_NAME: Final = "the informer cannot be imported by name, so not instrumented either"

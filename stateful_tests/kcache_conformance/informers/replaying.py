@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, follow
 from kcache_stress.explorer.sandbox import CannotExploreError
@@ -26,7 +26,7 @@ SEARCHES: Final = tuple(
 """The searches of a program whose schedule does not fail any more."""
 
 
-def replay_token(token: InformerToken, watch: Watch) -> Replayed:
+def replay_token(token: InformerToken, watch: ProgressListener) -> Replayed:
     """What became of the finding that a replay token stands for.
 
     Raises:
@@ -39,7 +39,7 @@ def replay_token(token: InformerToken, watch: Watch) -> Replayed:
     return _searched(token, watch)
 
 
-def _searched(token: InformerToken, watch: Watch) -> Replayed:
+def _searched(token: InformerToken, watch: ProgressListener) -> Replayed:
     """A program without a schedule: real threads, then a few interleavings."""
     real = RealHunter(load_informer_target(token.target), watch, _PATIENCE_SECONDS)
     until = time.monotonic() + _REAL_SECONDS

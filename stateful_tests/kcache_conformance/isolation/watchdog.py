@@ -9,19 +9,19 @@ from collections.abc import Callable
 
 from kcache_model.operations import Operation
 from kcache_model.program import Program
-from kcache_stress.beats import beat
 from kcache_stress.stacks import stacks
+from kcache_stress.ticks import tick
 
 from .journal import Journal
 
-_BEAT_SECONDS = 0.1
+_TICK_SECONDS = 0.1
 _BEATS_BETWEEN_SIGNS = 20
 
 
 class Watchdog:
-    """A :class:`~kcache_model.watch.Watch` with a thread that counts its own beats.
+    """A :class:`~kcache_model.progress.ProgressListener` with a thread that counts its own beats.
 
-    Patience is counted in beats of that thread (:mod:`kcache_stress.beats`), not in wall-clock time: on a machine too
+    Patience is counted in beats of that thread (:mod:`kcache_stress.ticks`), not in wall-clock time: on a machine too
     busy to run the process, few beats pass and nothing is accused.
 
     Args:
@@ -40,7 +40,7 @@ class Watchdog:
         on_beat: Callable[[], None] = lambda: None,
     ) -> None:
         self._journal = journal
-        self._beats = max(1, round(patience_seconds / _BEAT_SECONDS))
+        self._beats = max(1, round(patience_seconds / _TICK_SECONDS))
         self._patience = self._beats
         self._on_hang = on_hang
         self._on_beat = on_beat
@@ -83,7 +83,7 @@ class Watchdog:
     def _watch(self) -> None:
         last, still = -1, 0
         for number in itertools.count():
-            beat(_BEAT_SECONDS)
+            tick(_TICK_SECONDS)
             if number % _BEATS_BETWEEN_SIGNS == 0:
                 self._on_beat()
             if not self._busy or self._steps != last:

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
-from kcache_model.watch import Watch
 from kcache_stress.stacks import stacks
 
 from .journal import FileJournal
@@ -43,7 +43,7 @@ class Outlet:
     def __init__(self, descriptor: int, journal: Path, patience_seconds: float) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
-        self.watch: Watch = Watchdog(FileJournal(journal), patience_seconds, self._hang, self._alive)
+        self.watch: ProgressListener = Watchdog(FileJournal(journal), patience_seconds, self._hang, self._alive)
 
     def send(self, event: dict[str, Any]) -> None:
         """Send one event to the parent."""

@@ -17,10 +17,10 @@ from kcache_stress.objects.findings import Setting, sequential_finding, sequenti
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
 
+from ..budget_slices import as_time_passes
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
-from ..turns import as_time_passes
 from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
-from .sequential import Hands, Mismatch, hands, run_program
+from .sequential import Mismatch, PatientCaller, patient_caller, run_program
 from .state_machine import make_state_machine, run_examples
 
 _SHARE_OF_PATIENCE: Final = 0.4
@@ -51,7 +51,7 @@ class _Phases:
     def smoke(self, context: PhaseContext) -> PhaseOutcome:
         """Every call once, on each way of making the object."""
         coverage: Coverage = Counter()
-        with hands() as makes:
+        with patient_caller() as makes:
             for way in self._type.ways(context.target):
                 mismatch = self._run(context, way.with_calls(self._type.smoke, ()), makes, coverage)
                 if mismatch is not None:
@@ -66,7 +66,7 @@ class _Phases:
             return PhaseOutcome({}, refused=what)
         counts = Counter(programs=0, operations=0, of=len(recorded))
         coverage: Coverage = Counter()
-        with hands() as makes:
+        with patient_caller() as makes:
             for one, _ in zip(recorded, as_time_passes(context.seconds), strict=False):
                 mismatch = self._run(context, one.program, makes, coverage)
                 counts.update(programs=1)
@@ -81,7 +81,7 @@ class _Phases:
         """Random programs of one thread."""
         coverage: Coverage = Counter()
         counts = Counter(programs=0, operations=0)
-        with hands() as makes:
+        with patient_caller() as makes:
             machine = make_state_machine(
                 self._type,
                 context.target,
@@ -159,7 +159,7 @@ class _Phases:
             shapes = LARGER_SHAPES if number % 5 == 4 else SHAPES
             yield random_program(context.seed * 1_000_003 + number, self._type, context.target, shapes)
 
-    def _run(self, context: PhaseContext, program: Any, makes: Hands, coverage: Coverage) -> Mismatch | None:
+    def _run(self, context: PhaseContext, program: Any, makes: PatientCaller, coverage: Coverage) -> Mismatch | None:
         return run_program(
             self._type,
             context.target,
@@ -176,7 +176,7 @@ class _Phases:
         context: PhaseContext,
         phase: str,
         mismatch: Mismatch,
-        makes: Hands,
+        makes: PatientCaller,
         *,
         recorded: RecordedProgram | None = None,
     ) -> Finding:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, follow
@@ -16,7 +16,7 @@ from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.target import load_object_target
 from kcache_stress.objects.threads import ObjectStress
 
-from .sequential import hands, run_program
+from .sequential import patient_caller, run_program
 
 _EXECUTIONS: Final = 20_000
 _SEARCH_SECONDS: Final = 10.0
@@ -24,7 +24,7 @@ _STRESS_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 1.0
 
 
-def replay_token(object_type: ObjectType, token: ReplayToken[Any], watch: Watch) -> Replayed:
+def replay_token(object_type: ObjectType, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
     """What became of the finding that a replay token stands for.
 
     Raises:
@@ -44,8 +44,8 @@ def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
     return Setting(object_type, token.target, token.strict_errors, token.instrument)
 
 
-def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: Watch) -> Replayed:
-    with hands() as makes:
+def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
+    with patient_caller() as makes:
         mismatch = run_program(
             object_type,
             target,
@@ -69,7 +69,7 @@ def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch:
 
 
 def _searched(
-    laboratory: ObjectLaboratory, target: Any, setting: Setting, token: ReplayToken[Any], watch: Watch
+    laboratory: ObjectLaboratory, target: Any, setting: Setting, token: ReplayToken[Any], watch: ProgressListener
 ) -> Replayed:
     """A program of several threads without a schedule: first every interleaving, then real threads."""
     options = ExploreOptions(
@@ -90,7 +90,7 @@ def _searched(
     return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
 
 
-def _stressed(target: Any, setting: Setting, token: ReplayToken[Any], watch: Watch) -> Finding | None:
+def _stressed(target: Any, setting: Setting, token: ReplayToken[Any], watch: ProgressListener) -> Finding | None:
     stress = ObjectStress(target, setting, watch, 0, _PATIENCE_SECONDS)
     with stress.underway():
         found = stress.repeat(token.program, _STRESS_SECONDS)

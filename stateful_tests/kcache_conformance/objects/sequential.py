@@ -11,10 +11,10 @@ from typing import Any
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.specification import States, follow
 from kcache_model.outcomes import WAITS, Outcome, error_text, raised
-from kcache_model.watch import Watch
-from kcache_stress.crew import Crew
+from kcache_model.progress import ProgressListener
 from kcache_stress.objects.laboratory import noted
 from kcache_stress.objects.target import new_object
+from kcache_stress.thread_pool import ThreadPool
 
 from ..phase import Coverage
 
@@ -36,11 +36,11 @@ class Mismatch:
     stacks: str = ""
 
 
-class Hands:
+class PatientCaller:
     """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs."""
 
     def __init__(self) -> None:
-        self._crew: Crew | None = None
+        self._pool: ThreadPool | None = None
 
     def call(self, driver: Driver, operation: Any, patience_seconds: float) -> tuple[Outcome, str]:
         """What the call gave, or that it waits, and where."""
@@ -52,24 +52,24 @@ class Hands:
             except BaseException as error:
                 outcome.append(raised("other", error_text(error)))
 
-        if self._crew is None:
-            self._crew = Crew(1)
-        if self._crew.run([work], lambda: 0, patience_seconds):
+        if self._pool is None:
+            self._pool = ThreadPool(1)
+        if self._pool.run([work], lambda: 0, patience_seconds):
             return outcome[0], ""
-        stacks, self._crew = self._crew.stacks(), None
+        stacks, self._pool = self._pool.stacks(), None
         return WAITS, stacks
 
     def close(self) -> None:
         """No more calls will be made."""
-        if self._crew is not None:
-            self._crew.close()
-            self._crew = None
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
 
 @contextmanager
-def hands() -> Iterator[Hands]:
-    """Hands that are put away afterwards."""
-    found = Hands()
+def patient_caller() -> Iterator[PatientCaller]:
+    """PatientCaller that are put away afterwards."""
+    found = PatientCaller()
     try:
         yield found
     finally:
@@ -101,8 +101,8 @@ class SequentialRun:
         object_type: ObjectType,
         target: ObjectTarget,
         program: Any,
-        makes: Hands,
-        watch: Watch,
+        makes: PatientCaller,
+        watch: ProgressListener,
         *,
         strict_errors: bool,
         patience_seconds: float,
@@ -165,8 +165,8 @@ def run_program(
     object_type: ObjectType,
     target: ObjectTarget,
     program: Any,
-    makes: Hands,
-    watch: Watch,
+    makes: PatientCaller,
+    watch: ProgressListener,
     *,
     strict_errors: bool = False,
     patience_seconds: float = 1.0,

@@ -14,13 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
-from kcache_model.watch import Watch
 
 from ..phase import Coverage
 from ..state_machine import quiet_settings
 from .programs import offered
-from .sequential import Hands, Mismatch, SequentialRun
+from .sequential import Mismatch, PatientCaller, SequentialRun
 
 
 class MismatchError(AssertionError):
@@ -81,8 +81,8 @@ def concurrent_programs(
 def make_state_machine(
     object_type: ObjectType,
     target: ObjectTarget,
-    makes: Hands,
-    watch: Watch,
+    makes: PatientCaller,
+    watch: ProgressListener,
     *,
     strict_errors: bool = False,
     patience_seconds: float = 1.0,

@@ -11,9 +11,9 @@ from kcache_model.indexer_model import IndexerModel
 from kcache_model.operations import OperationName
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
-from kcache_model.watch import Unwatched, Watch
 
 from .scenario import RecordedStep, Scenario
 
@@ -36,7 +36,7 @@ class ReplayReport:
 
 
 def replay(
-    target: Target, scenario: Scenario, *, strict_errors: bool = False, watch: Watch | None = None
+    target: Target, scenario: Scenario, *, strict_errors: bool = False, watch: ProgressListener | None = None
 ) -> ReplayReport:
     """Run one scenario; each outcome must be client-go's, or kcache's where that is better on purpose.
 
@@ -44,7 +44,7 @@ def replay(
     """
     report = ReplayReport()
     indexes = () if INDEXES in target.unsupported else scenario.indexes
-    watch = watch or Unwatched()
+    watch = watch or NoProgress()
     done: list[RecordedStep] = []
     model = IndexerModel(scenario.semantics)
     state = model.initial(indexes)

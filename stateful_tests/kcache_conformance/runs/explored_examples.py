@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
@@ -73,7 +73,7 @@ class Examples:
         self,
         laboratory: Laboratory[Any, Any],
         batch: Batch,
-        watch: Watch | None = None,
+        watch: ProgressListener | None = None,
         on_finding: Callable[[Finding], None] = lambda _: None,
         on_tally: Callable[[Tally], None] = lambda _: None,
     ) -> None:

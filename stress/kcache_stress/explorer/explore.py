@@ -9,8 +9,8 @@ from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
 from kcache_model.finding import Finding, FindingKind, confirmed
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import TargetError
-from kcache_model.watch import Unwatched, Watch
 
 from ..loading import load_object
 from .counterexample import Counterexample, Possible
@@ -133,7 +133,7 @@ def explore(
     laboratory: Laboratory[P, A],
     program: P,
     options: ExploreOptions,
-    watch: Watch | None = None,
+    watch: ProgressListener | None = None,
     on_finding: Callable[[Finding], None] = lambda _: None,
 ) -> Explored:
     """Search the interleavings of ``program``, and explain the first that is wrong.
@@ -145,7 +145,7 @@ def explore(
         watch: told of the program, and of each execution.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
     """
-    return _Exploration(laboratory, options, watch or Unwatched(), on_finding).run(program)
+    return _Exploration(laboratory, options, watch or NoProgress(), on_finding).run(program)
 
 
 class _Exploration(Generic[P, A]):
@@ -153,7 +153,7 @@ class _Exploration(Generic[P, A]):
         self,
         laboratory: Laboratory[P, A],
         options: ExploreOptions,
-        watch: Watch,
+        watch: ProgressListener,
         on_finding: Callable[[Finding], None],
     ) -> None:
         self._laboratory = laboratory

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from kcache_model.finding import Finding
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 
 from .audit import AuditShare
 from .counterexample import Counterexample
@@ -46,7 +46,7 @@ class Laboratory(Protocol[P, A]):
         """The same target, with its threads switched elsewhere; made once."""
         ...
 
-    def announce(self, program: P, watch: Watch) -> None:
+    def announce(self, program: P, watch: ProgressListener) -> None:
         """Tell ``watch`` that a program is about to run."""
         ...
 
@@ -74,6 +74,6 @@ class Laboratory(Protocol[P, A]):
         """The finding of a problem, with what the counterexample does where there is one."""
         ...
 
-    def goes_wrong(self, program: P, watch: Watch, *, strict_errors: bool) -> bool:
+    def goes_wrong(self, program: P, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried for a while."""
         ...

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kcache_model.finding import Finding
-from kcache_model.watch import Watch
+from kcache_model.progress import ProgressListener
 
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, explore
@@ -45,7 +45,7 @@ class Replayed:
 def follow(
     laboratory: Laboratory[Any, Any],
     token: ReplayToken[Any],
-    watch: Watch,
+    watch: ProgressListener,
     searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=_SEARCH_SECONDS),),
 ) -> Replayed:
     """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.

@@ -15,8 +15,8 @@ from kcache_model.items import Semantics
 from kcache_model.minimise import MinimiseBudget, minimise
 from kcache_model.outcomes import Outcome
 from kcache_model.program import Program
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import INDEXES, Target, TargetError, make_target
-from kcache_model.watch import Unwatched, Watch
 
 from ..explorer.audit import AuditShare
 from ..explorer.counterexample import Counterexample
@@ -84,7 +84,7 @@ class Subject:
             self._others[granularity] = loaded
         return self._others[granularity]
 
-    def announce(self, program: Program, watch: Watch) -> None:
+    def announce(self, program: Program, watch: ProgressListener) -> None:
         """Tell ``watch`` that a program is about to run."""
         watch.begin(program)
 
@@ -117,7 +117,7 @@ class Subject:
             return bare_finding(program, problem)
         return told_finding(self.settled(), program, found, strict_errors=strict_errors, detail=detail)
 
-    def goes_wrong(self, program: Program, watch: Watch, *, strict_errors: bool) -> bool:
+    def goes_wrong(self, program: Program, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried for a while."""
         target = replace(load_target(self.target.name), unsupported=self.target.unsupported)
         options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=strict_errors)
@@ -222,7 +222,7 @@ def _folder_of_loose_module(name: str) -> Path | None:
     return None if "site-packages" in folder.parts else folder
 
 
-def replay_token(token: ReplayToken[Program], watch: Watch | None = None) -> Replayed:
+def replay_token(token: ReplayToken[Program], watch: ProgressListener | None = None) -> Replayed:
     """What became of the finding about an Indexer that a replay token stands for.
 
     Raises:
@@ -230,4 +230,4 @@ def replay_token(token: ReplayToken[Program], watch: Watch | None = None) -> Rep
         CannotExploreError: it cannot be scheduled any more.
     """
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
-    return follow(subject, token, watch or Unwatched())
+    return follow(subject, token, watch or NoProgress())

@@ -7,6 +7,6 @@ implementation is changed, and what it does under noise it may do without.
 Edelstein et al.: Framework for testing multi-threaded Java programs (ConTest, 2003).
 """
 
-from .naps import Level, Noise
+from .injected_delays import Level, Noise
 
 __all__ = ["Level", "Noise"]

@@ -15,8 +15,8 @@ from kcache_model.object_types.checking import CallsVerdict, check_calls
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
+from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_model.watch import Watch
 
 from ..explorer.audit import AuditShare, plain
 from ..explorer.counterexample import Counterexample
@@ -148,7 +148,7 @@ class ObjectLaboratory:
             self._others[granularity] = made
         return self._others[granularity]
 
-    def announce(self, program: Any, watch: Watch) -> None:
+    def announce(self, program: Any, watch: ProgressListener) -> None:
         """Tell ``watch`` that a program is about to run."""
         self._load(watch)
         watch.note(noted(self._object_type, program))
@@ -218,7 +218,7 @@ class ObjectLaboratory:
             detail=detail,
         )
 
-    def goes_wrong(self, program: Any, watch: Watch, *, strict_errors: bool) -> bool:
+    def goes_wrong(self, program: Any, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried for a while."""
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         stress = ObjectStress(self.target, setting, watch, 0, _PATIENCE_SECONDS)
@@ -245,7 +245,7 @@ class ObjectLaboratory:
             afterwards=lambda execution: with_outcomes(runner.read_back(execution.final), execution.final),
         )
 
-    def _load(self, watch: Watch) -> None:
+    def _load(self, watch: ProgressListener) -> None:
         """Load the modules while nobody watches: it may take a while, and the target was loaded once already."""
         if not self._is_loaded:
             self._is_loaded = True

@@ -17,12 +17,12 @@ from kcache_model.object_types.checking import CallsVerdict, check_calls
 from kcache_model.object_types.object_type import Driver, ObjectTarget
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
+from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_model.watch import Watch
 
 from ..coverage import Coverage
-from ..crew import Crew
 from ..noise import Level, Noise
+from ..thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
 from .target import new_object
 
@@ -72,7 +72,7 @@ class ObjectStress:
     """
 
     def __init__(
-        self, target: ObjectTarget, setting: Setting, watch: Watch, seed: int, patience_seconds: float
+        self, target: ObjectTarget, setting: Setting, watch: ProgressListener, seed: int, patience_seconds: float
     ) -> None:
         self._target = target
         self._setting = setting
@@ -81,7 +81,7 @@ class ObjectStress:
         self._patience_seconds = patience_seconds
         self._random = random.Random(seed)
         self._noise = Noise(self._random.getrandbits(32))
-        self._crew = Crew(_THREADS)
+        self._pool = ThreadPool(_THREADS)
         self.coverage = Coverage()
         self.overlapping = self.undecided = 0
 
@@ -95,7 +95,7 @@ class ObjectStress:
         finally:
             sys.setswitchinterval(before)
             self._noise.close()
-            self._crew.close()
+            self._pool.close()
 
     def run(self, program: Any) -> Round:
         """Run a program once."""
@@ -112,9 +112,9 @@ class ObjectStress:
         ):
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
-                if not self._crew.run(tasks, lambda: self._progress(calls), self._patience_seconds):
-                    hung = self._crew.stacks() or "a thread did not come back"
-                    self._crew = Crew(_THREADS)
+                if not self._pool.run(tasks, lambda: self._progress(calls), self._patience_seconds):
+                    hung = self._pool.stacks() or "a thread did not come back"
+                    self._pool = ThreadPool(_THREADS)
                     self._watch.rest()
                     return Round(tuple(calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()

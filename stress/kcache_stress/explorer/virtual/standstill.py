@@ -12,11 +12,11 @@ import time
 from types import FrameType
 from typing import Final
 
-from ...beats import beat
+from ...ticks import tick
 from .refusal import refuse
 from .scheduler import Scheduler
 
-_BEAT_SECONDS: Final = 0.1
+_TICK_SECONDS: Final = 0.1
 _WAITING_BEATS: Final = 20
 _WORKING_BEATS: Final = 150
 """More than the watchdog of a child has, which makes a finding of it."""
@@ -67,7 +67,7 @@ class _Watchman:
     def _watch(self, main: int, clock: int, number: int) -> None:
         still, before, worked = 0, (0, 0), 0.0
         while True:
-            beat(_BEAT_SECONDS)
+            tick(_TICK_SECONDS)
             scheduler = self._scheduler
             state = self._turn, len(scheduler.trace) if scheduler is not None else 0
             if scheduler is None or state != before:

@@ -7,21 +7,21 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from .beats import beat
 from .stacks import stacks
+from .ticks import tick
 
 Task = Callable[[], None]
 
-_BEAT_SECONDS = 0.05
+_TICK_SECONDS = 0.05
 
 _ONE_AT_A_TIME = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether a thread that waits awake keeps the others from coming."""
 
 
-class Crew:
+class ThreadPool:
     """A fixed number of daemon threads.
 
-    A thread that does not come back stays behind: after a round that :meth:`run` gave up, the crew is of no more use.
+    A thread that does not come back stays behind: after a round that :meth:`run` gave up, the pool is of no more use.
 
     Args:
         size: number of threads.
@@ -58,17 +58,17 @@ class Crew:
             self._wake[number].release()
         still, last = 0.0, -1
         for number in range(len(tasks)):
-            while not self._finished[number].acquire(timeout=_BEAT_SECONDS):
-                beat(0.0)
+            while not self._finished[number].acquire(timeout=_TICK_SECONDS):
+                tick(0.0)
                 now = progress()
-                still = 0.0 if now != last else still + _BEAT_SECONDS
+                still = 0.0 if now != last else still + _TICK_SECONDS
                 last = now
                 if still >= patience_seconds:
                     return False
         return True
 
     def stacks(self) -> str:
-        """Where the threads of the process are, the crew's first."""
+        """Where the threads of the process are, the pool's first."""
         return stacks([thread.ident for thread in self._threads])
 
     def close(self) -> None:

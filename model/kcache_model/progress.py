@@ -11,7 +11,7 @@ from .operations import Operation
 from .program import Program
 
 
-class Watch(Protocol):
+class ProgressListener(Protocol):
     """Told by a runner; must be quick."""
 
     def begin(self, program: Program) -> None:
@@ -30,7 +30,7 @@ class Watch(Protocol):
         """The implementation is not being called at present."""
 
 
-class Unwatched:
+class NoProgress:
     """Nobody watches."""
 
     def begin(self, program: Program) -> None:

@@ -17,7 +17,7 @@ _SHORT_TURN_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Turn:
+class BudgetSlice:
     """One stretch of one phase.
 
     Attributes:
@@ -43,17 +43,19 @@ def as_time_passes(seconds: float, clock: Callable[[], float] = time.monotonic) 
         yield elapsed / seconds
 
 
-def turns(phases: Sequence[str], budget_seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[Turn]:
+def budget_slices(
+    phases: Sequence[str], budget_seconds: float, clock: Callable[[], float] = time.monotonic
+) -> Iterator[BudgetSlice]:
     """The turns of the phases, in order; made as they are needed, since each depends on the time that is left."""
     end = clock() + budget_seconds
     open_ended = [phase for phase in phases if phase in _OPEN_ENDED]
     for phase in phases:
         if phase not in _OPEN_ENDED:
-            yield Turn(phase, (end - clock()) * (0.5 if open_ended else 1.0), is_last=True)
+            yield BudgetSlice(phase, (end - clock()) * (0.5 if open_ended else 1.0), is_last=True)
     share = max(0.0, end - clock()) / max(1, len(open_ended))
     short = share if len(open_ended) < 2 else min(share, _SHORT_TURN_SECONDS)
     for phase in open_ended:
-        yield Turn(phase, short, is_last=short >= share)
+        yield BudgetSlice(phase, short, is_last=short >= share)
     if short < share:
         for position, phase in enumerate(open_ended):
-            yield Turn(phase, max(0.0, end - clock()) / (len(open_ended) - position), is_last=True)
+            yield BudgetSlice(phase, max(0.0, end - clock()) / (len(open_ended) - position), is_last=True)

@@ -7,7 +7,7 @@ import time
 _WORK_SECONDS = 0.001
 
 
-def beat(seconds: float) -> None:
+def tick(seconds: float) -> None:
     """Sleep, then use the processor for a moment.
 
     A thread that only sleeps is woken at once even where everybody else is starved, so its sleeps say nothing about
