@@ -172,6 +172,8 @@ def _as_lists(value: Any) -> Any:
 
 
 def _as_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(sorted(((key, _as_tuples(found)) for key, found in value.items()), key=repr))
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 

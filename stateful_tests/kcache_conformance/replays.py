@@ -31,7 +31,7 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
     token: ReplayToken[Any] = target_type.tokens.decode(word)
     answers: list[dict[str, Any]] = []
     end = run_job(
-        f"{__name__}:_replay_job",
+        f"{__name__}:replay_job",
         {"target_type": target_type.name, "word": word},
         on_event=answers.append,
         deadline_seconds=STARTUP_SECONDS + _SECONDS,
@@ -59,7 +59,8 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
     )
 
 
-def _replay_job(outlet: Outlet, target_type: str, word: str) -> None:
+def replay_job(outlet: Outlet, target_type: str, word: str) -> None:
+    """Runs in the child: sends what became of the finding."""
     try:
         chosen = target_type_named(target_type)
         found = chosen.replay(chosen.tokens.decode(word), outlet.watch)

@@ -103,6 +103,7 @@ class TargetType:
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``, ``threads``.
         specification: of what a program makes, by which recordings are judged; ``None`` if they are judged otherwise.
+        exact_errors: whether it counts in recordings which error a call gave.
         exploring: what the commands explore and verify need; ``None`` if its programs are explored by phases only.
         hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
     """
@@ -122,5 +123,6 @@ class TargetType:
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
     specification: Callable[[Any], Specification[Any, Any]] | None = None
+    exact_errors: bool = False
     exploring: Exploring | None = None
     hash_seed: Callable[[int], int] = lambda _: 0

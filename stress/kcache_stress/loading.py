@@ -93,6 +93,8 @@ def _load_module(name: str) -> ModuleType:
                 "path/to/file.py:factory"
             ) from None
         raise _import_failed(name) from error
+    except TargetError:
+        raise
     except (Exception, SystemExit) as error:
         raise _import_failed(name) from error
 
@@ -110,6 +112,8 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
+    except TargetError:
+        raise
     except (Exception, SystemExit) as error:
         raise _import_failed(str(path)) from error
     return module

@@ -118,6 +118,7 @@ class ObjectType:
         recorded: programs with recorded outcomes, for a target.
         has_recordings: whether there are any.
         unblock: an operation after which no call waits; ``None`` if there is none, or none waits.
+        exact_errors: whether it counts which error a call gives, also where nobody asks for strict errors.
         owns: whether a program is one of this type, where several types share a prefix of tokens.
         is_valid: whether an object can be made as a program says; smaller programs are asked.
         simpler: the next simpler variants of an operation.
@@ -147,6 +148,7 @@ class ObjectType:
     recorded: Callable[[Any], Sequence[RecordedProgram]] = _nothing
     has_recordings: bool = False
     unblock: Any = None
+    exact_errors: bool = False
     owns: Callable[[Any], bool] = lambda _: True
     is_valid: Callable[[Any], bool] = lambda _: True
     simpler: Callable[[Any], Iterable[Any]] = _nothing

@@ -59,6 +59,9 @@ def method(
         weight: how often it is called, compared with the others.
         is_optional: whether a target may lack it.
     """
+    for values in arguments:
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise TargetError(f"method({name!r}, ...): {values!r} must be a list of the values to try for one argument")
     return OperationTemplate(
         name, lambda _number, *values: MethodCall(name, values, is_write), arguments, weight, is_optional
     )
@@ -72,7 +75,10 @@ class Applies(Protocol):
         ...
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any] | None:
-        """The next state and what the call returns; ``None`` if it waits. An exception is what the call raises."""
+        """The next state and what the call returns; ``None`` if it waits.
+
+        An exception that is raised, or returned in the place of a value, is what the call raises.
+        """
         ...
 
 
@@ -88,9 +94,30 @@ class _Functional:
     def effects(self, state: Any, operation: MethodCall) -> Sequence[tuple[Any, Outcome]]:
         try:
             found = self.applies.apply(state, operation)
+        except _MISTAKES as error:
+            raise self._failed(state, operation, f"raised {error_text(error)}; return it if the call must") from error
         except Exception as error:
             return [(state, raised(type(error).__name__))]
-        return [] if found is None else [(found[0], returned(plain_value(found[1])))]
+        if found is None:
+            return []
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise self._failed(state, operation, f"returned {found!r}; return the next state and what the call gives")
+        after, value = found
+        try:
+            hash(after)
+        except TypeError:
+            what = f"gave the state {after!r}, which is not hashable; use tuples and frozensets"
+            raise self._failed(state, operation, what) from None
+        is_error = isinstance(value, BaseException)
+        return [(after, raised(type(value).__name__) if is_error else returned(plain_value(value)))]
+
+    def _failed(self, state: Any, operation: MethodCall, what: str) -> TargetError:
+        name = type(self.applies).__name__
+        return TargetError(f"the specification {name} cannot be used: apply({state!r}, {operation}) {what}")
+
+
+_MISTAKES = (AttributeError, NameError, TypeError)
+"""What a specification raises by mistake rather than on purpose."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +163,8 @@ def plain_value(value: object) -> Any:
     """A result as plain, immutable data: lists as tuples, sets sorted, anything else by its type."""
     if value is None or isinstance(value, _PLAIN):
         return value
+    if isinstance(value, (bytes, bytearray)):
+        return repr(bytes(value))
     if isinstance(value, (list, tuple)):
         return tuple(map(plain_value, value))
     if isinstance(value, (set, frozenset)):
@@ -181,6 +210,7 @@ def object_type(
         usual_ways=lambda _: (ObjectProgram(),),
         smoke=tuple(alphabet(words, 0)),
         read_back=lambda _: _reads(words),
+        exact_errors=True,
         codec=Codec(
             _encode,
             lambda data: _decode(data, words),

@@ -90,5 +90,8 @@ def judge_calls(
     budget = SearchBudget(seconds=seconds)
     initial = specification.initial(program)
     return JudgedCalls(
-        ordered, check_calls(specification, initial, ordered, strict_errors=strict_errors, budget=budget)
+        ordered,
+        check_calls(
+            specification, initial, ordered, strict_errors=strict_errors or target_type.exact_errors, budget=budget
+        ),
     )

@@ -113,7 +113,7 @@ class SequentialRun:
         self._target = target
         self._hands = makes
         self._watch = watch
-        self._strict_errors = strict_errors
+        self._strict_errors = strict_errors or object_type.exact_errors
         self._patience_seconds = patience_seconds
         self._specification = object_type.specification(program)
         self._states: States = (self._specification.initial(program),)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.items import Semantics
 from kcache_model.object_types.object_type import ObjectType
+from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.objects.findings import Setting, token_format
@@ -22,11 +23,17 @@ from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.target import load_object_target
 
 from ..gallery import Example
-from ..target_type import Exploring, Stopped, TargetType
+from ..isolation import STARTUP_SECONDS, run_job
+from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
 from .programs import random_program, small_scope
 from .replaying import replay_token
 from .state_machine import concurrent_programs
+
+_REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
+_PATIENCE_SECONDS: Final = 0.5
+_SMALLER_SECONDS: Final = 10.0
+_ATTEMPTS: Final = 40
 
 
 def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example]] = lambda: ()) -> TargetType:
@@ -50,6 +57,7 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
         replay=partial(replay_token, object_type),
         owns=object_type.owns,
         specification=object_type.specification,
+        exact_errors=object_type.exact_errors,
         exploring=_exploring(object_type),
     )
 
@@ -95,9 +103,34 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
     finding = Finding(kind, stopped.phase, f"{what} {did}", observed=Outcome(value=did), detail=stopped.detail)
     if program is None:
         return finding
+    program = _smaller(object_type, stopped, program)
     setting = Setting(object_type, stopped.name, stopped.options.strict_errors, stopped.options.instrument)
     token = token_format(object_type).encode(setting.token(program, kind))
     return replace(finding, program=program, schedule=token, script=object_type.script(program, stopped.name, {}))
+
+
+def _smaller(object_type: ObjectType, stopped: Stopped, program: Any) -> Any:
+    """A program of one thread as small as can be that still ends in the same way, tried in child processes."""
+    if stopped.spec is None or stopped.phase == REPLAY or program.threads or len(program.prefix) < 2:
+        return program
+    how = "hang" if stopped.is_hang else "crash"
+    setting = Setting(object_type, stopped.name, stopped.options.strict_errors, stopped.options.instrument)
+    last = program.prefix[-1].name
+
+    def fails(candidate: Any) -> bool:
+        if not candidate.prefix or candidate.prefix[-1].name != last:
+            return False
+        word = token_format(object_type).encode(setting.token(candidate, FindingKind.CRASH))
+        ended = run_job(
+            _REPLAY_JOB,
+            {"target_type": object_type.name, "word": word},
+            on_event=lambda _: None,
+            deadline_seconds=STARTUP_SECONDS,
+            patience_seconds=_PATIENCE_SECONDS,
+        )
+        return ended.how == how
+
+    return smaller(object_type, program, fails, seconds=_SMALLER_SECONDS, attempts=_ATTEMPTS)
 
 
 def _program(object_type: ObjectType, note: str) -> Any:

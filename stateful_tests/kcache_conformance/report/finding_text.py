@@ -107,7 +107,7 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
         marked = "; those marked * cannot all be right" if finding.core else ""
         yield _heading(f"Calls, as they overlapped in time{marked}:")
         yield _indented(timeline(finding.calls, finding.core))
-    if finding.interleaving is not None:
+    if finding.interleaving is not None and finding.interleaving.threads:
         yield _heading("The interleaving:")
         yield _indented(Text(printable(interleaving_text(finding.interleaving))))
     if finding.detail:

@@ -220,6 +220,8 @@ class ScenarioRunner:
             self.clean_up()
             try:
                 self._threads = len(self._scenario.setup(self._load))
+            except SetupDeadlockError:
+                return  # each execution says so
             except UncontrolledError as error:
                 raise CannotExploreError(str(error)) from error
         if self._threads > MOST_PROGRAM_THREADS:
@@ -228,6 +230,15 @@ class ScenarioRunner:
     def _load(self, name: str | Path) -> ModuleType:
         loaded = self._modules[name] = self.sandbox.load(name)
         return loaded
+
+    def livelock(self, most_events: int) -> Problem | None:
+        """What is wrong with an execution that went on for ever: nothing if some thread did not get its turns."""
+        if self.sandbox.granularity.is_of_opcodes:
+            return None  # so many opcodes are not that much
+        scheduler = self.sandbox.scheduler
+        lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
+        is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
+        return Problem(FindingKind.LIVELOCK, _endless(scheduler)) if is_fair else None
 
     def _problem(self, ending: Ending, parts: list[_Part], most_events: int) -> Problem | None:
         if ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
@@ -240,11 +251,7 @@ class ScenarioRunner:
         if ending is Ending.DEADLOCK:
             return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
         if ending is Ending.ENDLESS:
-            if self.sandbox.granularity.is_of_opcodes:
-                return None  # so many opcodes are not that much
-            lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
-            is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
-            return Problem(FindingKind.LIVELOCK, _endless(scheduler)) if is_fair else None
+            return self.livelock(most_events)
         wrong = self._scenario.check([part.result for part in parts])
         return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
 

@@ -91,7 +91,9 @@ def search(
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
             doubts.update(dict.fromkeys(execution.doubts))
-            order = strategy.learn(Step(execution.trace, execution.ending, execution.threads))
+            # Without threads it was over before it began: setting it up waits for ever.
+            step = Step(execution.trace, execution.ending, execution.threads)
+            order = strategy.learn(step) if execution.threads else None
             if execution.ending is Ending.ENDLESS:
                 cut = cut or running(runner.sandbox.scheduler)
                 problem = _livelock(runner, execution, strategy.most_events)

@@ -121,7 +121,9 @@ class ObjectStress:
         self.overlapping += self.coverage.add(sorted(calls, key=lambda call: call.invoked))
         specification = self._type.specification(program)
         initial = specification.initial(program)
-        verdict = check_calls(specification, initial, calls, strict_errors=self._setting.strict_errors)
+        verdict = check_calls(
+            specification, initial, calls, strict_errors=self._setting.strict_errors or self._type.exact_errors
+        )
         self.undecided += verdict.status is Status.UNKNOWN
         return Round(tuple(calls), verdict)
 

@@ -55,7 +55,8 @@ def page_of_finding(
     paragraphs.append(f"Kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
     if finding.unseen:
         paragraphs.append(UNCONFIRMED + finding.unseen)
-    story = "" if finding.interleaving is None else interleaving_text(finding.interleaving)
+    told = finding.interleaving
+    story = "" if told is None or not (told.threads or told.failures) else interleaving_text(told)
     texts = (("The interleaving", story), ("Details", finding.detail))
     return Page(
         title,
