@@ -181,14 +181,14 @@ class _TargetTypeParameter(click.ParamType):  # type: ignore[type-arg,unused-ign
 
     name = "type"
 
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> TargetType:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TargetType:
         """The target type of that name."""
         if isinstance(value, TargetType):
             return value
         try:
             return target_type_named(value)
         except TargetError as error:
-            self.fail(str(error), parameter, context)
+            self.fail(str(error), param, ctx)
 
 
 def type_option(text: str) -> Callable[[F], F]:

@@ -68,6 +68,7 @@ def judge_calls(
     """
     assert target_type.specification is not None
     header: dict[str, Any] | None = None
+    program: Any = None
     calls: list[Call[Any]] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
