@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,8 @@ def test_a_call_that_ends_the_process_is_alone_in_its_example(stacks: Path) -> N
 def explored(name: str, type: str, *threads: tuple[MethodCall, ...], prefix: tuple[MethodCall, ...] = ()) -> Any:
     found = target_type_named(type).exploring
     assert found is not None
-    options = ExploreOptions(StrategyName.DPOR, executions=40, seconds=120.0, minimise_seconds=0.5)
+    once = ExploreOptions(StrategyName.DPOR, executions=40, seconds=120.0, minimise_seconds=0.1)
+    options = replace(once, candidates=once)
     laboratory = found.laboratory(f"stacks:{name}", (), options.granularity)
     return explore(laboratory, ObjectProgram(prefix, threads), options)
 
