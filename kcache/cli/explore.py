@@ -10,8 +10,7 @@ from dataclasses import replace
 import click
 
 from kcache import Semantics
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.report.run_report import RunReport, explorer_phase
+from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, Tally, describe
 from kcache_conformance.runs.explored_examples import explore_examples
 from kcache_conformance.runs.spread import spread
@@ -235,20 +234,16 @@ def _granularity(strategy: str, granularity: str) -> Granularity:
 
 
 def _report(title: str, target: str, options: SuiteOptions, tally: Tally, status: Status, verdict: str) -> RunReport:
-    counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
-    phase = replace(explorer_phase(counts, verdict, no_proof=tally.note), finding=tally.finding)
-    findings = () if tally.finding is None else (tally.finding,)
-    reasons = (f"explorer: {verdict}",) if verdict and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, findings, (phase,), (), reasons, tally.seconds)
+    headline = "No interleaving that was tried goes wrong." if status is Status.OK else ""
     paragraphs = (f"No proof: {tally.note}.",) if tally.note else ()
-    return RunReport(
-        "explore",
-        title,
-        target,
-        options,
-        result,
-        "No interleaving that was tried goes wrong." if status is Status.OK else "",
-        paragraphs,
+    return report_of_one_phase(
+        RunReport("explore", title, target, options, headline=headline, paragraphs=paragraphs),
+        status,
+        tally.finding,
+        {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted},
+        verdict,
+        no_proof=tally.note,
+        seconds=tally.seconds,
     )
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
 import click
 
 from kcache import Semantics
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.report.run_report import RunReport, explorer_phase
+from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.verify import Certificate
 from kcache_conformance.runs.verify import verify as run_verification
 from kcache_conformance.suite_options import SuiteOptions
@@ -136,17 +134,6 @@ def _report(
         "audited": tally.audited,
         **({} if total is None else {"of": total}),
     }
-    reason = "" if certificate.status is Status.OK else "not everything was covered"
-    findings = () if tally.finding is None else (tally.finding,)
-    phase = explorer_phase(counts, reason if tally.finding is None else "", no_proof=tally.note)
-    result = SuiteResult(
-        certificate.status,
-        findings,
-        (replace(phase, finding=tally.finding),),
-        certificate.description.unsupported,
-        (f"explorer: {reason}",) if reason and not findings else (),
-        certificate.seconds,
-    )
     suite_options = SuiteOptions(
         certificate.semantics,
         options.strict_errors,
@@ -157,5 +144,15 @@ def _report(
     )
     bound = f"bound {certificate.bound}, granularity {certificate.granularity}"
     title = f"kcache verify {type_text(target_type)}{certificate.target} ({bound})"
-    headline = "Verified: no interleaving of any program of the bound goes wrong." if not reason else ""
-    return RunReport("verify", title, certificate.target, suite_options, result, headline)
+    is_verified = certificate.status is Status.OK
+    headline = "Verified: no interleaving of any program of the bound goes wrong." if is_verified else ""
+    return report_of_one_phase(
+        RunReport("verify", title, certificate.target, suite_options, headline=headline),
+        certificate.status,
+        tally.finding,
+        counts,
+        "" if is_verified or tally.finding is not None else "not everything was covered",
+        no_proof=tally.note,
+        not_tested=certificate.description.unsupported,
+        seconds=certificate.seconds,
+    )

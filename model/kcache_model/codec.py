@@ -270,8 +270,16 @@ def dump_history(history: History) -> Iterator[str]:
         yield json.dumps(encode_call(call))
 
 
-def load_history(lines: Iterable[str]) -> History:
-    """The inverse of :func:`dump_history`; empty lines are skipped.
+def read_history(
+    lines: Iterable[str], required: set[str], optional: set[str], codec: Codec = INDEXERS
+) -> tuple[Json, tuple[Call[Any], ...]]:
+    """The header of a history, and its calls in the order of their invocations; empty lines are skipped.
+
+    Args:
+        lines: the header, then one call on each.
+        required: what the header must have beside its schema.
+        optional: what it may have.
+        codec: of the calls.
 
     Raises:
         FormatError: the lines are no history; the message names the line.
@@ -285,16 +293,26 @@ def load_history(lines: Iterable[str]) -> History:
             data = json.loads(line)
             if header is None:
                 _require_schema(data, HISTORY_SCHEMA)
-                header = fields_of(data, "a history's first line", {"schema", "indexes"}, {"semantics"})
+                header = fields_of(data, "a history's first line", {"schema", *required}, optional)
             else:
-                calls.append(decode_call(data))
+                calls.append(decode_call(data, codec))
         except (FormatError, ValueError) as error:
             raise FormatError(f"line {number}: {error}") from None
     if header is None:
         raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')
+    return header, tuple(sorted(calls, key=lambda call: call.invoked))
+
+
+def load_history(lines: Iterable[str]) -> History:
+    """The inverse of :func:`dump_history`; empty lines are skipped.
+
+    Raises:
+        FormatError: the lines are no history; the message names the line.
+    """
+    header, calls = read_history(lines, {"indexes"}, {"semantics"})
     return History(
         indexes=texts_of(header["indexes"]),
-        calls=tuple(sorted(calls, key=lambda call: call.invoked)),
+        calls=calls,
         semantics=member_of(Semantics, header.get("semantics", "classic"), "semantics"),
     )
 

@@ -159,7 +159,14 @@ class _Phases:
             shapes = LARGER_SHAPES if number % 5 == 4 else SHAPES
             yield random_program(context.seed * 1_000_003 + number, self._type, context.target, shapes)
 
-    def _run(self, context: PhaseContext, program: Any, makes: PatientCaller, coverage: Coverage) -> Mismatch | None:
+    def _run(
+        self,
+        context: PhaseContext,
+        program: Any,
+        makes: PatientCaller,
+        coverage: Coverage | None = None,
+        most_seconds: float = float("inf"),
+    ) -> Mismatch | None:
         return run_program(
             self._type,
             context.target,
@@ -167,7 +174,7 @@ class _Phases:
             makes,
             context.watch,
             strict_errors=context.options.strict_errors,
-            patience_seconds=_patience(context),
+            patience_seconds=min(most_seconds, _patience(context)),
             coverage=coverage,
         )
 
@@ -181,20 +188,9 @@ class _Phases:
         recorded: RecordedProgram | None = None,
     ) -> Finding:
         """The finding of the smallest program that shows the same."""
-        patience = min(_QUICK_SECONDS, _patience(context)) if mismatch.observed.waits else _patience(context)
+        quick = _QUICK_SECONDS if mismatch.observed.waits else float("inf")
         why = f"client-go, {recorded.title}" if recorded is not None else ""
         scenario = None if recorded is None else recorded.id
-
-        def run_again(program: Any) -> Mismatch | None:
-            return run_program(
-                self._type,
-                context.target,
-                program,
-                makes,
-                context.watch,
-                strict_errors=context.options.strict_errors,
-                patience_seconds=patience,
-            )
 
         def told(found: Mismatch) -> Finding:
             return sequential_finding(
@@ -209,7 +205,10 @@ class _Phases:
             )
 
         context.on_finding(told(mismatch))
-        return told(smallest_mismatch(self._type, mismatch, run_again))
+        again = smallest_mismatch(
+            self._type, mismatch, lambda program: self._run(context, program, makes, most_seconds=quick)
+        )
+        return told(again)
 
     def _setting(self, context: PhaseContext) -> Setting:
         options = context.options

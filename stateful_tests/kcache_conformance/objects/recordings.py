@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from kcache_model.codec import HISTORY_SCHEMA, decode_call
-from kcache_model.decoding import fields_of, shown
-from kcache_model.errors import FormatError
+from kcache_model.codec import read_history
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
 from kcache_model.linearizability import SearchBudget
@@ -67,32 +64,14 @@ def judge_calls(
         FormatError: the lines are no history; the message names the line.
     """
     assert target_type.specification is not None
-    header: dict[str, Any] | None = None
-    program: Any = None
-    calls: list[Call[Any]] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            data = json.loads(line)
-            if header is None:
-                if not isinstance(data, dict) or data.get("schema") != HISTORY_SCHEMA:
-                    raise FormatError(f'expected "schema": "{HISTORY_SCHEMA}", found {shown(data)}')
-                header = fields_of(data, "a history's first line", {"schema"}, {"program"})
-                program = target_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
-            else:
-                calls.append(decode_call(data, target_type.codec))
-        except (FormatError, ValueError, TypeError) as error:
-            raise FormatError(f"line {number}: {error}") from None
-    if header is None:
-        raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')
-    ordered = tuple(sorted(calls, key=lambda call: call.invoked))
+    header, calls = read_history(lines, set(), {"program"}, target_type.codec)
+    program = target_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
     specification = target_type.specification(program)
     budget = SearchBudget(seconds=seconds)
     initial = specification.initial(program)
     return JudgedCalls(
-        ordered,
+        calls,
         check_calls(
-            specification, initial, ordered, strict_errors=strict_errors or target_type.exact_errors, budget=budget
+            specification, initial, calls, strict_errors=strict_errors or target_type.exact_errors, budget=budget
         ),
     )

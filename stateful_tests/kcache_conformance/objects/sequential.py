@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -155,10 +155,6 @@ class SequentialRun:
         if observed.agrees_with(expected, strict_errors=self._strict_errors):
             return None, observed
         return Mismatch(self.program, expected, observed, stacks), observed
-
-
-RunProgram = Callable[[Any], Mismatch | None]
-"""Does what the prefix of a program says; the first thing that is wrong."""
 
 
 def run_program(

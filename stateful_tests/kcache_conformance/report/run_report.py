@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from kcache_model.finding import Finding
+from kcache_model.verdict import Status
 
 from ..events import PhaseFinished, SuiteResult
 from ..suite_options import SuiteOptions
@@ -26,11 +30,36 @@ class RunReport:
     title: str
     target: str
     options: SuiteOptions
-    result: SuiteResult
+    result: SuiteResult = field(default_factory=lambda: SuiteResult(Status.UNKNOWN, (), (), (), (), 0.0))
     headline: str = ""
     paragraphs: tuple[str, ...] = ()
 
 
-def explorer_phase(counts: dict[str, int], result: str = "", *, no_proof: str = "") -> PhaseFinished:
-    """The only phase of a command of the explorer; ``result`` says why it is inconclusive."""
-    return PhaseFinished("explorer", counts, inconclusive=result, no_proof=no_proof)
+def report_of_one_phase(
+    report: RunReport,
+    status: Status,
+    finding: Finding | None,
+    counts: Mapping[str, int],
+    reason: str = "",
+    *,
+    no_proof: str = "",
+    not_tested: tuple[str, ...] = (),
+    seconds: float = 0.0,
+) -> RunReport:
+    """The report of a command that has one phase only, the first that its options name.
+
+    Args:
+        report: without a result.
+        status: the verdict.
+        finding: what is wrong, if anything.
+        counts: what was counted.
+        reason: why the verdict is UNKNOWN.
+        no_proof: why a search proves nothing.
+        not_tested: what the target does not offer.
+        seconds: how long it took.
+    """
+    name = report.options.phases[0]
+    phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
+    findings = () if finding is None else (finding,)
+    reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
+    return replace(report, result=SuiteResult(status, findings, (phase,), not_tested, reasons, seconds))

@@ -28,6 +28,7 @@ from .strategies.pct import Pct
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .strategies.state_hashing import StateHashing
+from .virtual.virtual_thread import UncontrolledError
 
 _MINIMISE_ATTEMPTS: Final = 150
 _POSSIBLE_EXECUTIONS: Final = 3_000
@@ -167,6 +168,8 @@ class _Exploration(Generic[P, A]):
         try:
             result = self._investigated(program, self._options, self._laboratory.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result)
+        except UncontrolledError as error:  # where what was found is told
+            return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
             self._watch.rest()
         if result.problem is None and result.coverage.is_complete:
