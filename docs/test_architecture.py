@@ -129,6 +129,16 @@ def test_the_core_needs_the_standard_library_alone() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_check_starts_without_what_it_may_not_need() -> None:
+    script = (
+        "import sys; from kcache.cli import main; main.get_command(None, 'check')\n"
+        "from kcache_conformance.target_types import target_type_named; target_type_named('indexer')\n"
+        "assert not sys.modules.keys() & {'hypothesis', 'jinja2', 'kcache_conformance.fuzzing', 'kcache.informers'}"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_public_name_exists_and_is_documented() -> None:
     for name in kcache.__all__:
         assert hasattr(kcache, name)

@@ -182,7 +182,7 @@ def explored(name: str, type: str, *threads: tuple[MethodCall, ...], prefix: tup
 ACQUIRE, RELEASE = MethodCall("acquire"), MethodCall("release")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.nightly
 def test_a_thread_that_spins_until_another_one_goes_on_is_not_accused(stacks: Path) -> None:
     found = explored("Spinning", "stacks:MUTEX", (ACQUIRE,), (RELEASE,), prefix=(ACQUIRE,))
     assert found.finding is None

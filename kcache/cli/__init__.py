@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import click
 
 import kcache
 
-from .check import check
 from .exits import closed_pipe, open_missing_streams
-from .explore import explore
-from .fuzz import fuzz
-from .judge import judge
-from .replay import replay
-from .stress import stress
-from .targets import targets
-from .verify import verify
+
+_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "replay", "targets")
 
 _EPILOG = """
 \b
@@ -31,6 +26,17 @@ Exit codes:
 
 
 class _Commands(click.Group):
+    """The commands, each in the module of its name, which is imported when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f".{cmd_name}", __package__), cmd_name)
+        return command
+
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         open_missing_streams()
         with closed_pipe():
@@ -51,13 +57,3 @@ def main() -> None:
     A TARGET is package.module:factory or path/to/file.py:factory, where factory(key_func, indexers) returns a new,
     empty Indexer.
     """
-
-
-main.add_command(check)
-main.add_command(explore)
-main.add_command(verify)
-main.add_command(stress)
-main.add_command(judge)
-main.add_command(fuzz)
-main.add_command(replay)
-main.add_command(targets)

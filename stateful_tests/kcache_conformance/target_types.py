@@ -1,9 +1,9 @@
-"""The target types. To add one, describe it as a :class:`~.target_type.TargetType` and enter it here."""
+"""The target types. To add one, describe it and enter where it is described in :data:`_BUILT_IN`."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import entry_points
@@ -13,27 +13,44 @@ from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
 from kcache_model.target import TargetError
 from kcache_stress.loading import load_object
 
-from .fuzzing.target_types import INDEX_FUNCTION, KEY_FUNCTION
 from .gallery import queue_gallery
-from .indexers.target_type import INDEXER
-from .informers.target_type import INFORMER
-from .objects.target_type import target_type
-from .queues.object_types import DELTA_FIFO, FIFO, REAL_FIFO
 from .target_type import TargetType
 
 ENTRY_POINTS: Final = "kcache.target_types"
 """The group of entry points under which other packages offer target types, or object types."""
 
-
-def _queue(object_type: ObjectType) -> TargetType:
-    return target_type(object_type, partial(queue_gallery, object_type.name))
-
-
-TARGET_TYPES: Final[Mapping[str, TargetType]] = {
-    found.name: found
-    for found in (INDEXER, *map(_queue, (FIFO, DELTA_FIFO, REAL_FIFO)), INFORMER, INDEX_FUNCTION, KEY_FUNCTION)
+_BUILT_IN: Final[Mapping[str, str]] = {
+    "indexer": "indexers.target_type:INDEXER",
+    "fifo": "queues.object_types:FIFO",
+    "delta-fifo": "queues.object_types:DELTA_FIFO",
+    "real-fifo": "queues.object_types:REAL_FIFO",
+    "informer": "informers.target_type:INFORMER",
+    "index-function": "fuzzing.target_types:INDEX_FUNCTION",
+    "key-function": "fuzzing.target_types:KEY_FUNCTION",
 }
-"""Name -> target type."""
+_PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+    "kx1.": ("indexer",),
+    "kq1.": ("fifo", "delta-fifo", "real-fifo"),
+    "ki1.": ("informer",),
+    "kf1.": ("index-function", "key-function"),
+}
+
+
+class _Loaded(Mapping[str, TargetType]):
+    """The types that come with kcache, each imported when it is asked for: half of them would be most of the start."""
+
+    def __getitem__(self, name: str) -> TargetType:
+        return _built_in(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_BUILT_IN)
+
+    def __len__(self) -> int:
+        return len(_BUILT_IN)
+
+
+TARGET_TYPES: Final[Mapping[str, TargetType]] = _Loaded()
+"""Name -> target type, of those that come with kcache."""
 
 
 @functools.cache
@@ -46,17 +63,27 @@ def target_type_named(name: str) -> TargetType:
     Raises:
         TargetError: there is no such thing.
     """
-    found: object = TARGET_TYPES.get(name)
-    if found is None and ":" in name:
-        found = load_object(name, wanted="TYPE")
-    elif found is None:
-        offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-        if name not in offered:
-            known = ", ".join([*TARGET_TYPES, *offered])
-            raise TargetError(f"there is no target type {name}; known are {known}, or write package.module:TYPE")
-        found = offered[name].load()
+    if name in TARGET_TYPES:
+        return TARGET_TYPES[name]
+    if ":" in name:
+        return _as_target_type(name, load_object(name, wanted="TYPE"))
+    offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    if name not in offered:
+        known = ", ".join([*TARGET_TYPES, *offered])
+        raise TargetError(f"there is no target type {name}; known are {known}, or write package.module:TYPE")
+    return _as_target_type(name, offered[name].load())
+
+
+@functools.cache
+def _built_in(name: str) -> TargetType:
+    return _as_target_type(name, load_object(f"{__package__}.{_BUILT_IN[name]}"))
+
+
+def _as_target_type(name: str, found: object) -> TargetType:
     if isinstance(found, ObjectType):
-        found = target_type(replace(found, name=name))
+        from .objects.target_type import target_type
+
+        found = target_type(replace(found, name=name), partial(queue_gallery, name))
     if not isinstance(found, TargetType):
         raise TargetError(f"{name} is a {type(found).__name__}, neither a TargetType nor an ObjectType")
     return found if found.name == name else replace(found, name=name)
@@ -71,7 +98,8 @@ def type_of_token(token: str) -> TargetType | None:
     """
     if token.startswith(OBJECT_TOKENS):
         return target_type_named(token.removeprefix(OBJECT_TOKENS).rpartition(".")[0])
-    found = [known for known in TARGET_TYPES.values() if token.startswith(known.tokens.prefix)]
+    names = next((names for prefix, names in _PREFIXES.items() if token.startswith(prefix)), ())
+    found = [target_type_named(name) for name in names]
     if len(found) > 1:
         program = found[0].tokens.decode(token).program
         found = [known for known in found if known.owns(program)]

@@ -28,7 +28,6 @@ from ..recorded.corpus import needs_transformer, recordings, scenarios
 from ..recorded.replay import replay
 from ..sequential import run_program
 from ..smoke import smoke
-from ..state_machine import make_state_machine, run_examples
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
@@ -64,6 +63,8 @@ def _vectors(context: PhaseContext) -> PhaseOutcome:
 
 
 def _machine(context: PhaseContext) -> PhaseOutcome:
+    from ..state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
+
     coverage: Coverage = Counter()
     counts = Counter(programs=0, operations=0)
     machine = make_state_machine(

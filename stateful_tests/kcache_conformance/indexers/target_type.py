@@ -22,7 +22,6 @@ from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.loading import REFERENCE, load_target
 from kcache_stress.probing import probe
 
-from ..concurrent_programs import concurrent_programs
 from ..gallery import gallery
 from ..suite_options import SuiteOptions
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
@@ -106,11 +105,17 @@ def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics
     return explorer_program(seed, target, semantics, ExplorerShape((2, threads), (1, operations)))
 
 
+def _programs(target: Target, semantics: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
+    from ..concurrent_programs import concurrent_programs  # Hypothesis is most of the time that imports take
+
+    return concurrent_programs(target, semantics, threads, operations)
+
+
 EXPLORING: Final = Exploring(
     laboratory=lambda spec, instrument, granularity: load_subject(spec, instrument=instrument, granularity=granularity),
     stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
     random_program=_random_program,
-    programs=concurrent_programs,
+    programs=_programs,
     small_scope=small_scope_programs,
     count=count_small_scope,
 )

@@ -21,7 +21,6 @@ from ..budget_slices import as_time_passes
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
 from .sequential import Mismatch, PatientCaller, patient_caller, run_program
-from .state_machine import make_state_machine, run_examples
 
 _SHARE_OF_PATIENCE: Final = 0.4
 """Of the time after which the process counts as hung: who watches a call closely speaks first."""
@@ -79,6 +78,8 @@ class _Phases:
 
     def machine(self, context: PhaseContext) -> PhaseOutcome:
         """Random programs of one thread."""
+        from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
+
         coverage: Coverage = Counter()
         counts = Counter(programs=0, operations=0)
         with patient_caller() as makes:

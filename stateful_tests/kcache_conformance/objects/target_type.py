@@ -28,7 +28,6 @@ from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
 from .programs import random_program, small_scope
 from .replaying import replay_token
-from .state_machine import concurrent_programs
 
 _REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
 _PATIENCE_SECONDS: Final = 0.5
@@ -79,6 +78,8 @@ def _exploring(object_type: ObjectType) -> Exploring:
         return number if time.monotonic() < deadline else None
 
     def strategy(target: Any, _: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
+        from .state_machine import concurrent_programs  # Hypothesis is most of the time that imports take
+
         return concurrent_programs(object_type, target, threads, operations)
 
     return Exploring(

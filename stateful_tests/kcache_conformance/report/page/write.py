@@ -8,9 +8,6 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
-
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
@@ -29,6 +26,9 @@ def write_page(file: Path, page: Page) -> None:
 
 def page_text(page: Page) -> str:
     """The whole document."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # few runs write a page
+    from markupsafe import Markup
+
     style = _template("page.css")
     script = "(() => {\n'use strict';\n" + "\n".join(map(_template, _SCRIPTS)) + "})();\n"
     environment = Environment(
