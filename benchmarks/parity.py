@@ -187,9 +187,9 @@ def rates(seconds: float = 1.0) -> dict[str, float]:
     from benchmarks.explorer.programs import GALLERY
     from benchmarks.linearizability.histories import Workload, simulate
     from benchmarks.linearizability.tables import judged
-    from kcache_model import operations as op
-    from kcache_model.items import Item
-    from kcache_model.program import Program
+    from kcache_model.indexers import operations as op
+    from kcache_model.indexers.items import Item
+    from kcache_model.indexers.program import Program
     from kcache_stress.explorer.granularity import Granularity
 
     made = (("a", "0", "x"), ("a", "1", "y"), ("b", "2", "x"))

@@ -155,7 +155,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.linearizability.monitor",
     "kcache_model.object_types.specification",
     "kcache_model.outcomes",
-    "kcache_model.program",
+    "kcache_model.indexers.program",
     "kcache_model.stamped",
     "kcache_model.target",
     "kcache_model.progress",

@@ -32,8 +32,8 @@ from kcache_conformance.target_types import target_type_named, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
+from kcache_model.indexers.program import Program
 from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.program import Program
 from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replaying import ReplayAnswer

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcache_conformance.strategies import index_names, operations
+from kcache_conformance.indexers.strategies import index_names, operations
 from kcache_model import codec
 from kcache_model.blob import decode_blob, encode_blob
 from kcache_model.errors import FormatError
 from kcache_model.history import Call, History
-from kcache_model.items import Semantics
-from kcache_model.operations import OperationName
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.renaming import with_short_names
 from kcache_model.outcomes import ErrorKind, Outcome
-from kcache_model.program import Program
-from kcache_model.renaming import with_short_names
 
 some_operations = operations()
 """One strategy for all: to make it takes longer than to draw from it."""

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_model import operations as op
-from kcache_model.driver import Driver, missing_operations
-from kcache_model.items import Item, Semantics, Style
-from kcache_model.operations import OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.driver import Driver, missing_operations
+from kcache_model.indexers.items import Item, Semantics, Style
+from kcache_model.indexers.operations import OperationName
 from kcache_model.outcomes import ErrorKind, returned
 from kcache_model.target import Target, TargetError, make_target
 

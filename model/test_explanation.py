@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from kcache_model import operations as op
 from kcache_model.anomaly import Anomaly
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from kcache_model.items import Item
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation, WriteKind
 from kcache_model.linearizability import check_linearizable
 from kcache_model.linearizability.explanation import Explainer
 from kcache_model.linearizability.frontier import judge_history, why_not
 from kcache_model.linearizability.simulation import INDEXES, Simulator
-from kcache_model.operations import Operation, WriteKind
 from kcache_model.outcomes import ErrorKind, Outcome, Value, raised
 from kcache_model.verdict import Status
 

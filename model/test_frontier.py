@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from kcache_model import operations as op
 from kcache_model.history import FINAL_THREAD, Call, History
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.items import Item, Semantics
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.linearizability.core import with_optional_writes
 from kcache_model.linearizability.frontier import (
@@ -26,7 +27,6 @@ from kcache_model.linearizability.frontier import (
 )
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.linearizability.simulation import INDEXES, Simulator
-from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
 

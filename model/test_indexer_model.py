@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcache_conformance.strategies import INDEXES, index_values, shapes
-from kcache_model import operations as op
-from kcache_model.indexer_model import IndexerModel, State
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import Operation, WriteKind
+from kcache_conformance.indexers.strategies import INDEXES, index_values, shapes
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation, WriteKind
 from kcache_model.outcomes import ErrorKind, raised, returned
 
 items = st.builds(lambda shape, number: shape.stamped(f"v{number}"), shapes(), st.integers(0, 10**9))

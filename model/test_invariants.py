@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_model.invariants import View, observe, snapshot_violations, violations
+from kcache_model.indexers.invariants import View, observe, snapshot_violations, violations
 
 
 class Thing:

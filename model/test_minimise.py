@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcache_conformance.strategies import operations
-from kcache_model import operations as op
-from kcache_model.items import Item, Style
-from kcache_model.minimise import MinimiseBudget, minimise
-from kcache_model.operations import Operation, OperationName
-from kcache_model.program import Program
+from kcache_conformance.indexers.strategies import operations
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Style
+from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import Program
 
 
 @given(st.lists(operations(), max_size=12), st.sets(st.integers(0, 11), min_size=1, max_size=3))

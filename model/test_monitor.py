@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from kcache_model import operations as op
 from kcache_model.history import Call
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.items import Item, Semantics
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import WriteKind
 from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
 from kcache_model.linearizability.search import search_linearization
-from kcache_model.operations import WriteKind
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status
 

@@ -13,23 +13,23 @@ import client_go_ports
 from client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
 from kcache.testing import run_conformance
 from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.indexers.smoke import smoke
+from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
 from kcache_conformance.phase import PhaseContext
 from kcache_conformance.recorded.corpus import scenarios
 from kcache_conformance.recorded.replay import replay
 from kcache_conformance.recorded.scenario import Scenario
-from kcache_conformance.smoke import smoke
-from kcache_conformance.state_machine import make_state_machine, run_examples
 from kcache_conformance.suite import SuiteOptions, run_suite
-from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import OperationName
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.target import Target, make_target
 from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.indexers.probing import probe
+from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.indexers.subject import load_subject
-from kcache_stress.probing import probe
-from kcache_stress.stress import StressOptions, stress
 
 Port = type[ThreadSafeStore]
 

@@ -17,17 +17,17 @@ from kcache.testing import ConformanceError, InconclusiveError, Status, TargetEr
 from kcache_conformance.budget_slices import as_time_passes, budget_slices
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.indexers.sequential import Coverage, SequentialRun, run_program
+from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
 from kcache_conformance.phase import PhaseContext
-from kcache_conformance.sequential import Coverage, SequentialRun, run_program
-from kcache_conformance.state_machine import make_state_machine, run_examples
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_conformance.target_types import TARGET_TYPES
-from kcache_model import operations as op
 from kcache_model.finding import FindingKind
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import ErrorKind
-from kcache_model.program import Program
 from kcache_model.progress import NoProgress
 from kcache_model.target import Target, make_target
 

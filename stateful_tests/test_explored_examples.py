@@ -11,15 +11,15 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import kcache
-from kcache_conformance.concurrent_programs import concurrent_programs
 from kcache_conformance.gallery import gallery
+from kcache_conformance.indexers.concurrent_programs import concurrent_programs
 from kcache_conformance.runs.batch import Batch
 from kcache_conformance.runs.explored_examples import Examples, explore_examples
 from kcache_model.codec import decode_program, encode_program
 from kcache_model.finding import FindingKind
-from kcache_model.items import Semantics
-from kcache_model.operations import INDEX_OPERATIONS, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.target import INDEXES, Target, TargetError, make_target
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.replaying import ReplayAnswer

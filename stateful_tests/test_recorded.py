@@ -12,8 +12,8 @@ import kcache
 from kcache_conformance.recorded.corpus import deviations, recordings, scenarios
 from kcache_conformance.recorded.replay import replay
 from kcache_model.finding import FindingKind
-from kcache_model.items import Semantics
-from kcache_model.operations import OperationName
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import OperationName
 from kcache_model.target import make_target
 
 REFERENCE = replace(make_target(kcache.new_indexer, "reference"), is_strict=True)
@@ -64,7 +64,7 @@ def test_the_reference_does_what_the_model_does(semantics: Semantics) -> None:
 
 
 def _outcomes(scenario: Any) -> list[Any]:
-    from kcache_model.driver import Driver
+    from kcache_model.indexers.driver import Driver
 
     driver = Driver(REFERENCE, scenario.indexes, scenario.semantics)
     return [driver.run(step.operation) for step in scenario.steps]

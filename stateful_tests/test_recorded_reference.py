@@ -27,7 +27,7 @@ from kcache_conformance.recorded.objects import (
     strip_labels,
 )
 from kcache_conformance.recorded.scenario import translate
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
 
 _LIMIT_SECONDS = 20
 

@@ -9,12 +9,12 @@ import pytest
 import kcache
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.phase import PhaseContext
-from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind, what_is_wrong
-from kcache_model.items import Item
-from kcache_model.operations import OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import ErrorKind, raised, returned
-from kcache_model.program import Program
 from kcache_model.target import make_target
 
 

@@ -17,7 +17,7 @@ from kcache_conformance.suite_options import SuiteOptions, decode_options, encod
 from kcache_conformance.target_type import REPLAY, Stopped, TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
 from kcache_model.target import TargetError
 from kcache_stress.explorer.replaying import ReplayAnswer
 

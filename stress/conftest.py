@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from kcache_model import operations
 from kcache_model.history import Call, History
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.items import Item
+from kcache_model.indexers import operations
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.items import Item
 from kcache_model.outcomes import returned
 
 MakeHistory = Callable[..., History]

@@ -18,14 +18,14 @@ from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.runs.batch import Batch, decode_batch, decode_tally, encode_batch, run_batch
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
-from kcache_model import operations as op
 from kcache_model.anomaly import Anomaly
 from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import WriteKind
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import WriteKind
+from kcache_model.indexers.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.interface import Coverage

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from kcache_conformance.gallery import Example, gallery
-from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model import operations as op
-from kcache_model.items import Item
-from kcache_model.operations import Operation
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.strategies.interface import Coverage

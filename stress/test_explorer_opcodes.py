@@ -8,9 +8,9 @@ import pytest
 
 from kcache_conformance.gallery import gallery
 from kcache_conformance.report.interleaving import interleaving_text
-from kcache_model import operations as op
-from kcache_model.items import Item
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.replaying import ReplayAnswer

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_model import operations as op
 from kcache_model.bound import Bound, parse_bound
 from kcache_model.codec import decode_program, encode_program
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.target import Target, make_target
 from kcache_stress.indexers.programs.alphabet import STORES, Letter, Maker, alphabet, fill
 from kcache_stress.indexers.programs.footprints import every_call_meets
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
 from kcache_stress.indexers.programs.symmetry import canonical
-from kcache_stress.workload import random_program
+from kcache_stress.indexers.workload import random_program
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 PLAIN_STORE = make_target(kcache.new_indexer, "store", ["indexes"])

@@ -11,9 +11,9 @@ import pytest
 
 import kcache
 from kcache_model.bound import parse_bound
-from kcache_model.items import Semantics
-from kcache_model.operations import OPTIONAL_OPERATIONS, Operation, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import OPTIONAL_OPERATIONS, Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.target import Target, make_target
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program

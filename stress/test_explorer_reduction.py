@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model import operations as op
-from kcache_model.items import Item, Semantics
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor

@@ -13,11 +13,11 @@ import pytest
 
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.interleaving_rows import rows_to_show
-from kcache_model import operations as op
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_model.interleaving import Interleaving, InterleavingEvent, decode_interleaving, encode_interleaving
-from kcache_model.items import Item
-from kcache_model.operations import Operation
-from kcache_model.program import Program
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model import operations as op
-from kcache_model.items import Item, Semantics
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.state.canonical_state import CanonicalState

@@ -11,10 +11,10 @@ import pytest
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.isolation import JobEnd, run_job, supervisor
 from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, read_journal
-from kcache_model import operations as op
 from kcache_model.finding import Finding
-from kcache_model.items import Item
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.program import Program
 
 A = Item("a", "v1")
 PROGRAM = Program(("node",), (op.list_keys(), op.add(A)))

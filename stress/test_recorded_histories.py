@@ -9,18 +9,18 @@ import pytest
 
 from kcache_conformance.gallery import gallery
 from kcache_model.history import History
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.items import Semantics
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.items import Semantics
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.linearizability.frontier import judge_history, why_not
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.recording import dump_events, judge_recording
 from kcache_model.verdict import Status
+from kcache_stress.indexers.recorder import record
+from kcache_stress.indexers.workload import Shape, random_program
 from kcache_stress.loading import load_target
 from kcache_stress.noise import Level, Noise
-from kcache_stress.recorder import record
 from kcache_stress.thread_pool import ThreadPool
-from kcache_stress.workload import Shape, random_program
 
 PATHS = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 ROUNDS = 60

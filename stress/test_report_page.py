@@ -32,15 +32,15 @@ from kcache_conformance.report.page.cutting import drawn_calls
 from kcache_conformance.report.page.encode import encode_picture, json_for_html
 from kcache_conformance.report.page.placing import place_calls, place_points
 from kcache_conformance.report.page.states import differences
-from kcache_model import operations
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from kcache_model.indexer_model import IndexerModel, State
+from kcache_model.indexers import operations
+from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.program import Program
 from kcache_model.interleaving import Interleaving
-from kcache_model.items import Item
 from kcache_model.linearizability import check_linearizable
 from kcache_model.outcomes import ErrorKind, raised, returned
-from kcache_model.program import Program
 from kcache_model.render import item_text
 from kcache_model.verdict import Status, Verdict
 

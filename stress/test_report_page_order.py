@@ -8,10 +8,10 @@ import pytest
 
 from kcache_conformance.report.page import Picture, ordering, page_of_history, page_text, picture_of_history
 from kcache_conformance.report.page.encode import encode_picture
-from kcache_model import operations
 from kcache_model.history import Call, History
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.items import Item
+from kcache_model.indexers import operations
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.items import Item
 from kcache_model.linearizability import check_linearizable
 from kcache_model.linearizability.simulation import Simulator
 from kcache_model.outcomes import ErrorKind, raised, returned

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_model import operations as op
 from kcache_model.finding import FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.target import Target, make_target
+from kcache_stress.indexers.recorder import record
+from kcache_stress.indexers.stress import StressOptions, repeat, stress
+from kcache_stress.indexers.workload import Shape, random_program
 from kcache_stress.noise import Level, Noise
-from kcache_stress.recorder import record
-from kcache_stress.stress import StressOptions, repeat, stress
 from kcache_stress.thread_pool import ThreadPool
-from kcache_stress.workload import Shape, random_program
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 NOISE = Noise(0)

@@ -16,27 +16,27 @@ from rich.console import Console
 
 import kcache
 from kcache_conformance.report.coverage_table import coverage_table
-from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call, History
-from kcache_model.items import Item, Semantics
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.linearizability import check_linearizable
 from kcache_model.linearizability.frontier import why_not
-from kcache_model.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, Operation, OperationName
 from kcache_model.outcomes import ErrorKind, returned
-from kcache_model.program import Program
 from kcache_model.progress import NoProgress
 from kcache_model.target import Target, make_target
 from kcache_model.verdict import Status
-from kcache_stress.coverage import Coverage, overlapping
-from kcache_stress.evidence import calls_to_show, cut_down
-from kcache_stress.judge import judge_stretch
+from kcache_stress.indexers.coverage import Coverage, overlapping
+from kcache_stress.indexers.evidence import calls_to_show, cut_down
+from kcache_stress.indexers.judge import judge_stretch
+from kcache_stress.indexers.session import Played, Session
+from kcache_stress.indexers.shrinking import smaller
+from kcache_stress.indexers.stress import StressOptions, stress
+from kcache_stress.indexers.workload import Length, Stretch, stretches
 from kcache_stress.noise import Level, Noise
-from kcache_stress.session import Played, Session
-from kcache_stress.shrinking import smaller
-from kcache_stress.stress import StressOptions, stress
 from kcache_stress.thread_pool import ThreadPool
-from kcache_stress.workload import Length, Stretch, stretches
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 SHORT = Length(calls=(4, 12), stretches=6)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from time import process_time
 
-from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.indexers.programs.random_programs import explorer_program
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 
 from kcache_model.finding import Finding
-from kcache_model.program import Program
+from kcache_model.indexers.program import Program
 from kcache_model.progress import NoProgress
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity

@@ -16,9 +16,9 @@ from functools import cache
 from time import perf_counter, process_time
 from typing import Any
 
-from kcache_model.items import Item
-from kcache_model.operations import Operation, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_stress.loading import load_target
 
 from .ours import Ran

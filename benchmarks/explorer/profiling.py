@@ -7,7 +7,7 @@ import pstats
 from collections import defaultdict
 from typing import Any, Final
 
-from kcache_model.program import Program
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.search import SearchLimits
 
 from .ours import Explorer, MakeStrategy

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from kcache_model import operations as op
-from kcache_model.items import Item
-from kcache_model.operations import Operation
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 
 NODE = "node"
 TARGETS = Path(__file__).resolve().parent / "targets"

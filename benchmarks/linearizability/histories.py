@@ -11,10 +11,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kcache_model import operations as op
 from kcache_model.history import Call, History
-from kcache_model.items import Item
-from kcache_model.operations import Operation, OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.outcomes import Outcome, returned
 
 INDEXES = ("labels", "namespace")

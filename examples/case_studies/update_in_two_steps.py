@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcache_model import operations as op
-from kcache_model.items import Item
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity

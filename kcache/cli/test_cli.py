@@ -20,7 +20,7 @@ from kcache.cli import main
 from kcache.cli.exits import clear_errors
 from kcache_conformance.gallery import gallery
 from kcache_model.blob import encode_blob
-from kcache_model.program import Program
+from kcache_model.indexers.program import Program
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 

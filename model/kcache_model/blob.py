@@ -10,7 +10,7 @@ from typing import Any
 from .codec import decode_program, encode_program
 from .decoding import Json
 from .errors import FormatError
-from .program import Program
+from .indexers.program import Program
 
 _PREFIX = "kc1."
 _LARGEST = 10_000_000

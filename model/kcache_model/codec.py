@@ -16,11 +16,11 @@ from .decoding import Json, fields_of, is_integer, list_of, member_of, shown, te
 from .errors import FormatError
 from .finding import Finding, FindingKind
 from .history import Call, History
+from .indexers.items import Item, Semantics, Style, Values
+from .indexers.operations import Operation, OperationName, WriteKind
+from .indexers.program import HASH_SEEDS, Program
 from .interleaving import decode_interleaving, encode_interleaving
-from .items import Item, Semantics, Style, Values
-from .operations import Operation, OperationName, WriteKind
 from .outcomes import WAITS, ErrorKind, Outcome
-from .program import HASH_SEEDS, Program
 
 PROGRAM_SCHEMA = "kcache/program/1"
 HISTORY_SCHEMA = "kcache/history/1"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
-from .items import Semantics
-from .operations import Operation
+from .indexers.items import Semantics
+from .indexers.operations import Operation
 from .outcomes import Outcome
 
 if TYPE_CHECKING:

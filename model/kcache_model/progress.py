@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from .operations import Operation
-from .program import Program
+from .indexers.operations import Operation
+from .indexers.program import Program
 
 
 class ProgressListener(Protocol):

@@ -8,8 +8,8 @@ from functools import singledispatch
 from typing import Any
 
 from .history import Call
-from .items import Item, Style, Values
-from .operations import Operation, OperationName
+from .indexers.items import Item, Style, Values
+from .indexers.operations import Operation, OperationName
 from .outcomes import ErrorKind, Outcome
 
 _LONGEST_NAME = 40

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from kcache import Indexer, Semantics
 
-from .operations import INDEX_OPERATIONS, OperationName
+from .indexers.operations import INDEX_OPERATIONS, OperationName
 from .outcomes import error_text
 
 Factory: TypeAlias = Callable[..., Indexer[Any]]

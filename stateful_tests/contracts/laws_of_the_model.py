@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import (
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import (
     WriteKind,
     add,
     add_indexers,
@@ -27,7 +27,7 @@ from kcache_model.operations import (
 from .law import Mutant, Verdict, law
 from .small_indexers import INDEX, MODEL, Key, Word, after, answer, found, holding, item, items
 
-_MODULE = "kcache_model.indexer_model"
+_MODULE = "kcache_model.indexers.indexer_model"
 
 
 @law(

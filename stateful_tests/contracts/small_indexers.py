@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from kcache_model.indexer_model import IndexerModel, State
-from kcache_model.items import Item
-from kcache_model.operations import Operation, add
+from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation, add
 from kcache_model.outcomes import Value
 
 MODEL = IndexerModel()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
 
 DEFAULT_TYPE: Final = "indexer"
 

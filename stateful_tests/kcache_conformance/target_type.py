@@ -9,9 +9,9 @@ from typing import Any, Final
 from kcache_model.bound import Bound
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_model.object_types.specification import Specification
-from kcache_model.program import Program
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory

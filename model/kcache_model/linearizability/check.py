@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..anomaly import Anomaly
 from ..history import Call, History
-from ..indexer_model import IndexerModel
+from ..indexers.indexer_model import IndexerModel
 from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict

@@ -6,11 +6,11 @@ import random
 from dataclasses import replace
 from typing import Final
 
-from .. import operations as op
 from ..history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from ..indexer_model import IndexerModel, State
-from ..items import Item, Semantics
-from ..operations import Operation, WriteKind
+from ..indexers import operations as op
+from ..indexers.indexer_model import IndexerModel, State
+from ..indexers.items import Item, Semantics
+from ..indexers.operations import Operation, WriteKind
 from ..outcomes import ErrorKind, Outcome, raised, returned
 
 INDEXES: Final = ("node", "zone")

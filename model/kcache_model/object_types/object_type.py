@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 
 from ..codec import Codec
+from ..indexers.program import CallProgram
 from ..outcomes import WAITS, Outcome
-from ..program import CallProgram
 from .specification import Specification
 from .vocabulary import Vocabulary
 

@@ -12,8 +12,8 @@ from ..codec import Codec
 from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError
 from ..history import FINAL_THREAD
+from ..indexers.program import CallProgram
 from ..outcomes import Outcome, error_text, raised, returned
-from ..program import CallProgram
 from ..target import TargetError
 from .object_type import Load, ObjectType, ReadBack, Remarks
 from .vocabulary import OperationTemplate, Vocabulary, alphabet

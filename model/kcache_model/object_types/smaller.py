@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..greedy import smallest
-from ..program import CallProgram
+from ..indexers.program import CallProgram
 from .object_type import ObjectType
 from .specification import may_wait_for_ever
 

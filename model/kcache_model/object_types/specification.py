@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from ..indexers.program import CallProgram
 from ..outcomes import WAITS, Outcome
-from ..program import CallProgram
 
 S = TypeVar("S")
 """States of a specification; hashable."""

@@ -11,8 +11,8 @@ from ..codec import decode_operation, decode_outcome, encode_operation, encode_o
 from ..decoding import Json, fields_of, is_integer, shown
 from ..errors import FormatError
 from ..history import FINAL_THREAD, PREFIX_THREAD, History
-from ..items import Semantics
-from ..operations import Operation
+from ..indexers.items import Semantics
+from ..indexers.operations import Operation
 from ..outcomes import Outcome
 
 EVENTS_SCHEMA: Final = "kcache/events/1"

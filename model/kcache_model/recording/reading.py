@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from ..codec import HISTORY_SCHEMA, decode_call
 from ..decoding import fields_of, member_of, shown, texts_of
 from ..errors import FormatError
-from ..items import Semantics
-from ..operations import Operation
+from ..indexers.items import Semantics
+from ..indexers.operations import Operation
 from ..outcomes import Outcome
 from .assembling import Lines, LocatedCall
 from .events import EVENTS_SCHEMA, Begin, Event, Header, decode_event, thread_text

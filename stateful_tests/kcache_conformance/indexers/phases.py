@@ -11,23 +11,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from kcache_model.driver import Driver
 from kcache_model.finding import Finding, FindingKind, what_is_wrong
-from kcache_model.minimise import MinimiseBudget, minimise
-from kcache_model.operations import OperationName
-from kcache_model.program import Program
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, explore, hunting
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.stress import StressOptions, StressReport, stress
 from kcache_stress.indexers.subject import Subject, load_subject
-from kcache_stress.stress import StressOptions, StressReport, stress
 
 from ..budget_slices import as_time_passes
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from ..recorded.corpus import needs_transformer, recordings, scenarios
 from ..recorded.replay import replay
-from ..sequential import run_program
-from ..smoke import smoke
+from .sequential import run_program
+from .smoke import smoke
 
 _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
@@ -63,7 +63,7 @@ def _vectors(context: PhaseContext) -> PhaseOutcome:
 
 
 def _machine(context: PhaseContext) -> PhaseOutcome:
-    from ..state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
+    from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
 
     coverage: Coverage = Counter()
     counts = Counter(programs=0, operations=0)

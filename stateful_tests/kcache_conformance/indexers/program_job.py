@@ -10,12 +10,12 @@ from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
 from kcache_model.finding import Finding
-from kcache_model.program import Program
+from kcache_model.indexers.program import Program
+from kcache_stress.indexers.probing import probe
+from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
 from kcache_stress.loading import load_target
-from kcache_stress.probing import probe
-from kcache_stress.stress import StressOptions, StressReport, repeat
 
-from ..sequential import run_program
+from .sequential import run_program
 
 
 def run_program_in_child(

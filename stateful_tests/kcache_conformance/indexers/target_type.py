@@ -9,18 +9,18 @@ from kcache import Indexer
 from kcache_conformance.isolation import JobEnd
 from kcache_model.codec import INDEXERS
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Semantics
-from kcache_model.minimise import MinimiseBudget, minimise
-from kcache_model.operations import INDEX_OPERATIONS, OperationName
-from kcache_model.program import Program, hash_seed
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
+from kcache_model.indexers.program import Program, hash_seed
 from kcache_model.render import operation_text
 from kcache_model.target import INDEXES, Target, make_target
 from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
+from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
 from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.loading import REFERENCE, load_target
-from kcache_stress.probing import probe
 
 from ..gallery import gallery
 from ..suite_options import SuiteOptions
@@ -106,7 +106,7 @@ def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics
 
 
 def _programs(target: Target, semantics: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
-    from ..concurrent_programs import concurrent_programs  # Hypothesis is most of the time that imports take
+    from .concurrent_programs import concurrent_programs  # Hypothesis is most of the time that imports take
 
     return concurrent_programs(target, semantics, threads, operations)
 

@@ -14,7 +14,7 @@ from kcache_model.informers.program import InformerProgram, Step
 from kcache_model.informers.program import StepName as S
 from kcache_stress.explorer.execution import Problem
 
-from ..state_machine import quiet_settings
+from ..indexers.state_machine import quiet_settings
 
 _STEPS: Final = 20
 _NAMES: Final = ("a", "b", "c")

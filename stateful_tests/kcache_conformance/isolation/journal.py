@@ -10,8 +10,8 @@ from typing import Protocol
 
 from kcache_model.codec import decode_operation, decode_program, encode_operation, encode_program
 from kcache_model.errors import FormatError
-from kcache_model.operations import Operation
-from kcache_model.program import Program
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 
 
 class Journal(Protocol):

@@ -7,8 +7,8 @@ import os
 import threading
 from collections.abc import Callable
 
-from kcache_model.operations import Operation
-from kcache_model.program import Program
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_stress.stacks import stacks
 from kcache_stress.ticks import tick
 

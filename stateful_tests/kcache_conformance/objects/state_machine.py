@@ -17,8 +17,8 @@ from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 
+from ..indexers.state_machine import quiet_settings
 from ..phase import Coverage
-from ..state_machine import quiet_settings
 from .programs import offered
 from .sequential import Mismatch, PatientCaller, SequentialRun
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kcache_model.bound import Bound
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
 
 from .objects import Json
 from .scenario import Scenario, translate

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from kcache_model.driver import Driver
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.operations import OperationName
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import ErrorKind, Outcome
-from kcache_model.program import Program
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kcache_model import operations as op
-from kcache_model.indexer_model import IndexerModel, State
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import Operation, WriteKind
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation, WriteKind
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 
 from .objects import KEY_FUNCS, Json, RecordedObject, index_func, read_object, reference_of, reference_text

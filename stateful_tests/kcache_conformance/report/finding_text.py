@@ -12,8 +12,8 @@ from rich.text import Text
 
 from kcache_model.blob import encode_blob
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_model.render import operation_text, outcome_text, printable
 
 from .interleaving import interleaving_text

@@ -25,7 +25,7 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
 
-from ..state_machine import FoundError
+from ..indexers.state_machine import FoundError
 from ..target_types import target_type_named
 from .batch import Batch, Data, Tally, decode_batch, encode_tally, exploring_of, run_in_child
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from kcache_model.bound import Bound
-from kcache_model.items import Semantics
+from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.indexers.program import CallProgram
 from kcache_model.outcomes import Outcome
-from kcache_model.program import CallProgram
 
 from .execution import Execution
 from .judgement.orders import marks_in_order

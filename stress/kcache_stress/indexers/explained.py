@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from kcache_model.anomaly import Anomaly
 from kcache_model.history import Call, History
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.operations import Operation
 from kcache_model.outcomes import Outcome
-from kcache_model.program import Program
 from kcache_model.verdict import Status
 
 from ..explorer.execution import Execution

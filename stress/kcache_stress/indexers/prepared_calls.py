@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kcache_model.driver import Driver, Prepared
-from kcache_model.objects import Thing
-from kcache_model.operations import Operation, OperationName
+from kcache_model.indexers.driver import Driver, Prepared
+from kcache_model.indexers.objects import Thing
+from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.outcomes import Outcome
 
 _TAKES_CONTAINERS = frozenset({OperationName.REPLACE, OperationName.ADD_INDEXERS})

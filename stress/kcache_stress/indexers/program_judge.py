@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcache_model.indexer_model import IndexerModel, State
-from kcache_model.items import Semantics
-from kcache_model.operations import Operation
+from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
-from kcache_model.program import Program
 
 from ..explorer.judgement.call_judge import CallJudge
 
 
 class IndexerSpecification:
-    """The sequential specification of Indexers, see :class:`~kcache_model.indexer_model.IndexerModel`."""
+    """The sequential specification of Indexers, see :class:`~kcache_model.indexers.indexer_model.IndexerModel`."""
 
     def __init__(self, semantics: Semantics) -> None:
         self._model = IndexerModel(semantics)

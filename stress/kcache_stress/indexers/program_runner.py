@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from kcache_model.driver import Driver, snapshot
-from kcache_model.objects import Thing
-from kcache_model.operations import Operation, OperationName
+from kcache_model.indexers.driver import Driver, snapshot
+from kcache_model.indexers.objects import Thing
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome, error_text
-from kcache_model.program import Program
 
-from ..aftermath import broken_afterwards
 from ..explorer.events import Trace
 from ..explorer.execution import Execution
 from ..explorer.sandbox import Sandbox
@@ -20,8 +19,9 @@ from ..explorer.strategies.interface import Ending, Strategy
 from ..explorer.virtual.standstill import Watched
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..explorer.waiting import waits
-from ..workload import final_reads
+from .aftermath import broken_afterwards
 from .prepared_calls import Call, Calls
+from .workload import final_reads
 
 if TYPE_CHECKING:
     from .subject import Subject

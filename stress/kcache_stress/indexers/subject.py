@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
-from kcache_model.driver import Driver
 from kcache_model.finding import Finding
-from kcache_model.items import Semantics
-from kcache_model.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
-from kcache_model.program import Program
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import INDEXES, Target, TargetError, make_target
 
@@ -33,12 +33,12 @@ from ..explorer.sources import fingerprint_of
 from ..explorer.virtual.scheduler import Scheduler
 from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages
-from ..probing import probe
-from ..stress import StressOptions, repeat
 from .findings import bare_finding, told_finding
+from .probing import probe
 from .program_judge import ProgramJudge
 from .program_runner import ProgramRunner
 from .programs.random_programs import explorer_program
+from .stress import StressOptions, repeat
 
 _REHEARSALS = 40
 _CONFIRMING_SECONDS = 3.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...anomaly import Anomaly
 from ...history import Call, History
-from ...operations import OperationName
+from ...indexers.operations import OperationName
 from ..frontier.contents import Term, Time, Version
 from ..frontier.reads import Impossible, Read
 from ..frontier.translation import Translator

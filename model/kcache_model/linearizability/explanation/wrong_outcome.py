@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ...anomaly import Anomaly
 from ...history import Call, History
-from ...indexer_model import IndexerModel
-from ...operations import Operation, OperationName
+from ...indexers.indexer_model import IndexerModel
+from ...indexers.operations import Operation, OperationName
 from ...render import brief_text, name_text, outcome_text
 from ..frontier.contents import Version
 

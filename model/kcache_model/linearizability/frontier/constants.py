@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...history import Call
-from ...indexer_model import IndexerModel
-from ...items import Semantics
+from ...indexers.indexer_model import IndexerModel
+from ...indexers.items import Semantics
 from .contents import NEVER
 from .reads import Impossible
 from .suitability import Unsuitable, why_not_operation

@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from ... import operations as op
 from ...history import Call, History
-from ...items import Item
+from ...indexers import operations as op
+from ...indexers.items import Item
 from ...verdict import Status
 from .contents import ABSENT, Term, Version
 from .judge import judge_history

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
-from ...items import Semantics
+from ...indexers.items import Semantics
 from ...verdict import Status
 from .configuration import Configuration
 from .contents import NEVER, Time, Version

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...history import Call
-from ...items import Semantics
-from ...operations import Operation
+from ...indexers.items import Semantics
+from ...indexers.operations import Operation
 from ...outcomes import Outcome
 from .contents import NEVER, Time
 from .judgement import WINDOW, Judgement, end_of_window

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ...items import Semantics
+from ...indexers.items import Semantics
 from ...verdict import Status
 from .course import Checkpoint, Course
 from .locating import first_unexplained

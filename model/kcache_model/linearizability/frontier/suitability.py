@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ...history import History
-from ...items import Semantics
-from ...operations import Operation, OperationName
+from ...indexers.items import Semantics
+from ...indexers.operations import Operation, OperationName
 
 
 class Unsuitable(ValueError):

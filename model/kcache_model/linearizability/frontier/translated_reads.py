@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ...history import Call
-from ...operations import WRITES, Operation, OperationName
+from ...indexers.operations import WRITES, Operation, OperationName
 from ...outcomes import Outcome, Value
 from .constants import Constants
 from .contents import ABSENT, NEVER, Found, Time, Version

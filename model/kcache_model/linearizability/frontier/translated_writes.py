@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ...history import Call
-from ...items import Item
-from ...operations import WRITES, OperationName, WriteKind
+from ...indexers.items import Item
+from ...indexers.operations import WRITES, OperationName, WriteKind
 from ...outcomes import ErrorKind, Outcome, raised
 from .constants import Constants
 from .contents import ABSENT, NEVER, Term

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...history import Call
-from ...items import Semantics
+from ...indexers.items import Semantics
 from ...outcomes import Outcome
 from .constants import Constants
 from .contents import NEVER, Time, Version

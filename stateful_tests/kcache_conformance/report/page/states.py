@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kcache_model.history import History
-from kcache_model.indexer_model import IndexerModel, State, Stored
+from kcache_model.indexers.indexer_model import IndexerModel, State, Stored
 from kcache_model.render import item_text
 
 from .texts import shown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import singledispatch
 
-from kcache_model.items import Item
-from kcache_model.operations import Operation
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation
 from kcache_model.render import item_text, printable
 
 LONGEST_TEXT = 2_000

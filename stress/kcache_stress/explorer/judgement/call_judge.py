@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kcache_model.finding import FindingKind
+from kcache_model.indexers.program import CallProgram
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
 from kcache_model.object_types.specification import Specification
 from kcache_model.outcomes import ErrorKind, Outcome
-from kcache_model.program import CallProgram
 
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore

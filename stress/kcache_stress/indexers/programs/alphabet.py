@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kcache_model import operations as op
-from kcache_model.items import Item
-from kcache_model.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
 from kcache_model.target import INDEXES, Target
 
 INDEX = "node"

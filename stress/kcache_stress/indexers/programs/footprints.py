@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kcache_model.items import Item
-from kcache_model.operations import Operation, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import Program
 
 Cell: TypeAlias = tuple[str, ...]
 """A part of the state: one key, one value of one index, the set of indices, or the resource version."""

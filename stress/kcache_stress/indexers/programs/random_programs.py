@@ -21,11 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from kcache_model import operations as op
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
-from kcache_model.program import Program
-from kcache_model.renaming import with_short_names
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.renaming import with_short_names
 from kcache_model.target import INDEXES, Target
 
 from .alphabet import INDEX, LATE_INDEXES

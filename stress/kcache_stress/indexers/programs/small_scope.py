@@ -47,9 +47,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from kcache_model.bound import Bound
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import WRITES, Operation, OperationName
-from kcache_model.program import Program
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import WRITES, Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.target import INDEXES, Target
 
 from .alphabet import INDEX, JOINT_GROUPS, LATE_INDEXES, LATE_INDICES, STORES, Letter, Maker, alphabet, fill

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from kcache_model.items import Item, Values
-from kcache_model.operations import Operation
-from kcache_model.program import Program
-from kcache_model.renaming import with_short_names
+from kcache_model.indexers.items import Item, Values
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.renaming import with_short_names
 
 Name: TypeAlias = tuple[str, str]
 """What is named, and its name."""

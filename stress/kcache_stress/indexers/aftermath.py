@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcache_model.driver import Driver
-from kcache_model.invariants import broken_rules
-from kcache_model.operations import OperationName
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.invariants import broken_rules
+from kcache_model.indexers.operations import OperationName
 from kcache_model.outcomes import error_text
 from kcache_model.target import Target
 

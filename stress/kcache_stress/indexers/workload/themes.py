@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kcache_model import operations as op
-from kcache_model.operations import OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.operations import OperationName
 
 from .choices import READS, WRITES, Choices, of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from kcache_model.items import Item, Style
-from kcache_model.operations import WriteKind
+from kcache_model.indexers.items import Item, Style
+from kcache_model.indexers.operations import WriteKind
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 
 LATE_NAMES = ("zone", "tier")

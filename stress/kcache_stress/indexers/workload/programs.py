@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_model.target import Target
 
 from .choices import LATE_INDEXES, MOST_WRITERS, READS, WRITES, pick, supported, swarm

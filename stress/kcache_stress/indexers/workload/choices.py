@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from kcache_model import operations as op
-from kcache_model.operations import INDEX_OPERATIONS, Operation, OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
 from kcache_model.target import Target
 
 from .writer import Writer

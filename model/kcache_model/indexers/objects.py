@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..stamped import Stamped
 from .items import Item, Style, Values
-from .stamped import Stamped
 
 
 class KeyUnavailableError(Exception):

@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kcache_model import operations as op
-from kcache_model.driver import Driver
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexer_model import IndexerModel
-from kcache_model.invariants import broken_rules
-from kcache_model.items import Semantics
-from kcache_model.operations import Operation, OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.invariants import broken_rules
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import ErrorKind, Outcome, error_text
-from kcache_model.program import Program
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.target import INDEXES, Target
 
-from .phase import Coverage
+from ..phase import Coverage
 
 _HALF_DONE = (ErrorKind.INDEX_FUNC, ErrorKind.TRANSACTION)
 """A key function fails before anything is done."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..outcomes import ErrorKind, Outcome, raised, returned
 from .items import Item, Semantics, Values
 from .operations import Operation, OperationName, WriteKind
-from .outcomes import ErrorKind, Outcome, raised, returned
 
 
 @dataclass(frozen=True)

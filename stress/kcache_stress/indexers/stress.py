@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, History
-from kcache_model.items import Semantics
-from kcache_model.program import Program
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.program import Program
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import INDEXES, Target
 from kcache_model.verdict import Status
 
+from ..noise import Level, Noise
+from ..thread_pool import ThreadPool
 from .coverage import Coverage, overlapping
 from .judge import Answer, Judgement, judge, judge_stretch
-from .noise import Level, Noise
 from .recorder import Recording, record
 from .session import Session
 from .shrinking import smaller
-from .thread_pool import ThreadPool
 from .workload import Length, Shape, random_program, stretches
 
 _LONGEST_SAMPLE = 30

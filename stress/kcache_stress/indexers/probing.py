@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kcache_model.driver import Driver, missing_operations
-from kcache_model.items import Semantics
-from kcache_model.operations import OPTIONAL_OPERATIONS
+from kcache_model.indexers.driver import Driver, missing_operations
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import OPTIONAL_OPERATIONS
 from kcache_model.target import INDEXES, Target, TargetError
 
 

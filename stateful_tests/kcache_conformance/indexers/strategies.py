@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from kcache_model import operations as op
-from kcache_model.items import Item, Style, Values
-from kcache_model.operations import Operation, WriteKind
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Style, Values
+from kcache_model.indexers.operations import Operation, WriteKind
 
 INDEXES = ("node", "tags", "group")
 """The indices that a program may be created with."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kcache_model import operations as op
-from kcache_model.driver import Driver, takes_default
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Item, Semantics
-from kcache_model.operations import Operation
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.driver import Driver, takes_default
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 

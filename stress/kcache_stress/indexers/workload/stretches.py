@@ -6,9 +6,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kcache_model import operations as op
-from kcache_model.items import Semantics
-from kcache_model.operations import Operation, OperationName
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.target import Target
 
 from .choices import MOST_WRITERS, READS, Choices, pick, supported, swarm

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kcache_model import operations as op
-from kcache_model.items import Item
-from kcache_model.operations import Operation
-from kcache_model.program import Program
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_model.target import Target
 
 

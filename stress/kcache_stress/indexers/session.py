@@ -10,22 +10,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcache_model import operations as op
-from kcache_model.driver import Driver
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from kcache_model.items import Item, Semantics
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import Program
 from kcache_model.linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor
-from kcache_model.operations import Operation, OperationName
 from kcache_model.outcomes import returned
-from kcache_model.program import Program
 from kcache_model.progress import ProgressListener
 from kcache_model.target import Target
 from kcache_model.verdict import Status
 
+from ..noise import Level, Noise
+from ..thread_pool import ThreadPool
 from .aftermath import broken_afterwards
-from .noise import Level, Noise
 from .recorder import Recording, Take, clock
-from .thread_pool import ThreadPool
 from .workload import Stretch, reads_of
 
 _STRETCH_SECONDS = 1.0

@@ -11,26 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from kcache_model import operations as op
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.items import Item, Semantics, Values
-from kcache_model.operations import Operation, OperationName, WriteKind
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Semantics, Values
+from kcache_model.indexers.operations import Operation, OperationName, WriteKind
 from kcache_model.progress import ProgressListener
 from kcache_model.target import FAILING_FUNCTIONS, Target, TargetError
 
-from .phase import Coverage
+from ..phase import Coverage
 from .sequential import SequentialRun
-from .strategies import (
-    INDEXES,
-    LATE_INDEXES,
-    UNKNOWN_INDEX,
-    Shape,
-    all_values,
-    index_names,
-    index_values,
-    keys,
-    shapes,
-)
+from .strategies import INDEXES, LATE_INDEXES, UNKNOWN_INDEX, Shape, all_values, index_names, index_values, keys, shapes
 
 STEPS = 30
 """The most operations in one program."""

@@ -12,16 +12,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kcache_model.driver import Driver, Prepared
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from kcache_model.operations import Operation
+from kcache_model.indexers.driver import Driver, Prepared
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
-from kcache_model.program import Program
 from kcache_model.target import Target
 
+from ..noise import Level, Noise
+from ..thread_pool import ThreadPool
 from .aftermath import broken_afterwards
-from .noise import Level, Noise
-from .thread_pool import ThreadPool
 from .workload import final_reads
 
 _Record = tuple[int, int, object, BaseException | None]

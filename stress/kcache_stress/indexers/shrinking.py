@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.minimise import MinimiseBudget, minimise
-from kcache_model.program import Program
+from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.program import Program
 
 Repeat = Callable[[Program, float], Finding | None]
 """Repeats a program for so many seconds, or until it shows something."""
