@@ -98,3 +98,13 @@ def test_a_late_index_sees_an_object_as_it_is_then() -> None:
         assert outcome == returned()
     assert model.apply(state, op.by_index("node", "n1"))[1] == returned(("v1",))
     assert model.apply(state, op.by_index("zone", "z2"))[1] == returned(("v1",))
+
+
+def test_the_last_object_of_a_transaction_gives_the_version() -> None:
+    """An object without metadata leaves the version that there was before the transaction (client-go ``Transaction``)."""
+    first, plain = Item("a", "v1", {}, "1"), Item("b", "v2", {})
+    for entries, version in (((first, plain), "0"), ((plain, first), "1")):
+        for semantics in Semantics:
+            model = IndexerModel(semantics)
+            state = run(model, [op.bookmark("0"), op.transaction(*((WriteKind.ADD, item) for item in entries))])
+            assert model.apply(state, op.last_sync_resource_version())[1] == returned(version)

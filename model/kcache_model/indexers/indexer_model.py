@@ -86,12 +86,15 @@ class IndexerModel:
         return replace(state, stored=stored, resource_version=operation.resource_version), returned()
 
     def _transaction(self, state: State, operation: Operation) -> tuple[State, Outcome]:
-        failed = False
+        failed, before, last = False, state, None
         for kind, item in operation.entries:
             try:
                 state = _with_delete(state, item) if kind is WriteKind.DELETE else _with_put(state, item)
+                last = item
             except _CallFails:
                 failed = True
+        if last is not None:  # the version of the last object, or the one before: those in between never count
+            state = _versioned(replace(state, resource_version=before.resource_version), last)
         return state, raised(ErrorKind.TRANSACTION) if failed else returned()
 
     def _get(self, state: State, operation: Operation) -> tuple[State, Outcome]:

@@ -6,19 +6,18 @@ their last object. Stamps are given by whoever runs the operations, see :class:`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Style, Values
 from kcache_model.indexers.operations import Operation, WriteKind
+from kcache_model.indexers.vocabulary import LATE_INDEXES, VOCABULARY
 
 INDEXES = ("node", "tags", "group")
 """The indices that a program may be created with."""
-
-LATE_INDEXES = ("zone", "tier")
-"""The indices that a program may add."""
 
 UNKNOWN_INDEX = "nowhere"
 
@@ -96,29 +95,83 @@ def items() -> st.SearchStrategy[Item]:
     return st.builds(lambda shape, number: shape.stamped(f"v{number}"), shapes(), st.integers(0, 99))
 
 
-def operations() -> st.SearchStrategy[Operation]:
+class DrawnArguments:
+    """Arguments of calls out of Hypothesis (:class:`~kcache_model.indexers.vocabulary.ArgumentSource`).
+
+    One object in four is one that the program has had before. Stamps are numbered.
+
+    Attributes:
+        draw: draws from a strategy; to be set before each call is made.
+    """
+
+    draw: Callable[[st.SearchStrategy[Any]], Any]
+
+    def __init__(self, *, may_fail: bool = True, may_fail_late: bool = True) -> None:
+        self._shapes = shapes(may_fail=may_fail, may_fail_late=may_fail_late)
+        self._all_values = all_values(may_fail=may_fail, may_fail_late=may_fail_late)
+        self._known: list[Item] = []
+
+    def item(self) -> Item:
+        """A new version of an object, or one that is known."""
+        if self._known and self.draw(st.integers(0, 3)) == 3:
+            return cast("Item", self.draw(st.sampled_from(self._known)))
+        return self._stamped(self.draw(self._shapes))
+
+    def bare(self) -> Item:
+        """An object of which the key alone matters."""
+        return self.item()
+
+    def query(self) -> Item:
+        """An object to look up others with."""
+        return self.item()
+
+    def items(self) -> tuple[Item, ...]:
+        """The objects of a ``replace``."""
+        return tuple(self.item() for _ in range(self.draw(st.integers(0, 4))))
+
+    def entries(self) -> list[tuple[WriteKind, Item]]:
+        """The writes of a ``transaction``."""
+        return [(kind, self.item()) for kind in self.draw(st.lists(st.sampled_from(WriteKind), max_size=4))]
+
+    def key(self) -> str:
+        """A key."""
+        return cast("str", self.draw(keys()))
+
+    def index(self) -> str:
+        """The name of an index, which may not be there."""
+        return cast("str", self.draw(index_names()))
+
+    def late_index(self) -> str:
+        """The name of an index that may be there by now."""
+        return cast("str", self.draw(st.sampled_from(LATE_INDEXES)))
+
+    def late_names(self) -> list[str]:
+        """Names of indices to add, one of which may be there."""
+        return cast("list[str]", self.draw(st.sets(st.sampled_from(INDEXES[:1] + LATE_INDEXES)).map(sorted)))
+
+    def value(self) -> str:
+        """A value of an index."""
+        return cast("str", self.draw(index_values()))
+
+    def version(self) -> str:
+        """A resource version."""
+        return cast("str", self.draw(st.sampled_from(("", "7", "12"))))
+
+    def values(self) -> Values:
+        """The values of an object under each index."""
+        return cast("Values", self.draw(self._all_values))
+
+    def _stamped(self, shape: Shape) -> Item:
+        self._known.append(shape.stamped(f"v{len(self._known) + 1}"))
+        return self._known[-1]
+
+
+@st.composite
+def operations(draw: st.DrawFn) -> Operation:
     """Operations of every kind."""
-    return st.one_of(
-        st.builds(op.add, items()),
-        st.builds(op.update, items()),
-        st.builds(op.delete, items()),
-        st.builds(op.get, items()),
-        st.builds(op.replace, st.lists(items(), max_size=3).map(tuple), st.sampled_from(("", "7"))),
-        st.lists(st.tuples(st.sampled_from(WriteKind), items()), max_size=3).map(
-            lambda entries: op.transaction(*entries)
-        ),
-        st.builds(op.get_by_key, keys()),
-        st.builds(op.mutate, keys(), all_values()),
-        st.builds(op.index, index_names(), items()),
-        st.builds(op.index_keys, index_names(), index_values()),
-        st.builds(op.by_index, index_names(), index_values()),
-        st.builds(op.list_index_func_values, index_names()),
-        st.lists(index_names(), max_size=2).map(lambda names: op.add_indexers(*names)),
-        st.builds(op.bookmark, st.sampled_from(("", "3"))),
-        st.sampled_from(
-            [op.list_objects(), op.list_keys(), op.get_indexers(), op.resync(), op.last_sync_resource_version()]
-        ),
-    )
+    arguments = DrawnArguments()
+    arguments.draw = draw
+    return draw(st.sampled_from(VOCABULARY)).make(arguments)
 
 
 def _mostly(common: tuple[str, ...], odd: tuple[str, ...]) -> st.SearchStrategy[str]:

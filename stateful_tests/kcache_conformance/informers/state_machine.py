@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 import hypothesis.strategies as st
-from hypothesis import seed, settings
-from hypothesis.errors import Flaky
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from kcache_model.informers.program import InformerProgram, Step
 from kcache_model.informers.program import StepName as S
 from kcache_stress.explorer.execution import Problem
 
-from ..indexers.state_machine import quiet_settings
+from .. import stateful
+from ..stateful import FoundError
 
 _STEPS: Final = 20
 _NAMES: Final = ("a", "b", "c")
 _REFUSALS: Final = (S.REFUSE_LISTS, S.REFUSE_WATCHES, S.REFUSE_EXPIRED, S.TOO_LARGE)
 
 Run = Callable[[InformerProgram], "Problem | None"]
-
-
-class ProblemFoundError(Exception):
-    """A program that goes wrong.
-
-    Attributes:
-        program: which one.
-        problem: how.
-    """
-
-    def __init__(self, program: InformerProgram, problem: Problem) -> None:
-        super().__init__(f"{problem.summary}\n{program}")
-        self.program = program
-        self.problem = problem
 
 
 def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
@@ -47,6 +32,8 @@ def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
 
     class InformerMachine(RuleBasedStateMachine):
         """Knows which objects there are, so that what happens makes a difference."""
+
+        raised: ClassVar[list[Exception]] = []
 
         def __init__(self) -> None:
             super().__init__()
@@ -139,7 +126,9 @@ def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
             )
             problem = run(program)
             if problem is not None:
-                raise ProblemFoundError(program, problem)
+                error = FoundError((program, problem), f"{problem.summary}\n{program}")
+                self.raised.append(error)
+                raise error
 
     return InformerMachine
 
@@ -150,23 +139,5 @@ def run_examples(run: Run, examples: int, random_seed: int) -> tuple[InformerPro
     Raises:
         TargetError: the informer cannot be made.
     """
-    found: list[ProblemFoundError] = []
-
-    def noted(program: InformerProgram) -> Problem | None:
-        problem = run(program)
-        if problem is not None:
-            found.append(ProblemFoundError(program, problem))
-        return problem
-
-    try:
-        run_state_machine_as_test(
-            seed(random_seed)(make_state_machine(noted)),
-            settings=settings(quiet_settings(examples), stateful_step_count=_STEPS),
-        )
-    except ProblemFoundError as error:
-        return error.program, error.problem
-    except Flaky:
-        if not found:
-            raise
-        return found[0].program, found[0].problem
-    return None
+    error = stateful.run_examples(make_state_machine(run), examples, random_seed, _STEPS)
+    return None if error is None else error.found

@@ -6,10 +6,8 @@ import itertools
 from collections import Counter
 from typing import Any, ClassVar
 
-from hypothesis import seed
 from hypothesis import strategies as st
-from hypothesis.errors import Flaky
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import may_wait_for_ever
@@ -17,22 +15,11 @@ from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 
-from ..indexers.state_machine import quiet_settings
+from .. import stateful
 from ..phase import Coverage
+from ..stateful import FoundError
 from .programs import offered
 from .sequential import Mismatch, PatientCaller, SequentialRun
-
-
-class MismatchError(AssertionError):
-    """The object and its specification disagree.
-
-    Attributes:
-        mismatch: how.
-    """
-
-    def __init__(self, mismatch: Mismatch) -> None:
-        super().__init__(f"{mismatch.observed}; expected: {mismatch.expected}")
-        self.mismatch = mismatch
 
 
 def operations(vocabulary: tuple[OperationTemplate, ...]) -> st.SearchStrategy[tuple[OperationTemplate, Any]]:
@@ -103,7 +90,6 @@ def make_state_machine(
 
     class Comparison(RuleBasedStateMachine):
         raised: ClassVar[list[Exception]] = []
-        """What went wrong so far: Hypothesis keeps it to itself if it does not happen again."""
 
         @initialize(program=st.sampled_from(object_type.ways(target)))
         def create(self, program: Any) -> None:
@@ -131,7 +117,7 @@ def make_state_machine(
 
         def fail_on(self, mismatch: Mismatch | None) -> None:
             if mismatch is not None:
-                error = MismatchError(mismatch)
+                error = FoundError(mismatch, f"{mismatch.observed}; expected: {mismatch.expected}")
                 self.raised.append(error)
                 self.is_wrong = True
                 raise error
@@ -155,15 +141,5 @@ def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_see
     Raises:
         TargetError: the factory raised.
     """
-    try:
-        run_state_machine_as_test(seed(random_seed)(machine), settings=quiet_settings(examples))
-    except MismatchError as found:
-        return found.mismatch
-    except Flaky:
-        raised: list[Exception] = getattr(machine, "raised", [])
-        for error in raised:
-            if isinstance(error, MismatchError):
-                return error.mismatch
-            raise error from None
-        raise
-    return None
+    error = stateful.run_examples(machine, examples, random_seed)
+    return None if error is None else error.found

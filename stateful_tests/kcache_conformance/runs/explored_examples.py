@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis import Phase, given, seed, settings
 
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import encode_finding
@@ -25,7 +25,7 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
 
-from ..indexers.state_machine import FoundError
+from ..stateful import FoundError, quiet_settings
 from ..target_types import target_type_named
 from .batch import Batch, Data, Tally, decode_batch, encode_tally, exploring_of, run_in_child
 
@@ -102,7 +102,8 @@ class Examples:
             try:
                 self._round(number, examples)
             except FoundError as found:
-                return found.finding
+                smallest: Finding = found.found
+                return smallest
         return None
 
     def _rounds(self) -> Iterator[tuple[int, int]]:
@@ -121,21 +122,12 @@ class Examples:
         )
 
         @seed(number)
-        @settings(
-            max_examples=examples,
-            deadline=None,
-            database=None,
-            phases=[Phase.generate, Phase.shrink],
-            print_blob=False,
-            report_multiple_bugs=False,
-            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-            verbosity=Verbosity.quiet,
-        )
+        @settings(quiet_settings(examples), phases=[Phase.generate, Phase.shrink])
         @given(program=programs)
         def example(program: Any) -> None:
             finding = self._verdict(program)
             if finding is not None:
-                raise FoundError(finding)
+                raise FoundError(finding, finding.summary)
 
         example()
 
@@ -149,7 +141,7 @@ class Examples:
         try:
             explored = explore(self._laboratory, program, self._quick, self._watch, _raise)
         except FoundError as found:
-            finding = found.finding
+            finding: Finding = found.found
         else:
             if explored.finding is None:
                 if self._first is None:
@@ -186,7 +178,7 @@ def _quick(options: ExploreOptions) -> ExploreOptions:
 
 def _raise(finding: Finding) -> None:
     """End an exploration at its first finding, before it is explained."""
-    raise FoundError(finding)
+    raise FoundError(finding, finding.summary)
 
 
 def _examples_job(outlet: Outlet, batch: Data) -> None:

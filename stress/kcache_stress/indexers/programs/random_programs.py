@@ -22,13 +22,23 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from kcache_model.indexers import operations as op
-from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.items import Item, Semantics, Values
 from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.renaming import with_short_names
+from kcache_model.indexers.vocabulary import (
+    INDEX,
+    LATE_INDEXES,
+    LATE_INDICES,
+    RESOURCE_VERSION,
+    Templates,
+    mixed,
+    offered,
+    reads,
+    writes,
+)
 from kcache_model.target import INDEXES, Target
 
-from .alphabet import INDEX, LATE_INDEXES
 from .footprints import some_calls_meet
 
 _KEYS = "abcdefgh"
@@ -38,7 +48,6 @@ _OTHER_CHANGES = (OperationName.ADD_INDEXERS, OperationName.BOOKMARK)
 
 
 _Thread: TypeAlias = tuple[Operation, ...]
-_Kinds: TypeAlias = Sequence["_Kind"]
 
 
 @dataclass(frozen=True)
@@ -153,11 +162,11 @@ class _Author:
         self._versions += 1
         return str(self._versions)
 
-    def any_reads(self) -> _Kinds:
+    def any_reads(self) -> Templates:
         """Kinds of looks at the store, whatever the program's own ones are."""
         return self._kinds(_READS)
 
-    def read_of(self, kinds: _Kinds) -> Operation | None:
+    def read_of(self, kinds: Templates) -> Operation | None:
         """One of these, if it reads and does not write."""
         read = self._pick(kinds) if kinds else None
         return None if read is None or read.is_write else read
@@ -167,11 +176,23 @@ class _Author:
         most = self.most_operations
         return (*thread, *thread[-1:] * (self._shape.operations[0] - len(thread)))[-most:]
 
+    def index(self) -> str:
+        """The index that there is from the start."""
+        return INDEX
+
+    def late_index(self) -> str:
+        """The late index under which objects have values."""
+        return LATE_INDEXES[0]
+
+    def values(self) -> Values:
+        """The values of a new version of some object."""
+        return self.item().values
+
     def late_names(self) -> Sequence[str]:
         """The names of indices to add: mostly two, so that it can be seen half done."""
         return LATE_INDEXES if self.rng.random() < 0.7 else self.rng.sample(LATE_INDEXES, 1)
 
-    def thread(self, *kinds: _Kinds) -> _Thread:
+    def thread(self, *kinds: Templates) -> _Thread:
         """As many operations as it may be; each of the next sequence of kinds, over and over."""
         length = self.rng.randint(*self._shape.operations)
         return tuple(self._pick(kinds[number % len(kinds)]) for number in range(length))
@@ -200,101 +221,53 @@ class _Author:
         items = (focus, *more[: self.rng.randint(0, most - 1)])
         return tuple(Operation(put, item=item) for item in items)
 
-    def _kinds(self, kinds: _Kinds) -> list[_Kind]:
+    def _kinds(self, kinds: Templates) -> Templates:
         """One or two of them. Groce et al., Swarm Testing (2012)."""
-        offered = [kind for kind in kinds if self._offers(kind.name)]
-        return self.rng.choices(offered, [kind.weight for kind in offered], k=2) if offered else []
+        found = offered(kinds, self._target)
+        return tuple(self.rng.choices(found, [kind.weight for kind in found], k=2)) if found else ()
 
     def _offers(self, name: OperationName) -> bool:
         return self._target.supports(name) and not (name in INDEX_OPERATIONS and not self._indexes)
 
-    def _pick(self, kinds: _Kinds) -> Operation:
+    def _pick(self, kinds: Templates) -> Operation:
         return self.rng.choice(kinds).make(self)
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """One kind of call."""
-
-    weight: int
-    name: OperationName
-    make: Callable[[_Author], Operation]
 
 
 _Name = OperationName
 
-_WRITES = (
-    _Kind(6, _Name.ADD, lambda author: op.add(author.item())),
-    _Kind(5, _Name.UPDATE, lambda author: op.update(author.item())),
-    _Kind(4, _Name.DELETE, lambda author: op.delete(author.bare())),
-    _Kind(4, _Name.REPLACE, lambda author: op.replace(author.items())),
-    _Kind(2, _Name.TRANSACTION, lambda author: op.transaction(*author.entries())),
-)
-
-_READS = (
-    _Kind(6, _Name.BY_INDEX, lambda author: op.by_index(INDEX, author.value())),
-    _Kind(3, _Name.INDEX, lambda author: op.index(INDEX, author.query())),
-    _Kind(3, _Name.INDEX_KEYS, lambda author: op.index_keys(INDEX, author.value())),
-    _Kind(4, _Name.LIST_INDEX_FUNC_VALUES, lambda _: op.list_index_func_values(INDEX)),
-    _Kind(4, _Name.LIST, lambda _: op.list_objects()),
-    _Kind(3, _Name.LIST_KEYS, lambda _: op.list_keys()),
-    _Kind(5, _Name.GET_BY_KEY, lambda author: op.get_by_key(author.key())),
-    _Kind(2, _Name.GET, lambda author: op.get(author.bare())),
-)
-
-_LATE_WRITES = (
-    _Kind(4, _Name.ADD_INDEXERS, lambda author: op.add_indexers(*author.late_names())),
-    _Kind(2, _Name.ADD, lambda author: op.add(author.item())),
-    _Kind(1, _Name.REPLACE, lambda author: op.replace(author.items())),
-    _Kind(1, _Name.DELETE, lambda author: op.delete(author.bare())),
-)
-
-_LATE_READS = (
-    _Kind(3, _Name.GET_INDEXERS, lambda _: op.get_indexers()),
-    _Kind(2, _Name.BY_INDEX, lambda author: op.by_index(LATE_INDEXES[0], author.value())),
-    _Kind(1, _Name.LIST_INDEX_FUNC_VALUES, lambda _: op.list_index_func_values(LATE_INDEXES[0])),
-)
-
-_VERSION_WRITES = (
-    _Kind(2, _Name.BOOKMARK, lambda author: op.bookmark(author.version())),
-    _Kind(1, _Name.REPLACE, lambda author: op.replace(author.items(), author.version())),
-)
-
-_VERSION_READS = (
-    _Kind(3, _Name.LAST_SYNC_RESOURCE_VERSION, lambda _: op.last_sync_resource_version()),
-    _Kind(1, _Name.LIST, lambda _: op.list_objects()),
-    _Kind(1, _Name.RESYNC, lambda _: op.resync()),
-)
+_WRITES, _READS = writes(), reads()
+_LATE_WRITES = mixed({_Name.ADD_INDEXERS: 4, _Name.ADD: 2, _Name.REPLACE: 1, _Name.DELETE: 1})
+_VERSION_READS = mixed({_Name.LAST_SYNC_RESOURCE_VERSION: 3, _Name.LIST: 1, _Name.RESYNC: 1})
 
 
-def _watch(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _watch(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
     if number == 0:
         return author.thread(writes)
     return author.thread(reads) if author.rng.random() < 0.8 else author.thread(writes, reads)
 
 
-def _writers(author: _Author, _: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _writers(author: _Author, _: int, writes: Templates, reads: Templates) -> _Thread:
     thread = author.thread(writes)
     if len(thread) > 1 and author.rng.random() < 0.4:
         return (*thread[:-1], *author.thread(reads)[:1])
     return thread
 
 
-def _apart(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _apart(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
     author.own_key = author.keys[number % len(author.keys)]
     return _writers(author, number, writes, reads)
 
 
-def _both(author: _Author, _: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _both(author: _Author, _: int, writes: Templates, reads: Templates) -> _Thread:
     return author.thread(writes, reads) if author.rng.random() < 0.6 else author.thread(reads, writes)
 
 
-def _again(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _again(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
     again = author.rng.choice(reads).make(author)
     return author.thread(writes) if number or again.is_write else (again,) * author.most_operations
 
 
-def _own(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _own(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
     """Everybody reads the same; one has just written: shared answers must not be older than that."""
     if number == 0:
         author.shared = author.read_of(reads)
@@ -304,7 +277,7 @@ def _own(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread
     return author.filled((*write, author.shared))
 
 
-def _stale(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _stale(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
     """What was read before the threads began is read again, after another look that may have shown something newer."""
     if number == 0:
         return author.thread(writes)
@@ -314,7 +287,7 @@ def _stale(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thre
     return author.filled((author.read_of(author.any_reads()) or author.shared, author.shared))
 
 
-def _late(author: _Author, number: int, writes: _Kinds, reads: _Kinds) -> _Thread:
+def _late(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
     if number == 0:
         return (op.add_indexers(*author.late_names()), *author.thread(writes, reads)[1:])
     return author.thread(reads, writes) if author.rng.random() < 0.5 else author.thread(writes, reads)
@@ -325,9 +298,9 @@ class _Theme:
     """What a program is about, and what each of its threads does."""
 
     weight: int
-    thread: Callable[[_Author, int, _Kinds, _Kinds], _Thread]
-    writes: _Kinds = _WRITES
-    reads: _Kinds = _READS
+    thread: Callable[[_Author, int, Templates, Templates], _Thread]
+    writes: Templates = _WRITES
+    reads: Templates = _READS
     needs: OperationName | None = None
     warms_up: bool = False
 
@@ -340,6 +313,6 @@ _THEMES = (
     _Theme(12, _again),
     _Theme(8, _own),
     _Theme(8, _stale, warms_up=True),
-    _Theme(11, _late, _LATE_WRITES, _LATE_READS, OperationName.ADD_INDEXERS),
-    _Theme(3, _watch, _VERSION_WRITES, _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
+    _Theme(11, _late, _LATE_WRITES, reads(LATE_INDICES), OperationName.ADD_INDEXERS),
+    _Theme(3, _watch, writes(RESOURCE_VERSION), _VERSION_READS, OperationName.LAST_SYNC_RESOURCE_VERSION),
 )

@@ -50,9 +50,10 @@ from kcache_model.bound import Bound
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import WRITES, Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, Letter
 from kcache_model.target import INDEXES, Target
 
-from .alphabet import INDEX, JOINT_GROUPS, LATE_INDEXES, LATE_INDICES, STORES, Letter, Maker, alphabet, fill
+from .alphabet import JOINT_GROUPS, STORES, Maker, alphabet, fill
 from .footprints import Domain, Footprint, all_meet
 from .symmetry import Form, Key, form_of, in_order, least
 

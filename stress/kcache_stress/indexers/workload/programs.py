@@ -5,12 +5,17 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from kcache_model.indexers import vocabulary
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.vocabulary import LATE_INDICES, offered
 from kcache_model.target import Target
 
-from .choices import LATE_INDEXES, MOST_WRITERS, READS, WRITES, pick, supported, swarm
+from .choices import MOST_WRITERS, pick, swarm
 from .writer import Writer
+
+_LATE = tuple(template for template in vocabulary.VOCABULARY if template.group == LATE_INDICES)
+"""Mixed into some programs: indices that come late."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,14 @@ def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape
     shape = shape or Shape()
     rng = random.Random(seed)
     make = Writer(rng, target, rng.randint(1, shape.keys), rng.randint(1, shape.values))
-    every_write = supported(WRITES, make, target)
+    every_write = offered(vocabulary.writes(), target)
     writes = swarm(rng, every_write)
-    every_read = supported(READS, make, target)
+    every_read = offered(vocabulary.reads(), target)
     reads = swarm(rng, every_read)
     empty_start = rng.random() < 0.3
     if rng.random() < 0.2:
         make.late_indexes = True
-        late = supported(LATE_INDEXES, make, target)
+        late = offered(_LATE, target)
         writes, reads = writes + late, reads + late
         empty_start = semantics is Semantics.CLASSIC or rng.random() < 0.5
     prefix = () if empty_start else tuple(pick(make, every_write) for _ in range(rng.randint(1, 3)))

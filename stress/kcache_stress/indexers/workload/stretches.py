@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kcache_model.indexers import operations as op
+from kcache_model.indexers import vocabulary
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.vocabulary import Templates, offered
 from kcache_model.target import Target
 
-from .choices import MOST_WRITERS, READS, Choices, pick, supported, swarm
+from .choices import MOST_WRITERS, pick, swarm
 from .themes import THEMES, Theme
 from .writer import Writer
 
@@ -82,15 +84,15 @@ def _theme(rng: random.Random) -> Theme:
 def _threads(
     rng: random.Random, make: Writer, theme: Theme, target: Target, length: Length, *, foretold: bool
 ) -> Iterator[tuple[Operation, ...]]:
-    writes = _some(rng, _offered(theme.writes, make, target, foretold=foretold))
-    reads = _some(rng, _offered(theme.reads, make, target, foretold=foretold))
+    writes = _some(rng, _offered(theme.writes, target, foretold=foretold))
+    reads = _some(rng, _offered(theme.reads, target, foretold=foretold))
     count = _between(rng, *length.threads)
     calls = min(_between(rng, *length.calls), max(_FEWEST_CALLS, _MOST_CALLS // count))
     keys, values = rng.randint(*theme.keys), rng.randint(*theme.values)
     for number in range(count):
         roles = [writes] if number == 0 else [writes, reads, writes + reads]
         if number >= MOST_WRITERS:
-            roles = [reads or supported(READS, make, target)]
+            roles = [reads or offered(vocabulary.reads(), target)]
         role = rng.choice([role for role in roles if role] or [writes or reads])
         made = []
         for position in range(calls if role else 0):
@@ -103,13 +105,13 @@ def _threads(
         make.fresh += calls // theme.moves_on + keys + values
 
 
-def _offered(choices: Choices, make: Writer, target: Target, *, foretold: bool) -> Choices:
-    offered = supported(choices, make, target)
-    return tuple(choice for choice in offered if foretold or choice[1] is not OperationName.ADD_INDEXERS)
+def _offered(templates: Templates, target: Target, *, foretold: bool) -> Templates:
+    found = offered(templates, target)
+    return tuple(template for template in found if foretold or template.name is not OperationName.ADD_INDEXERS)
 
 
-def _some(rng: random.Random, choices: Choices) -> Choices:
-    return swarm(rng, choices) if choices and rng.random() < _SHARE_OF_SWARMS else choices
+def _some(rng: random.Random, templates: Templates) -> Templates:
+    return swarm(rng, templates) if templates and rng.random() < _SHARE_OF_SWARMS else templates
 
 
 def _between(rng: random.Random, fewest: int, most: int) -> int:

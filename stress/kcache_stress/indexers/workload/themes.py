@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.operations import OperationName
-
-from .choices import READS, WRITES, Choices, of
+from kcache_model.indexers.vocabulary import Templates, mixed, named, reads, writes
 
 N = OperationName
 
-_INDEXERS: Choices = (
-    (4, N.ADD_INDEXERS, lambda make: op.add_indexers(make.index())),
-    (4, N.GET_INDEXERS, lambda _: op.get_indexers()),
-)
+_ADD_INDEXERS, _GET_INDEXERS = mixed({N.ADD_INDEXERS: 4, N.GET_INDEXERS: 4})
+_INDEXERS: Templates = (replace(_ADD_INDEXERS, make=lambda source: op.add_indexers(source.index())), _GET_INDEXERS)
 """Indices that are there already: an error, which must leave nothing behind."""
 
 
@@ -36,27 +33,25 @@ class Theme:
     name: str
     keys: tuple[int, int]
     values: tuple[int, int]
-    writes: Choices
-    reads: Choices
+    writes: Templates
+    reads: Templates
     moves_on: int = 0
     weight: int = 1
 
 
-_LOOKUPS = of({N.BY_INDEX, N.INDEX, N.INDEX_KEYS, N.LIST_INDEX_FUNC_VALUES}, READS)
-_SCANS = of({N.LIST, N.LIST_KEYS, N.BY_INDEX, N.INDEX, N.INDEX_KEYS}, READS)
-_GETS = of({N.GET, N.GET_BY_KEY}, READS)
+_LOOKUPS = named(N.BY_INDEX, N.INDEX, N.INDEX_KEYS, N.LIST_INDEX_FUNC_VALUES)
+_SCANS = named(N.LIST, N.LIST_KEYS, N.BY_INDEX, N.INDEX, N.INDEX_KEYS)
+_GETS = named(N.GET, N.GET_BY_KEY)
 
 THEMES = (
-    Theme("hot key", (1, 1), (1, 2), of({N.ADD, N.UPDATE, N.DELETE}, WRITES), READS),
-    Theme("moving values", (1, 3), (2, 3), of({N.UPDATE}, WRITES), _LOOKUPS),
-    Theme("replace storm", (1, 4), (1, 2), of({N.REPLACE}, WRITES), (*_SCANS, *_GETS)),
-    Theme("coming and going", (2, 3), (1, 2), of({N.ADD, N.DELETE}, WRITES), (*_LOOKUPS, *_GETS), weight=2),
-    Theme("point reads", (2, 3), (1, 2), of({N.ADD, N.DELETE, N.REPLACE}, WRITES), _GETS),
-    Theme("transactions", (2, 3), (1, 2), of({N.TRANSACTION, N.REPLACE, N.UPDATE}, WRITES), (*_SCANS, *_GETS)),
-    Theme("indexers", (1, 2), (1, 2), (*of({N.ADD, N.DELETE}, WRITES), *_INDEXERS), (*_INDEXERS[1:], *_LOOKUPS)),
-    Theme("mixture", (1, 4), (1, 3), WRITES, READS),
-    Theme(
-        "new names", (1, 2), (1, 2), of({N.ADD, N.UPDATE, N.DELETE}, WRITES), (*_LOOKUPS, *_GETS), moves_on=2, weight=3
-    ),
-    Theme("only writes", (1, 3), (1, 2), WRITES, ()),
+    Theme("hot key", (1, 1), (1, 2), named(N.ADD, N.UPDATE, N.DELETE), reads()),
+    Theme("moving values", (1, 3), (2, 3), named(N.UPDATE), _LOOKUPS),
+    Theme("replace storm", (1, 4), (1, 2), named(N.REPLACE), (*_SCANS, *_GETS)),
+    Theme("coming and going", (2, 3), (1, 2), named(N.ADD, N.DELETE), (*_LOOKUPS, *_GETS), weight=2),
+    Theme("point reads", (2, 3), (1, 2), named(N.ADD, N.DELETE, N.REPLACE), _GETS),
+    Theme("transactions", (2, 3), (1, 2), named(N.TRANSACTION, N.REPLACE, N.UPDATE), (*_SCANS, *_GETS)),
+    Theme("indexers", (1, 2), (1, 2), (*named(N.ADD, N.DELETE), *_INDEXERS), (_GET_INDEXERS, *_LOOKUPS)),
+    Theme("mixture", (1, 4), (1, 3), writes(), reads()),
+    Theme("new names", (1, 2), (1, 2), named(N.ADD, N.UPDATE, N.DELETE), (*_LOOKUPS, *_GETS), moves_on=2, weight=3),
+    Theme("only writes", (1, 3), (1, 2), writes(), ()),
 )

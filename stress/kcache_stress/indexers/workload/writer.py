@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 
-from kcache_model.indexers.items import Item, Style
+from kcache_model.indexers.items import Item, Style, Values
 from kcache_model.indexers.operations import WriteKind
+from kcache_model.indexers.vocabulary import LATE_INDEXES
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
-
-LATE_NAMES = ("zone", "tier")
-"""Names of indices that an Indexer may be given late."""
 
 _STYLES = (Style.PLAIN, Style.PLAIN, Style.EQUAL, Style.FALSY, Style.TUPLES)
 
@@ -38,22 +36,30 @@ class Writer:
 
     def limit(self, keys: int, values: int, first: int = 0) -> None:
         """From now on, make do with so many keys and values, numbered from ``first``."""
-        self.keys = [f"k{number}" for number in range(first, first + keys)]
-        self.values = [f"n{number}" for number in range(first, first + values)]
+        self._keys = [f"k{number}" for number in range(first, first + keys)]
+        self._values = [f"n{number}" for number in range(first, first + values)]
 
     def item(self, key: str | None = None) -> Item:
         """A new version of an object."""
         rng = self.rng
         self._stamps += 1
         values: dict[str, tuple[str, ...] | None] = {
-            "node": (rng.choice(self.values),),
-            "tags": tuple(rng.sample(self.values, rng.randint(0, len(self.values)))),
+            "node": (rng.choice(self._values),),
+            "tags": tuple(rng.sample(self._values, rng.randint(0, len(self._values)))),
         }
         if self.late_indexes:
-            values["zone"] = (rng.choice(self.values),)
+            values["zone"] = (rng.choice(self._values),)
         if rng.random() < 0.02 and self.may_fail:
             values["tags"] = None
-        return Item(key or rng.choice(self.keys), f"v{self._stamps}", values, style=rng.choice(_STYLES))
+        return Item(key or rng.choice(self._keys), f"v{self._stamps}", values, style=rng.choice(_STYLES))
+
+    def bare(self) -> Item:
+        """An object of which the key alone matters."""
+        return self.item()
+
+    def query(self) -> Item:
+        """An object to look up others with."""
+        return self.item()
 
     def items(self) -> tuple[Item, ...]:
         """The argument of a ``replace``; keys may come twice."""
@@ -65,15 +71,24 @@ class Writer:
 
     def key(self) -> str:
         """A key."""
-        return self.rng.choice(self.keys)
+        return self.rng.choice(self._keys)
 
     def late_names(self) -> list[str]:
         """Names of indices to add."""
-        return self.rng.sample(LATE_NAMES, self.rng.randint(1, len(LATE_NAMES)))
+        return self.rng.sample(LATE_INDEXES, self.rng.randint(1, len(LATE_INDEXES)))
+
+    def version(self) -> str:
+        """A resource version."""
+        self._stamps += 1
+        return str(self._stamps)
+
+    def values(self) -> Values:
+        """The values of an object under each index."""
+        return self.item().values
 
     def late_index(self) -> str:
         """The name of an index that may be there by now."""
-        return self.rng.choice(LATE_NAMES)
+        return self.rng.choice(LATE_INDEXES)
 
     def index(self) -> str:
         """The name of an index."""
@@ -81,4 +96,4 @@ class Writer:
 
     def value(self) -> str:
         """A value of an index."""
-        return self.rng.choice(self.values)
+        return self.rng.choice(self._values)
