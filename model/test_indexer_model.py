@@ -101,7 +101,7 @@ def test_a_late_index_sees_an_object_as_it_is_then() -> None:
 
 
 def test_the_last_object_of_a_transaction_gives_the_version() -> None:
-    """An object without metadata leaves the version that there was before the transaction (client-go ``Transaction``)."""
+    """One without metadata leaves the version that there was before the transaction (client-go ``Transaction``)."""
     first, plain = Item("a", "v1", {}, "1"), Item("b", "v2", {})
     for entries, version in (((first, plain), "0"), ((plain, first), "1")):
         for semantics in Semantics:
