@@ -160,7 +160,7 @@ def test_a_new_operation_is_called_by_every_phase(run: Run, folder: Path) -> Non
     code_, output = run("kcache", "check", "--type", TYPE, "counters:Counter", "--budget", "2s", "--json", str(file))
     assert code_ == 0, output
     phases = {phase["phase"]: phase for phase in json.loads(file.read_text(encoding="utf-8"))["phases"]}
-    for name in ("smoke", "machine", "stress"):
+    for name in ("smoke", "stateful", "stress"):
         assert phases[name]["coverage"]["reset"]["ok"]
     forgotten = code.replace("            self._value = 0\n\n    def value", "            pass\n\n    def value")
     (folder / "counters.py").write_text(forgotten, encoding="utf-8")

@@ -74,7 +74,7 @@ def test_test_yours(tmp_path: Path) -> None:
     implementation, test, declaration = blocks(README.partition("## Test yours")[2].partition("## In CI")[0], "python")
     assert implementation.startswith("# cache.py")
     (tmp_path / "cache.py").write_text(implementation + "\n\n" + declaration, encoding="utf-8")
-    quick = test.replace("seconds=10", "seconds=120, phases=('smoke', 'vectors')")
+    quick = test.replace("seconds=10", "seconds=120, phases=('smoke', 'recorded')")
     assert quick != test
     (tmp_path / "test_cache.py").write_text(quick, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")

@@ -15,8 +15,8 @@ BAD = (
     "def new_indexer(key_func, indexers):\n    return Indexer(key_func, kcache.new_thread_safe_store(indexers))\n"
 )
 
-QUICK = ("-k", "smoke or machine", "--kcache-budget", "0.5")
-"""Two phases: enough where the question is which target they are given."""
+QUICK = ("-k", "[smoke] or [stateful]", "--kcache-budget", "0.5")
+"""Two phases: enough where the question is which target they are given. Bare, ``stateful`` is also part of a folder."""
 
 
 def run_pytest(folder: Path, *arguments: str) -> tuple[int, str]:
@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_a_target_on_the_command_line(project: Path) -> None:
-    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "1", "-k", "not vectors")
+    searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "1", "-k", "not recorded")
     code, output = run_pytest(project, *searching)
     assert code == 0, output
     assert "4 passed, 1 deselected" in output
@@ -51,14 +51,14 @@ def test_a_target_on_the_command_line(project: Path) -> None:
 
 @pytest.mark.nightly
 def test_the_recorded_behaviour_takes_no_longer_than_it_must(project: Path) -> None:
-    recorded = ("--kcache-target", "good:new_indexer", "--kcache-budget", "150", "-k", "vectors")
+    recorded = ("--kcache-target", "good:new_indexer", "--kcache-budget", "150", "-k", "recorded")
     code, output = run_pytest(project, *recorded)
     assert code == 0, output
     assert "1 passed, 4 deselected" in output
 
 
 def test_a_violation_fails_the_phase_and_shows_the_example(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "-k", "smoke or vectors")
+    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "-k", "smoke or recorded")
     assert code == 1
     assert "Smallest example:" in output
     assert "kcache replay bad.py:new_indexer kc1." in output
@@ -109,7 +109,7 @@ def test_without_a_target_the_plugin_stays_out_of_the_way(project: Path) -> None
 
 
 def test_a_target_that_cannot_be_loaded_is_an_error_not_a_pass(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "nowhere:factory", "-k", "smoke or machine")
+    code, output = run_pytest(project, "--kcache-target", "nowhere:factory", "-k", "[smoke] or [stateful]")
     assert code == 1
     assert "there is no module nowhere" in output
 

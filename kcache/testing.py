@@ -26,7 +26,7 @@ from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
+from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named, type_of_token
 from kcache_model.errors import FormatError
@@ -119,6 +119,8 @@ def run_conformance(
         HarnessError: kcache itself failed.
     """
     __tracebackhide__ = True  # pytest shows the message, not this function
+    target_type = target_type_named(type)
+    known = target_type.phases
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
@@ -126,12 +128,10 @@ def run_conformance(
         seed=seed,
         budget_seconds=seconds,
         patience_seconds=patience_seconds,
-        phases=tuple(phases),
+        phases=phase_ids(phases, known),
         kind=type,
         instrument=tuple(instrument),
     )
-    target_type = target_type_named(type)
-    known = target_type.phases
     unknown = set(options.phases) - set(known)
     if unknown:
         raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(known)}")

@@ -82,7 +82,7 @@ def test_a_live_map_of_index_functions_is_not_accused_by_the_explorer(port: Port
 @pytest.mark.parametrize(("port", "semantics"), PORTS)
 def test_strict_asks_for_more_and_calls_it_advice(port: Port, semantics: Semantics) -> None:
     context = PhaseContext(target_of(port, semantics, is_strict=True), options=SuiteOptions(semantics=semantics))
-    for phase in ("smoke", "vectors", "machine"):
+    for phase in ("smoke", "recorded", "stateful"):
         finding = PHASES[phase](context).finding
         assert finding is not None
         assert finding.is_advice
@@ -140,7 +140,7 @@ def test_what_client_go_does_not_do_is_accused(port: Port) -> None:
     semantics = Semantics.CURRENT if issubclass(port, StoreOf036) else Semantics.CLASSIC
     target = target_of(port, semantics)
     assert found_by_one_thread(target, semantics) is not None
-    for phase in ("smoke", "vectors", "machine"):
+    for phase in ("smoke", "recorded", "stateful"):
         finding = PHASES[phase](PhaseContext(target, options=SuiteOptions(semantics=semantics))).finding
         assert finding is None or not finding.is_advice
 

@@ -31,7 +31,7 @@ from kcache_model.outcomes import ErrorKind
 from kcache_model.progress import NoProgress
 from kcache_model.target import Target, make_target
 
-QUICK = ("smoke", "machine")
+QUICK = ("smoke", "stateful")
 
 
 def wrapped(**methods: Any) -> Any:
@@ -43,7 +43,7 @@ def wrapped(**methods: Any) -> Any:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("semantics", "searching"),
-    [(Semantics.CLASSIC, ("machine", "explorer", "stress")), (Semantics.CURRENT, ("machine", "stress"))],
+    [(Semantics.CLASSIC, ("stateful", "explorer", "stress")), (Semantics.CURRENT, ("stateful", "stress"))],
 )
 def test_the_reference_passes(semantics: Semantics, searching: tuple[str, ...]) -> None:
     """The phases that end by themselves are given more time than they need; those that go on do something in little."""
@@ -56,7 +56,7 @@ def test_the_reference_passes(semantics: Semantics, searching: tuple[str, ...]) 
         except InconclusiveError:  # so slow a machine, or so busy, that one had no turn
             return checked(phases, 10 * seconds)
 
-    for phases, seconds in ((("smoke", "vectors"), 120.0), (searching, 0.2 * len(searching))):
+    for phases, seconds in ((("smoke", "recorded"), 120.0), (searching, 0.2 * len(searching))):
         result = checked(phases, seconds)
         assert result.status is Status.OK
         assert tuple(phase.phase for phase in result.phases) == phases
@@ -65,7 +65,7 @@ def test_the_reference_passes(semantics: Semantics, searching: tuple[str, ...]) 
 
 def test_all_phases_are_run_by_default() -> None:
     assert not inspect.signature(run_conformance).parameters["phases"].default
-    assert tuple(PHASES) == ("smoke", "vectors", "machine", "explorer", "stress")
+    assert tuple(PHASES) == ("smoke", "recorded", "stateful", "explorer", "stress")
     result = run_suite("kcache:new_indexer", SuiteOptions(budget_seconds=0.1))
     assert tuple(phase.phase for phase in result.phases) == tuple(PHASES)
 
@@ -124,13 +124,13 @@ PlainStore.kcache_unsupported = ["indexes"]  # type: ignore[attr-defined]
 
 
 def test_a_plain_store_is_tested_on_what_it_has() -> None:
-    assert run_conformance(PlainStore, phases=("machine", "explorer", "stress"), seconds=0.6).status is Status.OK
-    result = run_conformance(PlainStore, phases=("smoke", "vectors"), seconds=120)
+    assert run_conformance(PlainStore, phases=("stateful", "explorer", "stress"), seconds=0.6).status is Status.OK
+    result = run_conformance(PlainStore, phases=("smoke", "recorded"), seconds=120)
     assert result.status is Status.OK
     assert {"indexes", "resync", "transaction"} <= set(result.not_tested)
-    (vectors,) = (phase for phase in result.phases if phase.phase == "vectors")
-    assert vectors.counts["operations"] > 5000
-    assert "index_keys" not in vectors.coverage
+    (recorded,) = (phase for phase in result.phases if phase.phase == "recorded")
+    assert recorded.counts["operations"] > 5000
+    assert "index_keys" not in recorded.coverage
 
 
 def test_get_must_take_a_default_unless_declared() -> None:
@@ -152,7 +152,7 @@ def test_an_implementation_that_fails_now_and_then_is_caught() -> None:
         return [*keys, "ghost"] if next(calls) == 400 else keys
 
     with pytest.raises(ConformanceError) as caught:
-        run_conformance(wrapped(list_keys=list_keys), phases=("machine",), seconds=30)
+        run_conformance(wrapped(list_keys=list_keys), phases=("stateful",), seconds=30)
     (finding,) = caught.value.result.findings
     assert finding.kind is FindingKind.NONDETERMINISM
     assert "not every time" in finding.summary
@@ -249,7 +249,7 @@ def test_a_white_box_snapshot_is_checked_too() -> None:
 
 
 def test_the_budget_is_shared_among_the_chosen_phases() -> None:
-    for phases in (tuple(PHASES), ("stress",), ("vectors",), QUICK):
+    for phases in (tuple(PHASES), ("stress",), ("recorded",), QUICK):
         clock = itertools.count(0.0, 0.125)
         planned = list(budget_slices(phases, 10.0, clock.__next__))
         assert [turn.phase for turn in planned if turn.is_last] == list(phases)
@@ -305,7 +305,7 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
 def test_a_finding_ends_the_run_early() -> None:
     with pytest.raises(ConformanceError) as caught:
         run_conformance(wrapped(delete=lambda self, obj: None), seconds=300)
-    assert [phase.phase for phase in caught.value.result.phases] == ["smoke", "vectors"]
+    assert [phase.phase for phase in caught.value.result.phases] == ["smoke", "recorded"]
 
 
 @pytest.mark.nightly
@@ -321,8 +321,8 @@ def test_an_implementation_that_returns_copies_passes_if_it_says_so() -> None:
         index=lambda self, name, obj: copies(self._storage.index(name, obj)),
     )
     declared = ["identity", "default"]  # the default is copied too
-    run_conformance(factory, phases=("smoke", "vectors"), seconds=60, unsupported=declared)
-    run_conformance(factory, phases=("machine", "stress"), seconds=0.3, unsupported=declared)
+    run_conformance(factory, phases=("smoke", "recorded"), seconds=60, unsupported=declared)
+    run_conformance(factory, phases=("stateful", "stress"), seconds=0.3, unsupported=declared)
     with pytest.raises(ConformanceError):
         run_conformance(factory, phases=("smoke",))
 
@@ -345,7 +345,7 @@ def test_a_close_that_fails_and_results_that_cannot_be_cleared_harm_nobody() -> 
         raise OSError("already closed")
 
     run_conformance(
-        wrapped(close=close, list=lambda self: Frozen(self._storage.list())), phases=("smoke", "machine"), seconds=0.5
+        wrapped(close=close, list=lambda self: Frozen(self._storage.list())), phases=("smoke", "stateful"), seconds=0.5
     )
 
 

@@ -27,7 +27,7 @@ SEQUENTIAL = [example for example in EXAMPLES if example.kind == "sequential"]
 CONCURRENT = [example for example in EXAMPLES if example.kind == "concurrent"]
 CORRECT = [example for example in EXAMPLES if example.is_correct]
 
-SEQUENTIAL_PHASES = ("smoke", "vectors", "machine")
+SEQUENTIAL_PHASES = ("smoke", "recorded", "stateful")
 
 Effort = Callable[[int, int], int]
 

@@ -20,7 +20,7 @@ EXAMPLES = informer_gallery()
 SEQUENTIAL, CONCURRENT, CORRECT = (
     [example for example in EXAMPLES if example.kind == kind] for kind in ("sequential", "concurrent", "design")
 )
-ONE_BY_ONE = ("smoke", "scenarios", "machine")
+ONE_BY_ONE = ("smoke", "litmus", "stateful")
 """The phases in which nothing but the informer's own threads are concurrent."""
 
 
@@ -68,7 +68,7 @@ def test_a_sequential_fault_is_found_without_meddling_threads(example: Example) 
 @pytest.mark.nightly
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
-    assert run(example, "scenarios", 120).finding is None
+    assert run(example, "litmus", 120).finding is None
     require_found_again(run(example, "explorer", 120))
 
 
@@ -76,7 +76,7 @@ def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example, phase: str) -> None:
-    outcome = run(example, phase, 120 if phase == "scenarios" else 0.5)
+    outcome = run(example, phase, 120 if phase == "litmus" else 0.5)
     assert outcome.finding is None
     assert outcome.counts["programs"]
     assert not outcome.refused

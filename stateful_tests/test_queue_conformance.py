@@ -264,7 +264,7 @@ def test_plain_deltas_will_do() -> None:
             return found
 
     result = run_suite(
-        Plain, SuiteOptions(kind="delta-fifo", budget_seconds=1.5, phases=("smoke", "vectors", "machine"))
+        Plain, SuiteOptions(kind="delta-fifo", budget_seconds=1.5, phases=("smoke", "recorded", "stateful"))
     )
     assert result.status is Status.OK
 
@@ -332,7 +332,7 @@ def test_an_exception_is_shown_as_one(spec: Any) -> None:
 
 
 def test_the_smallest_example_is_small(spec: Any) -> None:
-    result = check(spec("def is_closed(self):\n    return False"), phases=("machine",))
+    result = check(spec("def is_closed(self):\n    return False"), phases=("stateful",))
     (finding,) = result.findings
     token = TOKENS.decode(finding.schedule)
     assert token.program.prefix == (op.close(), op.is_closed())

@@ -64,7 +64,7 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort: Effort) -> None:
     assert example.found_by == "explorer"
-    for phase in ("smoke", "vectors", "machine"):
+    for phase in ("smoke", "recorded", "stateful"):
         assert run(example, phase, seconds=effort(0.0, 0.5)).finding is None
 
 

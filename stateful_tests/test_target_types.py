@@ -13,7 +13,7 @@ from kcache.testing import ConformanceError, run_conformance
 from kcache.testing import replay as replay_word
 from kcache_conformance import target_types
 from kcache_conformance.replays import replay_in_child
-from kcache_conformance.suite_options import SuiteOptions, decode_options, encode_options
+from kcache_conformance.suite_options import OLD_NAMES, SuiteOptions, decode_options, encode_options, phase_ids
 from kcache_conformance.target_type import REPLAY, Stopped, TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
@@ -140,10 +140,24 @@ def test_a_replay_that_never_ends_says_what_may_help() -> None:
 def test_an_unknown_type_phase_or_token_is_refused_with_what_is_known() -> None:
     with pytest.raises(TargetError, match=r"no target type queue; known are indexer, fifo, .*MODULE:TYPE|package"):
         run_conformance("kcache.queues:FIFO", type="queue")
-    with pytest.raises(ValueError, match=r"unknown phases vectors; known are: smoke, scenarios"):
+    with pytest.raises(ValueError, match=r"unknown phases vectors; known are: smoke, litmus"):
         run_conformance("kcache.informers:SharedIndexInformer", type="informer", phases=("vectors",))
     with pytest.raises(FormatError, match=r"begins with kx1\., kq1\., ki1\., kf1\. or ko1\."):
         replay_word("zz9.abc")
+
+
+@pytest.mark.parametrize(
+    ("old", "name", "seconds"),
+    [("vectors", "fifo", 60.0), ("machine", "indexer", 0.2), ("scenarios", "informer", 60.0)],
+)
+def test_phases_are_accepted_by_their_old_names(old: str, name: str, seconds: float) -> None:
+    result = run_conformance(TARGET_TYPES[name].reference, type=name, phases=(old, OLD_NAMES[old]), seconds=seconds)
+    assert [phase.phase for phase in result.phases] == [OLD_NAMES[old]]
+    command = ["check", "--reference", "--type", name]
+    for only, without in ((old, OLD_NAMES[old]), (OLD_NAMES[old], old)):
+        done = CliRunner().invoke(main, [*command, "--only", only, "--without", without])
+        assert "--without leaves no phase to run" in done.output
+    assert phase_ids((old,), (old, OLD_NAMES[old])) == (old,), "a type of somebody else may call its own phase so"
 
 
 def test_options_go_to_a_child_and_come_back() -> None:

@@ -370,7 +370,9 @@ STEPS = (operations.add(Item("a", "v1")), operations.get_by_key("a"), operations
 
 
 def test_a_sequential_finding_is_one_lane_up_to_the_wrong_step() -> None:
-    finding = Finding(FindingKind.DIVERGENCE, "machine", "it lost a", Program((), STEPS), 1, returned("v1"), returned())
+    finding = Finding(
+        FindingKind.DIVERGENCE, "stateful", "it lost a", Program((), STEPS), 1, returned("v1"), returned()
+    )
     page = page_of_finding(finding, "m:f", title="t")
     assert page.picture is not None
     data = encode_picture(page.picture)
@@ -384,7 +386,7 @@ def test_a_sequential_finding_is_one_lane_up_to_the_wrong_step() -> None:
 
 
 def test_a_step_that_breaks_an_invariant_was_right_itself() -> None:
-    finding = Finding(FindingKind.INVARIANT, "machine", "a is nowhere", Program((), STEPS[:1]), 0)
+    finding = Finding(FindingKind.INVARIANT, "stateful", "a is nowhere", Program((), STEPS[:1]), 0)
     picture = picture_of_finding(finding)
     assert picture is not None
     assert (picture.order, picture.first_error) == ((0,), 0)
@@ -392,7 +394,7 @@ def test_a_step_that_breaks_an_invariant_was_right_itself() -> None:
 
 
 def test_a_call_that_hangs_is_open_ended() -> None:
-    picture = picture_of_finding(Finding(FindingKind.HANG, "machine", "it hangs", Program((), STEPS)))
+    picture = picture_of_finding(Finding(FindingKind.HANG, "stateful", "it hangs", Program((), STEPS)))
     assert picture is not None
     assert picture.first_error == 2
     assert [call["pending"] for call in encode_picture(picture)["calls"]] == [False, False, True]

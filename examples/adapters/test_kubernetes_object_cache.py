@@ -33,7 +33,7 @@ class LostDelete(ObjectCacheStore):
 
 
 def test_the_suite_finds_nothing_wrong_with_the_cache() -> None:
-    for phases, seconds in ((("smoke", "vectors"), 120.0), (("machine", "explorer", "stress"), 0.6)):
+    for phases, seconds in ((("smoke", "recorded"), 120.0), (("stateful", "explorer", "stress"), 0.6)):
         result = run_conformance(TARGET, seconds=seconds, phases=phases)
         assert result.status is Status.OK
         assert tuple(phase.phase for phase in result.phases) == phases
@@ -46,7 +46,7 @@ def test_the_suite_finds_nothing_wrong_with_the_cache() -> None:
     [
         (TornReplace, "stress", {FindingKind.NONLINEARIZABLE}),
         (UnlockedList, "stress", {FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION}),
-        (LostDelete, "machine", {FindingKind.DIVERGENCE}),
+        (LostDelete, "stateful", {FindingKind.DIVERGENCE}),
     ],
 )
 def test_it_does_find_what_is_wrong_with_a_broken_one(

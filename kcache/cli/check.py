@@ -9,7 +9,7 @@ import click
 from kcache import Semantics
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.suite_options import SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 
 from .console import TerminalProgress, print_result, stdout_console
@@ -81,6 +81,7 @@ def check(
     Stops at the first violation and shows the smallest example of it.
     """
     offered = tuple(target_type.phases)
+    phases, without = phase_ids(phases, offered), phase_ids(without, offered)
     if not {*phases, *without} <= set(offered):
         raise click.UsageError(f"the phases of --type {target_type.name} are: {', '.join(offered)}")
     chosen = tuple(phase for phase in phases or offered if phase not in without)

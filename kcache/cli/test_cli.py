@@ -251,7 +251,7 @@ def test_a_cluster_that_is_not_there() -> None:
 
 
 def test_the_reference_is_ok_and_says_what_was_done() -> None:
-    only = ("--only", "smoke", "--only", "vectors")
+    only = ("--only", "smoke", "--only", "recorded")
     done = in_this_process(
         "check", "--reference", "--budget", "120s", "--semantics", "current", "--strict-errors", *only
     )
@@ -315,7 +315,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         *(([command], "give a TARGET, or --reference") for command in ("check", "explore", "verify", "stress")),
         (["check", "--kind", "fifo"], "give a TARGET, or --reference"),
         (["check", "--reference", "--only", "smoke", "--without", "smoke"], "--without leaves no phase to run"),
-        (["check", "--reference", "--kind", "fifo", "--without", "scenarios"], "the phases of --type fifo are: "),
+        (["check", "--reference", "--kind", "fifo", "--without", "litmus"], "the phases of --type fifo are: "),
         (["check", "kcache:new_indexer", "--reference"], "give either a TARGET or --reference"),
         (["fuzz", ""], '"" is no target'),
         (["replay", "", encode_blob(Program())], '"" is no target'),

@@ -42,7 +42,7 @@ def checked(name: str, *arguments: str) -> tuple[Result, str]:
 @functools.cache
 def deletions_not_told(file: Path) -> tuple[Result, str, Any]:
     """A check that several tests look at, with what it wrote to ``file``."""
-    return *checked("deletions_not_told", "--only", "scenarios", "--json", str(file)), json.loads(file.read_text())
+    return *checked("deletions_not_told", "--only", "litmus", "--json", str(file)), json.loads(file.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
         "    def on_delete(self, obj):\n"
     )
     file.write_text(head + "        pass\n")
-    done = kcache_command("check", "--kind", "informer", f"{file}:Mended", "--only", "scenarios")
+    done = kcache_command("check", "--kind", "informer", f"{file}:Mended", "--only", "litmus")
     assert done.exit_code == 1, done.output
     file.write_text(head + "        super().on_delete(obj)\n")
     again = kcache_command("replay", word_of(done.output))
@@ -98,7 +98,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
 def test_the_reference_is_the_default(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     done = kcache_command(
-        "check", "--reference", "--kind", "informer", "--only", "smoke", "--only", "scenarios", "--json", str(file)
+        "check", "--reference", "--kind", "informer", "--only", "smoke", "--only", "litmus", "--json", str(file)
     )
     assert done.exit_code == 0, done.output
     assert json.loads(file.read_text())["target"] == "kcache.informers:SharedIndexInformer"
@@ -127,7 +127,7 @@ def test_an_informer_that_spins_is_a_hang(tmp_path: Path) -> None:
         "from kcache.informers import SharedIndexInformer\n\n\nclass Spinning(SharedIndexInformer):\n"
         "    def has_synced(self):\n        while True:\n            pass\n"
     )
-    done = kcache_command("check", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "scenarios")
+    done = kcache_command("check", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "litmus")
     assert done.exit_code == 1
     unwrapped = " ".join(done.output.split())
     assert "a call of the informer did not return within 1 s" in unwrapped

@@ -71,7 +71,7 @@ def test_calls_that_no_order_explains() -> None:
 @pytest.mark.parametrize("kind", list(QueueKind))
 def test_the_reference_of_a_kind(kind: QueueKind, tmp_path: Path) -> None:
     json_file, junit_file = tmp_path / "result.json", tmp_path / "result.xml"
-    phases = [argument for phase in ("smoke", "vectors") for argument in ("--only", phase)]
+    phases = [argument for phase in ("smoke", "recorded") for argument in ("--only", phase)]
     files = ["--json", str(json_file), "--junit", str(junit_file)]
     done = kcache("check", "--reference", "--kind", kind.value, *phases, *files, "--html", str(tmp_path / "page.html"))
     assert done.exit_code == 0, done.output

@@ -68,7 +68,7 @@ def test_a_page_of_a_check_that_fails(file: Path) -> None:
 
 
 def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
-    done = kcache("check", "--reference", "--only", "vectors", "--budget", "120s", "--html", str(file))
+    done = kcache("check", "--reference", "--only", "recorded", "--budget", "120s", "--html", str(file))
     assert done.exit_code == 0
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "ok"
@@ -133,7 +133,7 @@ def test_a_page_is_of_a_run(file: Path) -> None:
 
 def test_coverage_is_that_of_all_phases_together() -> None:
     phases = (
-        PhaseFinished("machine", {"programs": 1}, {"get": {"ok": 1500, "key_func": 1}}),
+        PhaseFinished("stateful", {"programs": 1}, {"get": {"ok": 1500, "key_func": 1}}),
         PhaseFinished("stress", {"programs": 1}, {"get": {"ok": 2}, "add": {"ok": 3}}),
     )
     result = SuiteResult(Status.OK, (), phases, ("resync",), (), 1.0)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-_OPEN_ENDED = ("machine", "explorer", "stress")
+_OPEN_ENDED = ("stateful", "explorer", "stress")
 """The phases that go on as long as they are given."""
 
 _SHORT_TURN_SECONDS = 2.0

@@ -27,7 +27,7 @@ def test_kcache_conformance(phase: str, kcache_target: str | Factory, request: p
         kcache_target,
         type=option.kcache_type,
         phases=(phase,),
-        seconds=option.kcache_budget / (3 if phase in ("machine", "explorer", "stress") else 1),
+        seconds=option.kcache_budget / (3 if phase in ("stateful", "explorer", "stress") else 1),
         seed=option.kcache_seed,
         semantics=option.kcache_semantics,
         strict_errors=option.kcache_strict_errors,

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from kcache_model.indexers.items import Semantics
 
 DEFAULT_TYPE: Final = "indexer"
+
+OLD_NAMES: Final = {"vectors": "recorded", "machine": "stateful", "scenarios": "litmus"}
+"""What users may still call a phase -> its id."""
+
+
+def phase_ids(names: Iterable[str], offered: Collection[str]) -> tuple[str, ...]:
+    """The ids of the phases that a user names, once each; what is not offered under any name stays as it is."""
+
+    def phase_id(name: str) -> str:
+        current = OLD_NAMES.get(name, name)
+        return current if name not in offered and current in offered else name
+
+    return tuple(dict.fromkeys(map(phase_id, names)))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The phases of a run on an Indexer, each on its own: smoke test, recorded vectors, state machine, explorer, stress.
+"""The phases of a run on an Indexer, each on its own: smoke test, recordings, state machine, explorer, stress.
 
 A phase stops at its first finding, makes the program of the finding as small as it can, and says what it did.
 """
@@ -44,7 +44,7 @@ def _smoke(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome({"programs": 1}, _smallest(context, "smoke", finding))
 
 
-def _vectors(context: PhaseContext) -> PhaseOutcome:
+def _recorded(context: PhaseContext) -> PhaseOutcome:
     total = sum(not needs_transformer(recording) for recording in recordings())
     counts = Counter(programs=0, operations=0, of=total)
     coverage: Coverage = Counter()
@@ -57,12 +57,12 @@ def _vectors(context: PhaseContext) -> PhaseOutcome:
         skipped.update(report.skipped)
         context.on_progress(counts["programs"] / total, counts)
         if report.finding is not None:
-            finding = _smallest(context, "vectors", report.finding)
+            finding = _smallest(context, "recorded", report.finding)
             break
     return PhaseOutcome(counts, finding, coverage, skipped=tuple(sorted(skipped)))
 
 
-def _machine(context: PhaseContext) -> PhaseOutcome:
+def _stateful(context: PhaseContext) -> PhaseOutcome:
     from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
 
     coverage: Coverage = Counter()
@@ -81,7 +81,7 @@ def _machine(context: PhaseContext) -> PhaseOutcome:
         counts.update(programs=_BATCH_EXAMPLES)
         counts["operations"] = coverage.total()
         if found is not None:
-            finding = _smallest(context, "machine", found)
+            finding = _smallest(context, "stateful", found)
             break
     return PhaseOutcome(counts, finding, coverage)
 
@@ -177,7 +177,7 @@ def _smallest(context: PhaseContext, phase: str, finding: Finding | None) -> Fin
             context.target,
             program,
             strict_errors=context.options.strict_errors,
-            reads_back=phase != "vectors",  # recordings are compared by what calls give
+            reads_back=phase != "recorded",  # recordings are compared by what calls give
             watch=context.watch,
         )
         if found is None or what_is_wrong(found) != wanted:
@@ -203,8 +203,8 @@ def _is_advice(context: PhaseContext, finding: Finding) -> bool:
 
 PHASES: Final[Mapping[str, Phase]] = {
     "smoke": _smoke,
-    "vectors": _vectors,
-    "machine": _machine,
+    "recorded": _recorded,
+    "stateful": _stateful,
     "explorer": _explorer,
     "stress": _stress,
 }

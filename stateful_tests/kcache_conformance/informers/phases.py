@@ -47,7 +47,7 @@ def _smoke(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome({"programs": 1}, None if problem is None else hunter.finding("smoke", program, problem))
 
 
-def _scenarios(context: PhaseContext) -> PhaseOutcome:
+def _litmus(context: PhaseContext) -> PhaseOutcome:
     """Each of the telling programs once."""
     counts = Counter(programs=0, of=len(SEQUENTIAL))
     virtual, real = _virtual(context), _real(context)
@@ -55,16 +55,16 @@ def _scenarios(context: PhaseContext) -> PhaseOutcome:
         counts.update(programs=1)
         context.on_progress(counts["programs"] / counts["of"], counts)
         if virtual is not None:
-            finding = _once(context, virtual, "scenarios", program)
+            finding = _once(context, virtual, "litmus", program)
         else:
             problem = real.run(program)
-            finding = None if problem is None else real.finding("scenarios", program, problem)
+            finding = None if problem is None else real.finding("litmus", program, problem)
         if finding is not None:
             return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
 
 
-def _machine(context: PhaseContext) -> PhaseOutcome:
+def _stateful(context: PhaseContext) -> PhaseOutcome:
     counts = Counter(programs=0)
     virtual, real = _virtual(context), _real(context)
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
@@ -76,12 +76,12 @@ def _machine(context: PhaseContext) -> PhaseOutcome:
         if found is not None:
             program, problem = found
             if virtual is None:
-                return PhaseOutcome(counts, real.finding("machine", program, problem))
-            finding = _once(context, virtual, "machine", program)
+                return PhaseOutcome(counts, real.finding("stateful", program, problem))
+            finding = _once(context, virtual, "stateful", program)
             if finding is None:
                 summary = f"not every time: {problem.summary}; the same program passed when it was run again"
                 unsteady = Problem(FindingKind.NONDETERMINISM, summary)
-                finding = bare_finding("machine", unsteady, context.target.name, program)
+                finding = bare_finding("stateful", unsteady, context.target.name, program)
             return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
 
@@ -190,8 +190,8 @@ def _real(context: PhaseContext) -> RealHunter:
 
 PHASES: Final[Mapping[str, Phase]] = {
     "smoke": _smoke,
-    "scenarios": _scenarios,
-    "machine": _machine,
+    "litmus": _litmus,
+    "stateful": _stateful,
     "explorer": _explorer,
     "stress": _stress,
 }

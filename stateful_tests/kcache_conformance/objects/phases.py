@@ -35,12 +35,12 @@ _ROUNDS_AT_ONCE: Final = 8
 
 
 def phases(object_type: ObjectType) -> Mapping[str, Phase]:
-    """Name -> phase, in the order in which they run; ``vectors`` only for types with recordings."""
+    """Name -> phase, in the order in which they run; ``recorded`` only for types with recordings."""
     own = _Phases(object_type)
     found: dict[str, Phase] = {"smoke": own.smoke}
     if object_type.has_recordings:
-        found["vectors"] = own.vectors
-    return {**found, "machine": own.machine, "explorer": own.explorer, "stress": own.stress}
+        found["recorded"] = own.recorded
+    return {**found, "stateful": own.stateful, "explorer": own.explorer, "stress": own.stress}
 
 
 class _Phases:
@@ -57,7 +57,7 @@ class _Phases:
                     return PhaseOutcome({"programs": 1}, self._finding(context, "smoke", mismatch, makes), coverage)
         return PhaseOutcome({"programs": 1}, None, coverage)
 
-    def vectors(self, context: PhaseContext) -> PhaseOutcome:
+    def recorded(self, context: PhaseContext) -> PhaseOutcome:
         """What was recorded of somebody else's implementation."""
         recorded = self._type.recorded(context.target)
         if not recorded:
@@ -72,11 +72,11 @@ class _Phases:
                 counts["operations"] = coverage.total()
                 context.on_progress(counts["programs"] / len(recorded), counts)
                 if mismatch is not None:
-                    finding = self._finding(context, "vectors", mismatch, makes, recorded=one)
+                    finding = self._finding(context, "recorded", mismatch, makes, recorded=one)
                     return PhaseOutcome(counts, finding, coverage)
         return PhaseOutcome(counts, None, coverage)
 
-    def machine(self, context: PhaseContext) -> PhaseOutcome:
+    def stateful(self, context: PhaseContext) -> PhaseOutcome:
         """Random programs of one thread."""
         from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
 
@@ -98,7 +98,7 @@ class _Phases:
                 counts.update(programs=_BATCH_EXAMPLES)
                 counts["operations"] = coverage.total()
                 if mismatch is not None:
-                    return PhaseOutcome(counts, self._finding(context, "machine", mismatch, makes), coverage)
+                    return PhaseOutcome(counts, self._finding(context, "stateful", mismatch, makes), coverage)
         return PhaseOutcome(counts, None, coverage)
 
     def explorer(self, context: PhaseContext) -> PhaseOutcome:

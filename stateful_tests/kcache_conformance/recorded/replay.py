@@ -85,7 +85,7 @@ def _finding(
     verb = "raised" if observed.error is not None else "returned"
     return Finding(
         kind=FindingKind.EXCEPTION if raises else FindingKind.DIVERGENCE,
-        phase="vectors",
+        phase="recorded",
         summary=(
             f"{operation_text(step.operation)} {verb} {outcome_text(observed)}; "
             f"client-go gives {outcome_text(specified)} ({scenario.title})"

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..events import PhaseFinished
 
-_NOUNS: Final = {"vectors": "scenarios", "scenarios": "scenarios", "stress": "rounds", "fuzz": "engines"}
+_NOUNS: Final = {"recorded": "scenarios", "litmus": "scenarios", "stress": "rounds", "fuzz": "engines"}
 
 
 def counts_text(phase: PhaseFinished) -> str:

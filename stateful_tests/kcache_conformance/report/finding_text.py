@@ -47,9 +47,9 @@ UNCONFIRMED = (
 
 PHASE_TITLES = {
     "smoke": "smoke test",
-    "vectors": "recorded client-go behaviour",
-    "scenarios": "telling scenarios",
-    "machine": "state machine",
+    "recorded": "recorded client-go behaviour",
+    "litmus": "telling scenarios",
+    "stateful": "state machine",
     "explorer": "explorer",
     "stress": "stress with real threads",
     "fuzz": "fuzzer",
