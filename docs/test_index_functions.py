@@ -22,20 +22,20 @@ from kcache.testing import Rule, fuzz_index_func, fuzz_key_func
 from kcache_conformance import recorded
 from kcache_conformance.errors import FuzzError
 from kcache_conformance.fuzzing.engines.interleavings import explore_calls
+from kcache_conformance.fuzzing.engines.perturbation_search import PerturbationSearch
+from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS, UNPERTURBED
 from kcache_conformance.fuzzing.engines.programs import run_programs
 from kcache_conformance.fuzzing.engines.random_search import Search
-from kcache_conformance.fuzzing.engines.world_tour import Tour
-from kcache_conformance.fuzzing.engines.worlds import OTHERS, USUAL
 from kcache_conformance.fuzzing.evidence import Engine, Evidence
 from kcache_conformance.fuzzing.judging.inline import Inline
-from kcache_conformance.fuzzing.judging.tiers import Tier
-from kcache_conformance.fuzzing.objects.specimen import Specimen
+from kcache_conformance.fuzzing.judging.input_class import InputClass
+from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject
 from kcache_conformance.fuzzing.objects.strategies import ObjectMaker
 from kcache_conformance.fuzzing.options import FuzzOptions
-from kcache_conformance.fuzzing.reading import read
 from kcache_conformance.fuzzing.report_text import ENGINE_TITLES
 from kcache_conformance.fuzzing.rules import RULES, Kind
 from kcache_conformance.fuzzing.session import fuzz
+from kcache_conformance.fuzzing.static_analysis import read
 from kcache_conformance.fuzzing.subject import Subject, load_subject
 
 FOLDER = Path(__file__).parent
@@ -51,7 +51,7 @@ SECTIONS = {
 
 OWNERS = [{"apiVersion": "v1", "kind": "Job", "name": name, "uid": name} for name in ("b", "a")]
 PODS = [
-    Specimen({"metadata": metadata, "spec": spec})
+    FuzzedObject({"metadata": metadata, "spec": spec})
     for metadata, spec in (
         (
             {
@@ -75,7 +75,7 @@ PODS = [
         ({}, {}),
     )
 ]
-"""Legal objects."""
+"""Valid objects."""
 
 
 @dataclass(frozen=True)
@@ -112,32 +112,34 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> Example:
     return Example(file, Kind.INDEX if Kind.INDEX in RULES[rule].kinds else Kind.KEY)
 
 
-def breaches(subject: Subject) -> set[Rule]:
+def violations(subject: Subject) -> set[Rule]:
     """What the judge says of some objects."""
     inline = Inline(subject.function, subject.kind)
-    return {breach.rule for pod in PODS for breach in inline.breaches(pod)}
+    return {violation.rule for pod in PODS for violation in inline.violations(pod)}
 
 
-def legal_breaches(subject: Subject, examples: int) -> dict[Rule, str]:
+def valid_violations(subject: Subject, examples: int) -> dict[Rule, str]:
     """What Hypothesis finds with the default objects."""
     found: dict[Rule, str] = {}
 
     def note(evidence: Evidence) -> None:
-        if evidence.tier is Tier.LEGAL:
-            found[evidence.rule] = evidence.breach.what
+        if evidence.input_class is InputClass.VALID:
+            found[evidence.rule] = evidence.violation.what
 
     reading = read(subject.function)
-    shape = FuzzOptions().sources.shape(subject, reading)
+    schema = FuzzOptions().sources.schema(subject, reading)
     inline = Inline(subject.function, subject.kind)
-    search = Search(inline, shape, note, reads=lambda field: reading.reads(field.name, *field.aliases))
-    search.run(ObjectMaker(reading).strategy(shape), 20.0, examples=examples)
+    search = Search(inline, schema, note, reads=lambda field: reading.reads(field.name, *field.aliases))
+    search.run(ObjectMaker(reading).strategy(schema), 20.0, examples=examples)
     assert search.examples > 0
     return found
 
 
-def differs_in_worlds(subject: Subject) -> set[Rule]:
-    tour = Tour(str(subject.spec), subject.kind, lambda trees: [True] * len(trees), patience_seconds=20.0)
-    found, missed = tour.run(PODS, 0.0)
+def differs_under_perturbations(subject: Subject) -> set[Rule]:
+    perturbation_search = PerturbationSearch(
+        str(subject.spec), subject.kind, lambda trees: [True] * len(trees), patience_seconds=20.0
+    )
+    found, missed = perturbation_search.run(PODS, 0.0)
     assert missed == ""
     return {evidence.rule for evidence in found}
 
@@ -160,10 +162,10 @@ def does_not_return(subject: Subject) -> set[Rule]:
 
 ENGINES: dict[Rule, Callable[[Subject], set[Rule]]] = {
     Rule.TERMINATES: does_not_return,
-    Rule.HISTORY: differs_in_worlds,
-    Rule.HASH_SEED: differs_in_worlds,
-    Rule.CLOCK: differs_in_worlds,
-    Rule.ENVIRONMENT: differs_in_worlds,
+    Rule.HISTORY: differs_under_perturbations,
+    Rule.HASH_SEED: differs_under_perturbations,
+    Rule.CLOCK: differs_under_perturbations,
+    Rule.ENVIRONMENT: differs_under_perturbations,
     Rule.THREAD_SAFE: wrong_in_interleavings,
     Rule.CONSISTENT: wrong_in_programs,
 }
@@ -199,7 +201,7 @@ def test_the_bad_example_is_caught(
     if rule in ENGINES:
         assert rule in ENGINES[rule](subject)
     else:
-        assert rule in breaches(subject)
+        assert rule in violations(subject)
 
 
 @pytest.mark.one_in(6)
@@ -213,8 +215,8 @@ def test_the_good_example_passes(
     monkeypatch.setenv("TZ", "UTC")
     rule = Rule(request.node.callspec.params["example"])
     subject = example.subject("good")
-    assert breaches(subject) == set()
-    assert legal_breaches(subject, effort(30, 100)) == {}
+    assert violations(subject) == set()
+    assert valid_violations(subject, effort(30, 100)) == {}
     if rule in ENGINES:
         assert ENGINES[rule](subject) == set()
 
@@ -234,7 +236,7 @@ def test_the_examples_of_each_style_pass(number: int, tmp_path: Path) -> None:
     sys.modules[file.stem] = module
     try:
         spec.loader.exec_module(module)
-        assert legal_breaches(Subject(getattr(module, name), Kind.INDEX, name), 300) == {}
+        assert valid_violations(Subject(getattr(module, name), Kind.INDEX, name), 300) == {}
     finally:
         del sys.modules[file.stem]
 
@@ -273,16 +275,16 @@ def test_the_arguments_that_the_page_names_are_those_of_the_functions() -> None:
 def test_lambdas_are_not_tried_in_other_processes() -> None:
     report = fuzz_index_func(lambda _: [], seconds=0.2)
     skipped = {engine.engine for engine in report.engines if "other processes cannot load" in engine.missed}
-    assert skipped == {Engine.CROSSHAIR, Engine.WORLDS}
+    assert skipped == {Engine.CROSSHAIR, Engine.PERTURBATIONS}
 
 
 @pytest.mark.nightly
-def test_strict_makes_hostile_objects_fail() -> None:
+def test_strict_makes_adversarial_objects_fail() -> None:
     def by_name(obj: Any) -> list[str]:
         return [obj["metadata"].get("name") or ""]
 
     report = fuzz_index_func(by_name, seconds=1.0, only=["total"])
-    assert [finding.tier for finding in report.findings] == [Tier.HOSTILE]
+    assert [finding.tier for finding in report.findings] == [InputClass.ADVERSARIAL]
     with pytest.raises(FuzzError, match="TOTAL"):
         fuzz_index_func(by_name, seconds=1.0, only=["total"], strict=True)
 
@@ -329,8 +331,8 @@ def test_links_within_the_pages_lead_somewhere() -> None:
             assert anchor in anchors[other or page], anchor
 
 
-def test_other_worlds_are_as_the_page_says() -> None:
-    days = sorted(abs(world.days) for world in (USUAL, *OTHERS) if world.days)
+def test_perturbations_are_as_the_page_says() -> None:
+    days = sorted(abs(perturbation.days) for perturbation in (UNPERTURBED, *PERTURBATIONS) if perturbation.days)
     assert days[0] == 1
     assert 59 * 365 < days[-1] < 61 * 365
 

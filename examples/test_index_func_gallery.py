@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from kcache_conformance.fuzzing.judging.inline import Inline
-from kcache_conformance.fuzzing.objects.specimen import specimen_of
+from kcache_conformance.fuzzing.objects.fuzzed_object import fuzzed_object_of
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz
@@ -55,7 +55,7 @@ def test_what_one_process_sees_of_the_witnesses(example):
     subject = load_subject(f"{example.path}:index_func", Kind.INDEX)
     witness = load_object(f"{example.path}:witness")
     inline = Inline(subject.function, Kind.INDEX)
-    seen = {breach.rule.value for obj in witness() for breach in inline.breaches(specimen_of(obj))}
+    seen = {violation.rule.value for obj in witness() for violation in inline.violations(fuzzed_object_of(obj))}
     assert seen <= {*example.rules, "own-result", "repeatable", "equal-objects"} if example.rules else not seen, seen
     if set(example.rules) & INLINE and example.kind == "plain":
         assert seen & set(example.rules)

@@ -1,4 +1,4 @@
-"""What a violation costs, which objects count as legal, and what the judge leaves behind."""
+"""What a violation costs, which objects count as valid, and what the judge leaves behind."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kcache import DeletedFinalStateUnknown
 from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.evidence import Engine, Evidence, decode_evidence, encode_evidence
 from kcache_conformance.fuzzing.judging.inline import Inline
-from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.judging.input_class import InputClass
 from kcache_conformance.fuzzing.objects.codec import encode
-from kcache_conformance.fuzzing.objects.specimen import Specimen, specimen_of
+from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from kcache_conformance.fuzzing.options import FuzzOptions, severity_of
 from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, Severity, rules_for
+from kcache_conformance.fuzzing.schemas.kinds import kinds
+from kcache_conformance.fuzzing.schemas.kubernetes import MANIFEST
 from kcache_conformance.fuzzing.session import fuzz
-from kcache_conformance.fuzzing.shapes.kinds import kinds
-from kcache_conformance.fuzzing.shapes.kubernetes import MANIFEST
 from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.subject import Subject
 from kcache_model.verdict import Status
@@ -35,13 +35,13 @@ POD = {
 
 @pytest.mark.parametrize("rule", Rule)
 def test_severities(rule):
-    assert severity_of(rule, is_legal=True) is RULES[rule].severity
-    assert severity_of(rule, is_legal=False) is Severity.WARNING
+    assert severity_of(rule, is_valid=True) is RULES[rule].severity
+    assert severity_of(rule, is_valid=False) is Severity.WARNING
 
 
 def search_for(function: Callable[[Any], Any], rules: frozenset[Rule] = frozenset(Rule)) -> Search:
-    shape = next(kind for kind in kinds(MANIFEST) if kind.name == "Pod")
-    return Search(Inline(function, Kind.INDEX), shape, lambda evidence: None, rules=rules)
+    schema = next(kind for kind in kinds(MANIFEST) if kind.name == "Pod")
+    return Search(Inline(function, Kind.INDEX), schema, lambda evidence: None, rules=rules)
 
 
 def test_the_clock_starts_with_the_first_object_and_a_fewest_number_are_tried():
@@ -67,26 +67,26 @@ def test_a_search_that_gets_no_object_ends():
     assert search.missed
 
 
-TOMBSTONE = specimen_of(DeletedFinalStateUnknown("shop/web-1", POD))
+TOMBSTONE = fuzzed_object_of(DeletedFinalStateUnknown("shop/web-1", POD))
 
 
 @pytest.mark.parametrize(
-    ("function", "specimen", "found"),
+    ("function", "fuzzed_object", "found"),
     [
-        (lambda obj: [obj["spec"]["nodeName"]], TOMBSTONE, [(Tier.HOSTILE, Rule.TOTAL)]),
-        (lambda obj: [obj["spec"]["nodeName"]], Specimen({"metadata": {}}), [(Tier.LEGAL, Rule.TOTAL)]),
-        (lambda obj: [obj["spec"]["nodeName"]], Specimen({"metadata": {}, "spec": {"nodeName": 1}}),
-         [(Tier.HOSTILE, Rule.RETURNS_LIST)]),
+        (lambda obj: [obj["spec"]["nodeName"]], TOMBSTONE, [(InputClass.ADVERSARIAL, Rule.TOTAL)]),
+        (lambda obj: [obj["spec"]["nodeName"]], FuzzedObject({"metadata": {}}), [(InputClass.VALID, Rule.TOTAL)]),
+        (lambda obj: [obj["spec"]["nodeName"]], FuzzedObject({"metadata": {}, "spec": {"nodeName": 1}}),
+         [(InputClass.ADVERSARIAL, Rule.RETURNS_LIST)]),
         (lambda obj: ["a", "a"], TOMBSTONE, []),
-        (lambda obj: ["a", "a"], Specimen({"metadata": {}}), [(Tier.LEGAL, Rule.DISTINCT)]),
-        (lambda obj: [], Specimen(None), []),
+        (lambda obj: ["a", "a"], FuzzedObject({"metadata": {}}), [(InputClass.VALID, Rule.DISTINCT)]),
+        (lambda obj: [], FuzzedObject(None), []),
     ],
     ids=range(6),
 )  # fmt: skip
-def test_tiers(function, specimen, found):
-    judged = search_for(function).judge(specimen)
-    assert [(tier, breach.rule) for tier, breach in judged] == found
-    assert search_for(function, frozenset({Rule.CLOCK})).judge(specimen) == []
+def test_input_classes(function, fuzzed_object, found):
+    judged = search_for(function).judge(fuzzed_object)
+    assert [(input_class, violation.rule) for input_class, violation in judged] == found
+    assert search_for(function, frozenset({Rule.CLOCK})).judge(fuzzed_object) == []
 
 
 def report_of(function: Callable[[Any], Any], **options: Any) -> Any:
@@ -94,13 +94,13 @@ def report_of(function: Callable[[Any], Any], **options: Any) -> Any:
 
 
 @pytest.mark.nightly
-def test_hostile_objects_only_warn_unless_strict():
+def test_adversarial_objects_only_warn_unless_strict():
     def index(obj):
         return [(obj["metadata"].get("labels") or {}).get("app", "")]
 
     report = report_of(index, only=(Rule.TOTAL,))
     assert [(one.rule, one.tier, one.severity) for one in report.findings] == [
-        (Rule.TOTAL, Tier.HOSTILE, Severity.WARNING)
+        (Rule.TOTAL, InputClass.ADVERSARIAL, Severity.WARNING)
     ]
     assert report.status is not Status.VIOLATION
     assert report.errors == ()
@@ -140,7 +140,7 @@ def test_classes_may_refuse_some_values_but_not_all():
         return [obj.name] if obj.name != "special" else [1]
 
     report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(given=Picky))
-    assert [one.tier for one in report.findings] == [Tier.LEGAL]
+    assert [one.tier for one in report.findings] == [InputClass.VALID]
     report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(given=Impossible))
     assert (report.status, report.findings) == (Status.UNKNOWN, ())
     assert "refuses all that were tried" in report.reasons[0]
@@ -174,9 +174,9 @@ def test_no_changed_copy_is_shown_as_a_new_object(turn, kind, change):
             change(obj)
         return ["a"] if kind is Kind.INDEX else f"{before.get('metadata')}"
 
-    specimen = Specimen(encode(POD))
-    Inline(function, kind).breaches(specimen)
-    assert specimen.tree == POD == specimen.fresh()
+    fuzzed_object = FuzzedObject(encode(POD))
+    Inline(function, kind).violations(fuzzed_object)
+    assert fuzzed_object.tree == POD == fuzzed_object.fresh()
     news = [before for _, before in seen if before is not None]
     assert news[0] == POD
     if kind is Kind.INDEX:  # the judge of keys changes objects itself
@@ -189,11 +189,11 @@ def test_the_probe_for_own_results_leaves_nothing_behind():
     def memoised(obj):
         return memo.setdefault("key", [obj["metadata"]["name"]])
 
-    specimen = Specimen(encode(POD))
+    fuzzed_object = FuzzedObject(encode(POD))
     for function in (lambda obj: shared, memoised, lambda obj: obj["metadata"]["finalizers"]):
-        found = Inline(function, Kind.INDEX).breaches(specimen)
-        assert Rule.OWN_RESULT in {breach.rule for breach in found}
-    assert (shared, memo, specimen.tree) == (["a", "b"], {"key": ["web-1"]}, POD)
+        found = Inline(function, Kind.INDEX).violations(fuzzed_object)
+        assert Rule.OWN_RESULT in {violation.rule for violation in found}
+    assert (shared, memo, fuzzed_object.tree) == (["a", "b"], {"key": ["web-1"]}, POD)
 
 
 def test_objects_without_equality_are_not_accused():
@@ -202,14 +202,14 @@ def test_objects_without_equality_are_not_accused():
 
     obj = Opaque()
     obj.name = "a"
-    assert Inline(lambda obj: [obj.name], Kind.INDEX).breaches(specimen_of(obj)) == []
+    assert Inline(lambda obj: [obj.name], Kind.INDEX).violations(fuzzed_object_of(obj)) == []
 
 
 def test_evidence_goes_through_json():
-    breach = Inline(lambda obj: None, Kind.INDEX).breaches(Specimen({}))[0]
-    specimens = (Specimen(POD), specimen_of(print))
-    evidence = Evidence(breach, Tier.LEGAL, Engine.PROGRAMS, specimens, "after: put a", {"keys": ["a"]})
+    violation = Inline(lambda obj: None, Kind.INDEX).violations(FuzzedObject({}))[0]
+    fuzzed_objects = (FuzzedObject(POD), fuzzed_object_of(print))
+    evidence = Evidence(violation, InputClass.VALID, Engine.PROGRAMS, fuzzed_objects, "after: put a", {"keys": ["a"]})
     again = decode_evidence(encode_evidence(evidence))
     assert again == evidence
     assert again.rule is Rule.RETURNS_LIST
-    assert repr(again.specimens[1].original) == repr(print)
+    assert repr(again.fuzzed_objects[1].original) == repr(print)

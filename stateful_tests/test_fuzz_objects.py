@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from kcache import DeletedFinalStateUnknown
 from kcache_conformance.fuzzing.evidence import Engine, Evidence
-from kcache_conformance.fuzzing.judging.breach import Breach
-from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.judging.input_class import InputClass
+from kcache_conformance.fuzzing.judging.violation import Violation
 from kcache_conformance.fuzzing.objects.code import code_of
 from kcache_conformance.fuzzing.objects.codec import NotPlainError, decode, encode
-from kcache_conformance.fuzzing.objects.specimen import Specimen, difference, specimen_of
+from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, difference, fuzzed_object_of
 from kcache_conformance.fuzzing.pasteable import code_for
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_model.target import TargetError
@@ -165,7 +165,7 @@ def test_numbers_that_json_lacks(number):
 
 def test_each_copy_is_new():
     obj = {"labels": {"a": "b"}, "ports": [Port([1])]}
-    one, other = (specimen_of(obj).fresh() for _ in range(2))
+    one, other = (fuzzed_object_of(obj).fresh() for _ in range(2))
     assert one == other == obj
     assert one["labels"] is not other["labels"]
     assert one["ports"][0].number is not other["ports"][0].number
@@ -232,15 +232,15 @@ def test_what_is_no_plain_data(obj):
 
 
 def test_what_is_no_plain_data_is_copied_otherwise():
-    specimen = specimen_of({"flags": Permission.READ | Permission.WRITE, "names": ["a"]})
-    assert not specimen.is_plain
-    specimen.fresh()["names"].append("b")
-    assert specimen.fresh() == specimen.reordered() == {"flags": Permission(3), "names": ["a"]}
+    fuzzed_object = fuzzed_object_of({"flags": Permission.READ | Permission.WRITE, "names": ["a"]})
+    assert not fuzzed_object.is_plain
+    fuzzed_object.fresh()["names"].append("b")
+    assert fuzzed_object.fresh() == fuzzed_object.reordered() == {"flags": Permission(3), "names": ["a"]}
 
 
 def test_what_cannot_be_copied_is_refused():
     with pytest.raises(TargetError, match="such as can be copied"):
-        specimen_of({"lock": threading.Lock()})
+        fuzzed_object_of({"lock": threading.Lock()})
 
 
 @dataclass
@@ -252,12 +252,12 @@ class Growing:
 
 
 def test_the_canonical_tree_is_that_of_a_copy():
-    specimen = specimen_of(Growing(["a"]))
-    assert difference(specimen.canonical, encode(specimen.fresh())) is None
-    assert Specimen({"$": "set", "items": ["b", "a", "b"]}).canonical == {"$": "set", "items": ["a", "b"]}
+    fuzzed_object = fuzzed_object_of(Growing(["a"]))
+    assert difference(fuzzed_object.canonical, encode(fuzzed_object.fresh())) is None
+    assert FuzzedObject({"$": "set", "items": ["b", "a", "b"]}).canonical == {"$": "set", "items": ["a", "b"]}
 
 
-# --- Words from strangers ------------------------------------------------------------------------------------------
+# --- Tokens from strangers -----------------------------------------------------------------------------------------
 
 
 class Closes:
@@ -333,7 +333,7 @@ def test_models_of_the_client_are_printed_without_what_they_lack():
 
 def test_pasteable_code_finds_the_imports_first():
     trees = [encode(SimpleNamespace(note="obj1 = 1\nobj2 = 2")), encode(Port(1)), {"plain": 1}]
-    evidence = Evidence(Breach(Rule.TOTAL, ""), Tier.LEGAL, Engine.HYPOTHESIS, tuple(map(Specimen, trees)))
+    evidence = Evidence(Violation(Rule.TOTAL, ""), InputClass.VALID, Engine.HYPOTHESIS, tuple(map(FuzzedObject, trees)))
     code = code_for("builtins:repr", Kind.INDEX, evidence)
     space = _executed(code)
     assert [space[f"obj{number}"] for number in (1, 2, 3)] == [decode(tree) for tree in trees]
@@ -386,8 +386,8 @@ def _orders(obj: Any) -> list[list[str]]:
 
 @given(_OBJECTS)
 def test_the_reordered_copy_is_equal_and_has_its_dicts_the_other_way_round(obj):
-    specimen = specimen_of(obj)
-    other = specimen.reordered()
+    fuzzed_object = fuzzed_object_of(obj)
+    other = fuzzed_object.reordered()
     assert other == obj
     assert _orders(other) == [order[::-1] for order in _orders(obj)]
-    assert specimen_of(other).identity == specimen.identity or "$" in specimen.identity
+    assert fuzzed_object_of(other).identity == fuzzed_object.identity or "$" in fuzzed_object.identity

@@ -14,11 +14,11 @@ import pytest
 
 from kcache.index_funcs import meta_namespace_index_func
 from kcache.keys import meta_namespace_key_func
-from kcache_conformance.fuzzing.reading import Reading, read
-from kcache_conformance.fuzzing.reading.probe import Node, probe
-from kcache_conformance.fuzzing.reading.reachable import Reachable, nested
-from kcache_conformance.fuzzing.shapes.default import default_shape
-from kcache_conformance.fuzzing.shapes.shape import Either, Listing, Record, Style, Table, Text, Whole, resolved
+from kcache_conformance.fuzzing.schemas.default import default_schema
+from kcache_conformance.fuzzing.schemas.schema import Array, Either, Integer, Map, Record, Style, Text, resolved
+from kcache_conformance.fuzzing.static_analysis import Reading, read
+from kcache_conformance.fuzzing.static_analysis.reachable import Reachable, nested
+from kcache_conformance.fuzzing.tracing.probe import Node, probe
 
 # --- The code ------------------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Child(Index):
     pass
 
 
-TABLE = {"Pod": helper, "Node": [cached]}
+MAP = {"Pod": helper, "Node": [cached]}
 ALL_OF_INDEX = (
     "of the class", "given", "in a property", "in a cached property", "in a static method", "in a class method",
 )  # fmt: skip
@@ -126,8 +126,8 @@ def with_patterns(obj):
     return [PATTERN.match(obj.name)[1], re.fullmatch(r"v\d+", obj.version), obj.name == "a.b"]
 
 
-def by_table(obj):
-    return TABLE[obj.kind](obj)
+def by_map(obj):
+    return MAP[obj.kind](obj)
 
 
 def standard_library(obj):
@@ -159,7 +159,7 @@ def cycle_two(obj):
         (Child("given").static, ["in a static method"]),
         (Index.of_class, ["in a class method", "in a property"]),
         (lambda obj: Index("built")(obj), ["built", "in a property"]),
-        (by_table, ["Pod", "Node", "in a helper", "in the cache"]),
+        (by_map, ["Pod", "Node", "in a helper", "in the cache"]),
         (cycle_one, ["end one", "end two"]),
         (lambda obj: b"bytes" in obj, ["bytes"]),
     ],
@@ -176,7 +176,7 @@ def test_names_are_those_of_the_code_that_may_run():
     assert reading.reads("hiddenField", "hidden_field")
     assert {"spec", "hidden_field"} <= reading.attributes
     assert not reading.reads("phase")
-    assert read(by_table).reads("hidden_field")
+    assert read(by_map).reads("hidden_field")
     assert read(standard_library).attributes >= {"metadata", "annotations", "loads"}
 
 
@@ -260,7 +260,7 @@ def test_the_probe_notes_how_parts_are_used():
         return [f"{obj.title}", obj.count > 3, obj.total + 1, obj.kind == "Pod", {obj.uid: 1}, obj.text + "a"]
 
     children = probe(function).children
-    assert children["labels"].table
+    assert children["labels"].is_map
     assert {name for name, child in children.items() if child.is_text} == {"name", "title", "kind", "uid", "text"}
     assert {name for name, child in children.items() if child.is_number} == {"count", "total"}
 
@@ -326,18 +326,18 @@ def test_manifests_are_tried_as_they_are():
 # --- Objects -------------------------------------------------------------------------------------------------------
 
 
-def shape_for(function: Any) -> Any:
-    return default_shape(read(function), probe(function), function)
+def schema_for(function: Any) -> Any:
+    return default_schema(read(function), probe(function), function)
 
 
-def at(shape: Any, path: str) -> Any:
+def at(schema: Any, path: str) -> Any:
     for name in path.split("."):
-        shape = resolved(shape)
+        schema = resolved(schema)
         if name == "[]":
-            shape = shape.item
+            schema = schema.item
         else:
-            shape = next(one.shape for one in shape.fields if one.name == name)
-    return resolved(shape)
+            schema = next(one.schema for one in schema.fields if one.name == name)
+    return resolved(schema)
 
 
 def get_all(obj):
@@ -367,17 +367,17 @@ def as_model(obj):
     ids=range(12),
 )
 def test_kind_and_manner(function, kind, style, path):
-    shape = shape_for(function)
-    assert isinstance(shape, Record)
-    assert (shape.name, shape.style) == (kind, style)
-    at(shape, path)
+    schema = schema_for(function)
+    assert isinstance(schema, Record)
+    assert (schema.name, schema.style) == (kind, style)
+    at(schema, path)
 
 
 @pytest.mark.parametrize("function", [meta_namespace_index_func, meta_namespace_key_func])
 def test_functions_for_both_styles_get_both(function):
-    shape = shape_for(function)
-    assert isinstance(shape, Either)
-    assert {option.style for option in shape.options} == {Style.ITEMS, Style.ATTRIBUTES}
+    schema = schema_for(function)
+    assert isinstance(schema, Either)
+    assert {option.style for option in schema.options} == {Style.ITEMS, Style.ATTRIBUTES}
 
 
 def custom(obj):
@@ -389,14 +389,14 @@ def custom(obj):
 
 
 def test_unknown_fields_make_a_custom_resource():
-    shape = shape_for(lambda obj: list(custom(obj)))
-    assert {one.name for one in shape.fields} == {"metadata", "spec", "status"}
-    assert at(shape, "spec.racksByZone") == Table(Text(), Text())
-    assert at(shape, "spec.slots") == Whole()
-    assert at(shape, "spec.hosts.[].address") == Text()
-    assert isinstance(at(shape, "spec.hosts"), Listing)
-    assert at(shape, "status.assignment.operator") == Text()
-    assert isinstance(at(shape, "metadata.labels"), Table)
+    schema = schema_for(lambda obj: list(custom(obj)))
+    assert {one.name for one in schema.fields} == {"metadata", "spec", "status"}
+    assert at(schema, "spec.racksByZone") == Map(Text(), Text())
+    assert at(schema, "spec.slots") == Integer()
+    assert at(schema, "spec.hosts.[].address") == Text()
+    assert isinstance(at(schema, "spec.hosts"), Array)
+    assert at(schema, "status.assignment.operator") == Text()
+    assert isinstance(at(schema, "metadata.labels"), Map)
 
 
 @pytest.mark.parametrize(
@@ -410,8 +410,8 @@ def test_unknown_fields_make_a_custom_resource():
     ids=range(4),
 )
 def test_where_nothing_was_asked_the_code_decides(function, styles):
-    shape = default_shape(read(function), Node())
-    assert {option.style for option in getattr(shape, "options", [shape])} == styles
+    schema = default_schema(read(function), Node())
+    assert {option.style for option in getattr(schema, "options", [schema])} == styles
 
 
 def _raises_its_own(obj):
@@ -419,18 +419,18 @@ def _raises_its_own(obj):
 
 
 def test_functions_that_raise_anything_get_objects():
-    assert shape_for(_raises_its_own).style is Style.ITEMS
+    assert schema_for(_raises_its_own).style is Style.ITEMS
 
 
 def test_an_object_without_metadata():
-    shape = shape_for(lambda obj: [obj.team, obj.owner.name])
-    assert {one.name for one in shape.fields} == {"team", "owner"}
-    assert shape.style is Style.ATTRIBUTES
-    assert not any(one.may_be_missing for one in shape.fields)
+    schema = schema_for(lambda obj: [obj.team, obj.owner.name])
+    assert {one.name for one in schema.fields} == {"team", "owner"}
+    assert schema.style is Style.ATTRIBUTES
+    assert not any(one.may_be_missing for one in schema.fields)
 
 
 def test_a_function_that_asks_for_nothing():
-    assert isinstance(resolved(shape_for(lambda obj: [])), Record)
+    assert isinstance(resolved(schema_for(lambda obj: [])), Record)
 
 
 @dataclass
@@ -442,8 +442,8 @@ class Kept:
         return [obj.spec.node_name]
 
 
-def test_the_shape_does_not_depend_on_what_was_called_before():
+def test_the_schema_does_not_depend_on_what_was_called_before():
     function = Kept()
-    first = shape_for(function)
+    first = schema_for(function)
     function(SimpleNamespace(spec=SimpleNamespace(node_name="a")))
-    assert shape_for(function) == first == shape_for(lambda obj: [obj.spec.node_name])
+    assert schema_for(function) == first == schema_for(lambda obj: [obj.spec.node_name])

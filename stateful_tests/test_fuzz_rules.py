@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from kcache_conformance.fuzzing.engines import world_tour
+from kcache_conformance.fuzzing.engines import perturbation_search
 from kcache_conformance.fuzzing.engines.interleavings import explore_calls
+from kcache_conformance.fuzzing.engines.perturbation_search import PerturbationSearch
+from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS, UNPERTURBED, Perturbation, run_perturbed
 from kcache_conformance.fuzzing.engines.programs import replay_program, run_programs
 from kcache_conformance.fuzzing.engines.threads import run_threads
-from kcache_conformance.fuzzing.engines.world_tour import Tour
-from kcache_conformance.fuzzing.engines.worlds import OTHERS, USUAL, World, visit
 from kcache_conformance.fuzzing.evidence import Engine
 from kcache_conformance.fuzzing.judging.inline import Inline
 from kcache_conformance.fuzzing.objects.codec import encode
-from kcache_conformance.fuzzing.objects.specimen import Specimen
+from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, rules_for
 from kcache_conformance.fuzzing.session import fuzz
@@ -159,7 +159,7 @@ FILE = """
         return []
 """
 
-ONE_WORLD = {
+ONE_PERTURBATION = {
     "by_hash": Rule.HASH_SEED,
     "by_set_order": Rule.HASH_SEED,
     "by_today": Rule.CLOCK,
@@ -169,9 +169,9 @@ ONE_WORLD = {
     "by_random": Rule.ENVIRONMENT,
     "by_history": Rule.HISTORY,
 }
-"""In which world each faulty function gives other values than usually."""
+"""The perturbation under which each faulty function gives other values than usually."""
 
-ELSEWHERE = {Rule.CONSISTENT, Rule.THREAD_SAFE, Rule.TERMINATES, *ONE_WORLD.values()}
+ELSEWHERE = {Rule.CONSISTENT, Rule.THREAD_SAFE, Rule.TERMINATES, *ONE_PERTURBATION.values()}
 
 
 @pytest.fixture(scope="module")
@@ -198,10 +198,10 @@ def test_every_rule_has_a_test_and_a_text():
 def test_rules_of_one_object(rule):
     faulty, right = INLINE[rule]
     kind = kind_of(rule)
-    assert rule in {breach.rule for breach in Inline(faulty, kind).breaches(Specimen(POD))}
-    assert rule not in {breach.rule for breach in Inline(right, kind).breaches(Specimen(POD))}
+    assert rule in {violation.rule for violation in Inline(faulty, kind).violations(FuzzedObject(POD))}
+    assert rule not in {violation.rule for violation in Inline(right, kind).violations(FuzzedObject(POD))}
     if rule not in (Rule.TOTAL, Rule.OWN_RESULT):
-        assert Inline(right, kind).breaches(Specimen(POD)) == []
+        assert Inline(right, kind).violations(FuzzedObject(POD)) == []
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_rules_of_one_object(rule):
     ],
 )
 def test_results_of_other_types_are_named(returned, said):
-    found = Inline(lambda obj: returned, Kind.INDEX).breaches(Specimen({}))[0]
+    found = Inline(lambda obj: returned, Kind.INDEX).violations(FuzzedObject({}))[0]
     assert found.rule is Rule.RETURNS_LIST
     assert said in found.what
 
@@ -231,14 +231,14 @@ class Text(str):
 
 @pytest.mark.parametrize("returned", [[], (), ["a"], ("a", "b"), [Text("a")]])
 def test_lists_and_tuples_of_str_are_right(returned):
-    assert Inline(lambda obj: copy.copy(returned), Kind.INDEX).breaches(Specimen({})) == []
+    assert Inline(lambda obj: copy.copy(returned), Kind.INDEX).violations(FuzzedObject({})) == []
 
 
 def test_coroutines_are_named_and_closed():
     async def index(obj):
         return []
 
-    assert "a coroutine" in Inline(index, Kind.INDEX).breaches(Specimen({}))[0].what
+    assert "a coroutine" in Inline(index, Kind.INDEX).violations(FuzzedObject({}))[0].what
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit, KeyboardInterrupt, GeneratorExit, MemoryError])
@@ -246,8 +246,8 @@ def test_whatever_is_raised_breaks_total(error):
     def index(obj):
         raise error("no")
 
-    (breach,) = Inline(index, Kind.INDEX).breaches(Specimen({}))
-    assert (breach.rule, breach.what) == (Rule.TOTAL, f"it raised {error.__name__}: no")
+    (violation,) = Inline(index, Kind.INDEX).violations(FuzzedObject({}))
+    assert (violation.rule, violation.what) == (Rule.TOTAL, f"it raised {error.__name__}: no")
 
 
 class Unprintable(BaseException):
@@ -259,94 +259,96 @@ def test_exceptions_that_cannot_be_printed():
     def index(obj):
         raise Unprintable
 
-    (breach,) = Inline(index, Kind.INDEX).breaches(Specimen({}))
-    assert "its message cannot be read" in breach.what
+    (violation,) = Inline(index, Kind.INDEX).violations(FuzzedObject({}))
+    assert "its message cannot be read" in violation.what
 
 
 def test_the_number_of_values_may_be_given():
     inline = Inline(lambda obj: ["a", "b", "c"], Kind.INDEX, most_values=2)
-    assert [breach.rule for breach in inline.breaches(Specimen({}))] == [Rule.FAN_OUT]
+    assert [violation.rule for violation in inline.violations(FuzzedObject({}))] == [Rule.FAN_OUT]
 
 
 # --- Rules of several calls, threads and processes -----------------------------------------------------------------
 
 
 def test_consistent():
-    specimens = [Specimen(POD), Specimen(OTHER)]
+    fuzzed_objects = [FuzzedObject(POD), FuzzedObject(OTHER)]
     calls: list[Any] = []
 
     def faulty(obj):
         calls.append(obj)
         return [str(len(calls))]
 
-    evidence, _ = run_programs(faulty, specimens, seconds=30.0, seed=0)
+    evidence, _ = run_programs(faulty, fuzzed_objects, seconds=30.0, seed=0)
     assert evidence is not None
     assert evidence.rule is Rule.CONSISTENT
     keys, puts = evidence.details["keys"], evidence.details["puts"]
     assert puts == [True]
-    assert replay_program(faulty, keys, puts, evidence.specimens)
-    assert replay_program(lambda obj: [obj["spec"]["nodeName"]], keys, puts, evidence.specimens) is None
-    evidence, number = run_programs(lambda obj: [obj["spec"]["nodeName"]], specimens, seconds=0.1, seed=0)
+    assert replay_program(faulty, keys, puts, evidence.fuzzed_objects)
+    assert replay_program(lambda obj: [obj["spec"]["nodeName"]], keys, puts, evidence.fuzzed_objects) is None
+    evidence, number = run_programs(lambda obj: [obj["spec"]["nodeName"]], fuzzed_objects, seconds=0.1, seed=0)
     assert evidence is None
     assert number > 0
 
 
 def test_thread_safe(file):
-    specimens = [Specimen(POD), Specimen(OTHER)]
+    fuzzed_objects = [FuzzedObject(POD), FuzzedObject(OTHER)]
     faulty, right = (load_subject(f"{file}:{name}", Kind.INDEX) for name in ("shared_buffer", "locked_buffer"))
-    evidence, _ = run_threads(faulty.function, Kind.INDEX, specimens, seconds=20.0)
+    evidence, _ = run_threads(faulty.function, Kind.INDEX, fuzzed_objects, seconds=20.0)
     assert evidence is not None
     assert evidence.rule is Rule.THREAD_SAFE
-    assert run_threads(right.function, Kind.INDEX, specimens, seconds=0.2)[0] is None
-    found = explore_calls(faulty, specimens, seconds=20.0)
+    assert run_threads(right.function, Kind.INDEX, fuzzed_objects, seconds=0.2)[0] is None
+    found = explore_calls(faulty, fuzzed_objects, seconds=20.0)
     assert found.evidence is not None
     assert "two threads, interleaved like this" in found.evidence.setting
-    kept = explore_calls(right, specimens, seconds=20.0)
+    kept = explore_calls(right, fuzzed_objects, seconds=20.0)
     assert (kept.evidence, kept.reason) == (None, "")
 
 
 def test_what_cannot_be_explored_is_said(file):
     subject = load_subject(f"{file}:shared_buffer", Kind.INDEX)
-    assert "different answers" in explore_calls(subject, [Specimen(POD)] * 3, seconds=1.0).reason
+    assert "different answers" in explore_calls(subject, [FuzzedObject(POD)] * 3, seconds=1.0).reason
     local = make_subject(lambda obj: [], Kind.INDEX)
-    assert "a second time" in explore_calls(local, [Specimen(POD), Specimen(OTHER)], seconds=1.0).reason
+    assert "a second time" in explore_calls(local, [FuzzedObject(POD), FuzzedObject(OTHER)], seconds=1.0).reason
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("name", ONE_WORLD)
-def test_a_faulty_function_gives_other_values_in_one_world_only(file, name):
+@pytest.mark.parametrize("name", ONE_PERTURBATION)
+def test_a_faulty_function_gives_other_values_under_one_perturbation_only(file, name):
     trees = [encode(POD), encode(OTHER)]
-    single = dict(OTHERS[0].single_differences())
+    single = dict(PERTURBATIONS[0].single_differences())
 
-    def meanings(world: World) -> Any:
-        seen = visit(f"{file}:{name}", Kind.INDEX, trees, world, patience_seconds=5.0)
+    def meanings(perturbation: Perturbation) -> Any:
+        seen = run_perturbed(f"{file}:{name}", Kind.INDEX, trees, perturbation, patience_seconds=5.0)
         assert not seen.failure
         return seen.meanings
 
-    usual = meanings(USUAL)
-    assert meanings(single[ONE_WORLD[name]]) != usual
-    sames = [world for rule, world in single.items() if rule is not ONE_WORLD[name]]
-    assert meanings(sames[list(ONE_WORLD).index(name) % 3]) == usual
+    usual = meanings(UNPERTURBED)
+    assert meanings(single[ONE_PERTURBATION[name]]) != usual
+    sames = [perturbation for rule, perturbation in single.items() if rule is not ONE_PERTURBATION[name]]
+    assert meanings(sames[list(ONE_PERTURBATION).index(name) % 3]) == usual
 
 
-def test_a_right_function_gives_the_same_values_in_all_worlds(file):
-    tour = Tour(f"{file}:none_of_them", Kind.INDEX, lambda trees: [True] * len(trees), 5.0)
-    assert tour.run([Specimen(POD), Specimen(OTHER)], 60.0) == ([], "")
-    assert tour.visits == 2 + len(OTHERS)
+def test_a_right_function_gives_the_same_values_under_all_perturbations(file):
+    search = PerturbationSearch(f"{file}:none_of_them", Kind.INDEX, lambda trees: [True] * len(trees), 5.0)
+    assert search.run([FuzzedObject(POD), FuzzedObject(OTHER)], 60.0) == ([], "")
+    assert search.runs == 2 + len(PERTURBATIONS)
 
 
-def test_the_tour_tells_the_rules_apart(file, monkeypatch):
-    monkeypatch.setattr(world_tour, "OTHERS", OTHERS[:1])
-    monkeypatch.setattr(world_tour, "_ROUNDS", 1)
-    tour = Tour(f"{file}:all_of_them", Kind.INDEX, lambda trees: ["spec" in tree for tree in trees], 5.0)
-    found, missed = tour.run([Specimen(POD), Specimen(OTHER)], 60.0)
+def test_the_perturbation_search_tells_the_rules_apart(file, monkeypatch):
+    monkeypatch.setattr(perturbation_search, "PERTURBATIONS", PERTURBATIONS[:1])
+    monkeypatch.setattr(perturbation_search, "_ROUNDS", 1)
+    search = PerturbationSearch(
+        f"{file}:all_of_them", Kind.INDEX, lambda trees: ["spec" in tree for tree in trees], 5.0
+    )
+    found, missed = search.run([FuzzedObject(POD), FuzzedObject(OTHER)], 60.0)
     assert missed == ""
     by_rule = {evidence.rule: evidence for evidence in found}
     assert set(by_rule) == {Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY}
-    assert all(evidence.engine is Engine.WORLDS for evidence in found)
-    assert len(by_rule[Rule.HISTORY].specimens) == 2
-    assert by_rule[Rule.CLOCK].specimens[0].tree == {"spec": {"nodeName": "node-2"}}
-    assert by_rule[Rule.CLOCK].details["days"] == OTHERS[0].days
+    assert all(evidence.engine is Engine.PERTURBATIONS for evidence in found)
+    assert len(by_rule[Rule.HISTORY].fuzzed_objects) == 2
+    assert by_rule[Rule.CLOCK].fuzzed_objects[0].tree == {"spec": {"nodeName": "node-2"}}
+    assert by_rule[Rule.CLOCK].details["days"] == PERTURBATIONS[0].days
 
 
 def test_terminates(file):

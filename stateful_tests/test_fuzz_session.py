@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcache_conformance.fuzzing import replaying, search_job, session
-from kcache_conformance.fuzzing.engines import world_tour
-from kcache_conformance.fuzzing.engines.worlds import OTHERS
+from kcache_conformance.fuzzing.engines import perturbation_search
+from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS
 from kcache_conformance.fuzzing.evidence import Engine
-from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.judging.input_class import InputClass
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.replaying import Answer, replay_trial
 from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
@@ -135,7 +135,7 @@ def test_what_a_function_may_do_to_its_process(write, body, rule, said):
             return []
     """
     finding = only_error(run(write(text.replace("BODY", body)), rule))
-    assert (finding.rule, finding.tier) == (rule, Tier.LEGAL)
+    assert (finding.rule, finding.tier) == (rule, InputClass.VALID)
     assert said in finding.what
     assert "from fuzzed_function import index_func" in finding.code
     if rule is Rule.TERMINATES or "exit" in body or "bytearray" in body:
@@ -223,7 +223,7 @@ def test_what_cannot_be_checked_of_a_local_function_is_said():
     subject = make_subject(lambda obj: obj.spec.node_name, Kind.INDEX)
     report = fuzz(subject, Kind.INDEX, FuzzOptions(seconds=0.2))
     missed = {engine.engine: engine.missed for engine in report.engines}
-    assert "other processes cannot load the function" in missed[Engine.WORLDS]
+    assert "other processes cannot load the function" in missed[Engine.PERTURBATIONS]
     assert "other processes cannot load the function" in missed[Engine.CROSSHAIR]
     assert "cannot be loaded a second time" in missed[Engine.EXPLORER]
     assert {finding.word for finding in report.findings} <= {""}
@@ -239,7 +239,7 @@ def test_a_local_function_that_hangs():
     assert Rule.TERMINATES in {finding.rule for finding in report.errors} or report.reasons
 
 
-# --- Words ---------------------------------------------------------------------------------------------------------
+# --- Replay tokens --------------------------------------------------------------------------------------------------
 
 _TREES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -260,7 +260,7 @@ _TRIALS = st.builds(
 
 @pytest.mark.nightly
 @given(_TRIALS)
-def test_words_come_back(trial):
+def test_tokens_come_back(trial):
     word = encode_trial(trial)
     assert word.startswith(PREFIX)
     assert word.isascii()
@@ -269,7 +269,7 @@ def test_words_come_back(trial):
 
 
 @given(_TRIALS, st.data())
-def test_damaged_words_are_refused(trial, data):
+def test_damaged_tokens_are_refused(trial, data):
     word = encode_trial(trial)
     place = data.draw(st.integers(0, len(word) - 1))
     other = data.draw(st.sampled_from("A0_-.é \n"))
@@ -292,7 +292,7 @@ def test_damaged_words_are_refused(trial, data):
         pack(PREFIX, {"t": "a:b", "k": "index", "r": "total", "e": "hypothesis", "o": [], "d": [1]}),
     ],
 )
-def test_words_of_others_are_refused(word):
+def test_tokens_of_others_are_refused(word):
     with pytest.raises(FormatError):
         replay_trial(word)
 
@@ -322,7 +322,7 @@ def test_each_finding_can_be_tried_again(write, here, name):
     rules = tuple(map(Rule, CATALOG[name]["rules"]))
     report = run(spec, *rules, seconds=120.0)  # it ends with the first finding
     assert report.status is Status.VIOLATION
-    found = [finding for finding in report.findings if finding.tier is Tier.LEGAL]
+    found = [finding for finding in report.findings if finding.tier is InputClass.VALID]
     assert found
     assert {finding.rule for finding in found} <= set(rules)
     assert [answer_to(finding) for finding in found] == [Answer.REPRODUCED] * len(found)
@@ -339,7 +339,7 @@ def test_each_finding_can_be_tried_again(write, here, name):
     ],
 )
 def test_findings_of_other_processes_can_be_tried_again(write, monkeypatch, rule, faulty, right):
-    monkeypatch.setattr(world_tour, "OTHERS", OTHERS[:1])
+    monkeypatch.setattr(perturbation_search, "PERTURBATIONS", PERTURBATIONS[:1])
     text = f"""
         import datetime
 
@@ -350,7 +350,7 @@ def test_findings_of_other_processes_can_be_tried_again(write, monkeypatch, rule
             return [{faulty}]
     """
     finding = soon(write(text), rule)
-    assert (finding.rule, finding.engine) == (rule, Engine.WORLDS)
+    assert (finding.rule, finding.engine) == (rule, Engine.PERTURBATIONS)
     assert answer_to(finding) is Answer.REPRODUCED
     write(text.replace(faulty, right))
     assert answer_to(finding) is Answer.FIXED

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcache_conformance.fuzzing.objects.codec import NotPlainError, decode, encode
-from kcache_conformance.fuzzing.objects.crossing import crossed
+from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from kcache_conformance.fuzzing.objects.minimise import minimise, smaller_trees
-from kcache_conformance.fuzzing.objects.specimen import Specimen, specimen_of
+from kcache_conformance.fuzzing.objects.recombination import recombined
 
 
 @dataclass
@@ -96,41 +96,41 @@ _PLANTED = [
 
 @pytest.mark.parametrize(("obj", "shows"), _PLANTED, ids=range(len(_PLANTED)))
 def test_the_minimiser_finds_the_smallest(obj, shows):
-    def is_shown(specimen: Specimen) -> bool:
+    def is_shown(fuzzed_object: FuzzedObject) -> bool:
         try:
-            return bool(shows(specimen.fresh()))
+            return bool(shows(fuzzed_object.fresh()))
         except (NotPlainError, AttributeError, TypeError):
             return False
 
-    start = specimen_of(obj)
+    start = fuzzed_object_of(obj)
     assert is_shown(start)
-    smallest = min(_measure(tree) for tree in _reachable(start.tree) if is_shown(Specimen(tree)))
+    smallest = min(_measure(tree) for tree in _reachable(start.tree) if is_shown(FuzzedObject(tree)))
     assert _measure(minimise(start, is_shown, seconds=60.0, attempts=10**6).tree) == smallest
 
 
 def test_the_minimiser_keeps_within_its_attempts():
     calls = []
-    large = Specimen(["a" * 1000] * 10)
+    large = FuzzedObject(["a" * 1000] * 10)
     assert minimise(large, lambda one: bool(calls.append(one)), seconds=60.0, attempts=25) == large
     assert len(calls) == 25
     assert minimise(large, lambda one: True, seconds=0.0) == large
-    other = specimen_of({"f": print})
+    other = fuzzed_object_of({"f": print})
     assert minimise(other, lambda one: True, seconds=60.0) is other
 
 
 @given(st.lists(_OBJECTS, max_size=4), st.integers(0, 20))
-def test_crossed_objects_take_one_part_from_another(objects, most):
+def test_recombined_objects_take_one_part_from_another(objects, most):
     trees = list(map(encode, objects))
-    made = crossed(trees, most, seed=1)
-    assert made == crossed(trees, most, seed=1)
+    made = recombined(trees, most, seed=1)
+    assert made == recombined(trees, most, seed=1)
     assert len(made) <= most
     for tree in made:
         decode(tree)
 
 
-def test_crossing_finds_later_versions_of_an_object():
+def test_recombination_finds_later_versions_of_an_object():
     old = encode(Pod({"uid": "1"}, SimpleNamespace(team="a")))
     new = encode(Pod({"uid": "2"}, SimpleNamespace(team="b")))
-    made = [decode(tree) for tree in crossed([old, new], 40, seed=0)]
+    made = [decode(tree) for tree in recombined([old, new], 40, seed=0)]
     assert any(pod.name == {"uid": "1"} and pod.node.team == "b" for pod in made)
-    assert crossed([old], 40, 0) == []
+    assert recombined([old], 40, 0) == []

@@ -1,4 +1,4 @@
-"""Everything that is made is legal, and as often as its weight says."""
+"""Everything that is made is valid, and as often as its weight says."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kcache_conformance.fuzzing.judging.legality import is_legal
+from kcache_conformance.fuzzing.judging.validity import is_valid
 from kcache_conformance.fuzzing.objects.strategies import ObjectMaker
 from kcache_conformance.fuzzing.objects.text_strategies import TextMaker
 from kcache_conformance.fuzzing.objects.texts import NUMERIC, POOLS, UNICODE, is_valid_text, variants
 from kcache_conformance.fuzzing.objects.weights import mostly, weighted
-from kcache_conformance.fuzzing.reading import Reading, read
-from kcache_conformance.fuzzing.shapes.kinds import kinds
-from kcache_conformance.fuzzing.shapes.kubernetes import MANNERS, MODEL
-from kcache_conformance.fuzzing.shapes.shape import Format, Record, Text
+from kcache_conformance.fuzzing.schemas.kinds import kinds
+from kcache_conformance.fuzzing.schemas.kubernetes import MANNERS, MODEL
+from kcache_conformance.fuzzing.schemas.schema import Format, Record, Text
+from kcache_conformance.fuzzing.static_analysis import Reading, read
 
 _DATE = re.compile(r"(\d{4})-\d\d-\d\dT.*Z")
 
@@ -71,11 +71,11 @@ def _for_each(examples: int) -> Any:
     ("reading", "is_whole"), [(_READINGS["much"], False), (_READINGS["nothing"], True)], ids=["pruned", "whole"]
 )
 @pytest.mark.parametrize("record", _KINDS.values(), ids=_KINDS)
-def test_what_is_made_is_legal(record: Record, reading: Reading, is_whole: bool):
+def test_what_is_made_is_valid(record: Record, reading: Reading, is_whole: bool):
     @_for_each(settings.default.max_examples // 40)
     @given(ObjectMaker(reading, is_whole=is_whole).strategy(record))
     def run(obj: Any) -> None:
-        assert is_legal(obj, record, _reads(reading))
+        assert is_valid(obj, record, _reads(reading))
 
     run()
 
@@ -153,15 +153,15 @@ _CLOSE = (
 @settings(max_examples=40)
 @given(data=st.data())
 def test_validity_is_what_another_checker_says(kind: Format, data: st.DataObject):
-    shape = Text(kind, most={Format.NAME: 253, Format.LABEL: 63}.get(kind))
+    schema = Text(kind, most={Format.NAME: 253, Format.LABEL: 63}.get(kind))
     texts = [
         *_POOL,
         *_CLOSE,
         *data.draw(st.lists(st.text("aA0.-_/:+eEKiTZ\n\u0661", max_size=9), max_size=20)),
-        *data.draw(st.lists(TextMaker(Reading()).strategy(shape), max_size=5)),
+        *data.draw(st.lists(TextMaker(Reading()).strategy(schema), max_size=5)),
     ]
     for text in [*texts, *(variant for one in texts[-3:] for variant in variants(one))]:
-        assert is_valid_text(text, shape) == _CHECKERS[kind](text), text
+        assert is_valid_text(text, schema) == _CHECKERS[kind](text), text
 
 
 def test_further_bounds_of_texts():
@@ -174,12 +174,12 @@ def test_further_bounds_of_texts():
 
 
 @pytest.mark.one_in(6)
-@pytest.mark.parametrize("shape", [*map(Text, Format), Text(Format.NAME, 1, 9), Text(pattern="^x{2}"), Text(least=30)])
-def test_texts_are_valid_where_they_stand(shape: Text):
+@pytest.mark.parametrize("schema", [*map(Text, Format), Text(Format.NAME, 1, 9), Text(pattern="^x{2}"), Text(least=30)])
+def test_texts_are_valid_where_they_stand(schema: Text):
     @_for_each(60)
-    @given(TextMaker(_READINGS["much"]).strategy(shape))
+    @given(TextMaker(_READINGS["much"]).strategy(schema))
     def run(text: str) -> None:
-        assert is_valid_text(text, shape)
+        assert is_valid_text(text, schema)
 
     run()
 

@@ -102,8 +102,8 @@ def fuzz(
     options = FuzzOptions(
         sources=Sources(
             object_type=object_type,
-            schema=None if schema is None else str(schema),
-            schema_name=schema_name,
+            json_schema=None if schema is None else str(schema),
+            json_schema_name=schema_name,
             samples=tuple(map(str, samples)),
             strategy=strategy,
         ),

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from kcache.cli import main
 from kcache_conformance.fuzzing.evidence import Engine, EngineReport
-from kcache_conformance.fuzzing.judging.tiers import Tier
+from kcache_conformance.fuzzing.judging.input_class import InputClass
 from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
 from kcache_conformance.fuzzing.report_text import engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule, Severity, rules_for
@@ -132,7 +132,7 @@ def test_the_report_reads_well(golden: Callable[[str, str], None]) -> None:
         FuzzFinding(
             Rule.TOTAL,
             Severity.ERROR,
-            Tier.LEGAL,
+            InputClass.VALID,
             Engine.HYPOTHESIS,
             "it raised KeyError: 'labels'",
             "",
@@ -142,15 +142,24 @@ def test_the_report_reads_well(golden: Callable[[str, str], None]) -> None:
         FuzzFinding(
             Rule.HASH_SEED,
             Severity.ERROR,
-            Tier.LEGAL,
-            Engine.WORLDS,
+            InputClass.VALID,
+            Engine.PERTURBATIONS,
             "['shard-14'], but ['shard-05'] with PYTHONHASHSEED=1",
             "PYTHONHASHSEED=1",
             code,
         ),
-        FuzzFinding(Rule.DISTINCT, Severity.WARNING, Tier.LEGAL, Engine.HYPOTHESIS, "it returned ['a', 'a']", "", code),
         FuzzFinding(
-            Rule.PURE, Severity.WARNING, Tier.HOSTILE, Engine.HYPOTHESIS, "it changed the object", "", code, "kf1.abc"
+            Rule.DISTINCT, Severity.WARNING, InputClass.VALID, Engine.HYPOTHESIS, "it returned ['a', 'a']", "", code
+        ),
+        FuzzFinding(
+            Rule.PURE,
+            Severity.WARNING,
+            InputClass.ADVERSARIAL,
+            Engine.HYPOTHESIS,
+            "it changed the object",
+            "",
+            code,
+            "kf1.abc",
         ),
     )
     engines = (

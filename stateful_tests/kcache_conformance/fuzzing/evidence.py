@@ -1,4 +1,4 @@
-"""What the engines hand over: a broken rule, and the objects that show it."""
+"""Evidence that the engines hand over: a broken rule, and the objects that show it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .judging.breach import Breach
-from .judging.tiers import Tier
-from .objects.specimen import Specimen
+from .judging.input_class import InputClass
+from .judging.violation import Violation
+from .objects.fuzzed_object import FuzzedObject
 from .rules import Rule
 
 
 class Engine(enum.StrEnum):
-    """Who found something."""
+    """The finder of something."""
 
     HYPOTHESIS = "hypothesis"
     COMPARISONS = "comparisons"
@@ -22,7 +22,7 @@ class Engine(enum.StrEnum):
     PROGRAMS = "programs"
     THREADS = "threads"
     EXPLORER = "explorer"
-    WORLDS = "worlds"
+    PERTURBATIONS = "worlds"
 
 
 @dataclass(frozen=True)
@@ -30,30 +30,30 @@ class Evidence:
     """One broken rule.
 
     Attributes:
-        breach: which rule, and how it shows.
-        tier: of the objects.
+        violation: which rule, and how it shows.
+        input_class: of the objects.
         engine: who found it.
-        specimens: the objects; those before the last must be passed to the function first, in this order.
+        fuzzed_objects: the objects; those before the last must be passed to the function first, in this order.
         setting: what else must be so, in words: another hash seed, two threads.
         details: the same for a replay, plain JSON.
     """
 
-    breach: Breach
-    tier: Tier
+    violation: Violation
+    input_class: InputClass
     engine: Engine
-    specimens: tuple[Specimen, ...]
+    fuzzed_objects: tuple[FuzzedObject, ...]
     setting: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rule(self) -> Rule:
         """The broken rule."""
-        return self.breach.rule
+        return self.violation.rule
 
 
 @dataclass(frozen=True)
 class EngineReport:
-    """What one engine did.
+    """The work of one engine.
 
     Attributes:
         engine: which one.
@@ -82,12 +82,12 @@ def encode_evidence(evidence: Evidence) -> dict[str, Any]:
     """As plain JSON."""
     return {
         "rule": evidence.rule.value,
-        "what": evidence.breach.what,
-        "tier": evidence.tier.value,
+        "what": evidence.violation.what,
+        "input_class": evidence.input_class.value,
         "engine": evidence.engine.value,
-        "specimens": [
-            {"tree": specimen.tree} if specimen.is_plain else {"shown": repr(specimen.original)}
-            for specimen in evidence.specimens
+        "fuzzed_objects": [
+            {"tree": fuzzed_object.tree} if fuzzed_object.is_plain else {"shown": repr(fuzzed_object.original)}
+            for fuzzed_object in evidence.fuzzed_objects
         ],
         "setting": evidence.setting,
         "details": dict(evidence.details),
@@ -97,12 +97,12 @@ def encode_evidence(evidence: Evidence) -> dict[str, Any]:
 def decode_evidence(data: Mapping[str, Any]) -> Evidence:
     """The inverse of :func:`encode_evidence`."""
     return Evidence(
-        Breach(Rule(data["rule"]), data["what"]),
-        Tier(data["tier"]),
+        Violation(Rule(data["rule"]), data["what"]),
+        InputClass(data["input_class"]),
         Engine(data["engine"]),
         tuple(
-            Specimen(part["tree"]) if "tree" in part else Specimen(None, _Shown(part["shown"]))
-            for part in data["specimens"]
+            FuzzedObject(part["tree"]) if "tree" in part else FuzzedObject(None, _Shown(part["shown"]))
+            for part in data["fuzzed_objects"]
         ),
         data["setting"],
         data["details"],

@@ -146,8 +146,8 @@ def _fuzz_options(given: dict[str, Any]) -> FuzzOptions:
         object_type=spec,
         given=objects if spec is None else None,
         samples=tuple(map(str, given["samples"])),
-        schema=None if schema is None else str(schema),
-        schema_name=given["schema_name"],
+        json_schema=None if schema is None else str(schema),
+        json_schema_name=given["schema_name"],
     )
     return FuzzOptions(
         sources=sources,

@@ -1,4 +1,4 @@
-"""How much memory a child process may take."""
+"""The limit of the memory that a child process may take."""
 
 from __future__ import annotations
 

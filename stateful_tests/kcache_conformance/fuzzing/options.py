@@ -1,4 +1,4 @@
-"""What to fuzz with, and for how long."""
+"""Options of fuzzing: what with, and for how long."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ DEFAULT_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class FuzzOptions:
-    """What one run is told.
+    """The options of one run.
 
     Attributes:
         sources: where objects come from.
         seconds: for all engines together. Most functions take less.
         seed: of everything random.
-        is_strict: warnings fail, too: hostile objects, and rules that only warn.
+        is_strict: warnings fail, too: adversarial objects, and rules that only warn.
         most_values: how many values an object may have; ``None`` for a number in proportion to its size.
         patience_seconds: how long one call may take.
         only: the rules to check; all if empty.
@@ -57,6 +57,6 @@ class FuzzOptions:
         return FuzzOptions(**{**data, **rules, "sources": sources})
 
 
-def severity_of(rule: Rule, *, is_legal: bool) -> Severity:
-    """What a violation of ``rule`` does to the verdict."""
-    return RULES[rule].severity if is_legal else Severity.WARNING
+def severity_of(rule: Rule, *, is_valid: bool) -> Severity:
+    """The effect of a violation of ``rule`` on the verdict."""
+    return RULES[rule].severity if is_valid else Severity.WARNING

@@ -1,4 +1,4 @@
-"""What fuzzing gave, as plain data."""
+"""The result of fuzzing as plain data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kcache_model.verdict import Status
 
 from .evidence import Engine, EngineReport
-from .judging.tiers import Tier
+from .judging.input_class import InputClass
 from .rules import Kind, Rule, Severity
 
 
@@ -23,13 +23,13 @@ class FuzzFinding:
         what: what the function did, in one line.
         setting: what else must be so; empty if the object alone is enough.
         code: Python code that makes the objects and calls the function, to be pasted.
-        word: for ``kcache replay``; empty if there is none, because another process could not load the function or be
-            given the object.
+        word: the replay token, for ``kcache replay``; empty if there is none, because another process could not load
+            the function or be given the object.
     """
 
     rule: Rule
     severity: Severity
-    tier: Tier
+    tier: InputClass
     engine: Engine
     what: str
     setting: str

@@ -1,4 +1,4 @@
-"""What fuzzing gave, as text for a terminal."""
+"""The result of fuzzing as text for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from .evidence import Engine, EngineReport
-from .judging.tiers import Tier
+from .judging.input_class import InputClass
 from .report import FuzzFinding, FuzzReport
 from .rules import RULES, Severity
 
@@ -21,9 +21,9 @@ ENGINE_TITLES = {
     Engine.PROGRAMS: "programs on a cache",
     Engine.THREADS: "threads",
     Engine.EXPLORER: "explorer",
-    Engine.WORLDS: "other processes",
+    Engine.PERTURBATIONS: "other processes",
 }
-"""What people read for the name of an engine."""
+"""The names of the engines for people."""
 
 _WIDTH = max(map(len, ENGINE_TITLES.values()))
 _STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
@@ -55,7 +55,7 @@ def print_report(console: Console, report: FuzzReport) -> None:
 
 
 def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
-    """Which rule is broken, by which object, why that matters, and how to see it again."""
+    """The broken rule, the object, why that matters, and how to see it again."""
     text = RULES[finding.rule]
     console.print(Text(f"{finding.rule.value.upper()} (found by: {ENGINE_TITLES[finding.engine]})", style="bold red"))
     console.print(Text(f"A right function {text.demand}."))
@@ -63,7 +63,7 @@ def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
     _print_indented(console, printable(finding.what))
     if finding.setting and finding.setting not in finding.what:
         _print_indented(console, printable(finding.setting))
-    if finding.tier is Tier.HOSTILE:
+    if finding.tier is InputClass.ADVERSARIAL:
         _print_indented(console, "The object is not one that a store should be given.")
     _heading(console, "Smallest example:")
     console.out("\n".join(f"    {line}".rstrip() for line in finding.code.splitlines()), highlight=False)
@@ -76,7 +76,7 @@ def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
 
 def print_warning(console: Console, finding: FuzzFinding) -> None:
     """One or two lines."""
-    where = " for an object that a store should not be given" if finding.tier is Tier.HOSTILE else ""
+    where = " for an object that a store should not be given" if finding.tier is InputClass.ADVERSARIAL else ""
     console.print(Text(f"  {finding.rule.value}: {printable(finding.what)}{where}"), soft_wrap=True)
     objects = [line for line in finding.code.splitlines() if line and not line.startswith(("from ", "import "))]
     shown = objects[:-1] if len(objects) <= 4 else [*objects[:3], "..."]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class Kind(enum.StrEnum):
-    """What is fuzzed."""
+    """The sort of function that is fuzzed."""
 
     INDEX = "index"
     """``object -> list of str``: under which values an index has the object."""
@@ -16,7 +16,7 @@ class Kind(enum.StrEnum):
 
 
 class Severity(enum.StrEnum):
-    """What a finding does to the verdict."""
+    """The effect of a finding on the verdict."""
 
     ERROR = "error"
     """The run fails."""
@@ -49,12 +49,12 @@ class Rule(enum.StrEnum):
 
 @dataclass(frozen=True)
 class RuleText:
-    """What people read about a rule.
+    """The text about a rule, for people.
 
     Attributes:
         demand: what the function must do.
         why: what happens to a cache if it does not.
-        severity: of a violation on a legal object.
+        severity: of a violation on a valid object.
         kinds: which functions it binds.
     """
 

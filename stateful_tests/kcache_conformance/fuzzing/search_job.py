@@ -1,4 +1,4 @@
-"""What child processes are started for, and which engines they run."""
+"""The jobs of child processes, and the engines that each runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from kcache_conformance.isolation.worker import Outlet
 
-from .judging.tiers import Tier
+from .judging.input_class import InputClass
 from .memory import limit_memory
-from .objects.specimen import Specimen
+from .objects.fuzzed_object import FuzzedObject
 from .options import FuzzOptions
 from .rules import Kind, Rule
 from .subject import Subject, load_subject
@@ -35,22 +35,24 @@ def hints_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tre
     subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
     work = Work(subject, chosen, outlet)
     for tree in trees:
-        work.hint(Specimen(tree))
+        work.hint(FuzzedObject(tree))
 
 
-def tier_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tree: Any) -> None:
-    """Runs in the child: says whether an object is legal, without calling the function for it."""
+def input_class_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tree: Any) -> None:
+    """Runs in the child: says whether an object is valid, without calling the function for it."""
     subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
     work = Work(subject, chosen, outlet)
-    tier = Tier.LEGAL if work.search.trusts_only_drawn else work.search.tier(Specimen(tree))
-    outlet.send({"event": "tier", "tier": tier.value})
+    input_class = InputClass.VALID if work.search.trusts_only_drawn else work.search.input_class(FuzzedObject(tree))
+    outlet.send({"event": "input_class", "input_class": input_class.value})
 
 
-def legal_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
-    """Runs in the child: which of the objects are legal."""
+def validity_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
+    """Runs in the child: which of the objects are valid."""
     subject, chosen = load_subject(spec, Kind(kind)), FuzzOptions.from_json(options)
     work = Work(subject, chosen, outlet)
-    outlet.send({"event": "legal", "legal": [work.search.tier(Specimen(tree)) is Tier.LEGAL for tree in trees]})
+    outlet.send(
+        {"event": "valid", "valid": [work.search.input_class(FuzzedObject(tree)) is InputClass.VALID for tree in trees]}
+    )
 
 
 def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
@@ -60,7 +62,7 @@ def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
     for step in steps:
         if not work.is_enough():
             step()
-    sink.send({"event": "kept", "trees": work.other_worlds(), "shape": work.shape_name})
+    sink.send({"event": "kept", "trees": work.objects_for_perturbations(), "schema": work.schema_name})
 
 
 def search_deeply(subject: Subject, options: FuzzOptions, sink: Sink, known: frozenset[Rule]) -> None:

@@ -19,13 +19,13 @@ from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 
+from .engines.perturbation_search import PerturbationSearch
 from .engines.solver import ask_solver
-from .engines.world_tour import Tour
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
-from .judging.breach import Breach
-from .judging.tiers import Tier
+from .judging.input_class import InputClass
+from .judging.violation import Violation
 from .objects.codec import Tree
-from .objects.specimen import Specimen
+from .objects.fuzzed_object import FuzzedObject
 from .options import FuzzOptions, severity_of
 from .pasteable import code_for
 from .replaying import Answer, replay_trial
@@ -40,9 +40,9 @@ Listener = Callable[[EngineReport], None]
 _GRACE_SECONDS = 9.0
 _FEWEST_OBJECTS = 30
 """Fewer say nothing."""
-_SYMBOLIC, _WORLDS = 0.25, 0.2
-_WORLD_RULES = frozenset({Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY, Rule.REPEATABLE})
-_WORLDS_ALONE = _WORLD_RULES - {Rule.REPEATABLE}
+_SYMBOLIC, _PERTURBATIONS = 0.25, 0.2
+_PERTURBATION_RULES = frozenset({Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY, Rule.REPEATABLE})
+_PERTURBATIONS_ALONE = _PERTURBATION_RULES - {Rule.REPEATABLE}
 _FOUND_ANYWAY = frozenset({Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR, Rule.FAN_OUT})
 _JOBS = f"{__package__}.search_job"
 
@@ -96,7 +96,7 @@ class _Run:
         if is_stopped:
             self._stopped(end)
         if not self._is_enough():
-            self._worlds()
+            self._perturbations()
         # Deeper search and the solver take longest and find least, so they come last.
         if not (is_stopped or self._is_enough()):
             self._deeper()
@@ -104,7 +104,7 @@ class _Run:
             self._symbolic()
 
     def _deeper(self) -> None:
-        known = [rule.value for rule, evidence in self.evidence.items() if evidence.tier is Tier.LEGAL]
+        known = [rule.value for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID]
         arguments = {"options": self.options.to_json(), "known": known}
         end = self._child("deep_job", arguments, 0.3 * self.options.seconds)
         if end.how in ("hang", "crash"):
@@ -112,7 +112,7 @@ class _Run:
 
     def _is_enough(self) -> bool:
         return self.options.is_first_enough and any(
-            evidence.tier is Tier.LEGAL and RULES[evidence.rule].severity is Severity.ERROR
+            evidence.input_class is InputClass.VALID and RULES[evidence.rule].severity is Severity.ERROR
             for evidence in self.evidence.values()
         )
 
@@ -138,7 +138,7 @@ class _Run:
             self._stopped(replace(end, note=journal.text))
         why = "other processes cannot load the function: give it a name in a module"
         self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
-        self._engine(EngineReport(Engine.WORLDS, "none visited", why))
+        self._engine(EngineReport(Engine.PERTURBATIONS, "none visited", why))
 
     def _child(self, job: str, arguments: dict[str, Any], seconds: float) -> JobEnd:
         end = run_job(
@@ -163,10 +163,10 @@ class _Run:
                 self.tried += event["objects"]
                 self.is_cut_short = self.is_cut_short or event["cut"]
             case "kept":
-                self.kept, self.objects = event["trees"], event["shape"]
+                self.kept, self.objects = event["trees"], event["schema"]
 
     def _found(self, evidence: Evidence) -> None:
-        """Keep the best evidence for each rule: of a legal object, and one that can be replayed."""
+        """Keep the best evidence for each rule: of a valid object, and one that can be replayed."""
         known = self.evidence.get(evidence.rule)
         if known is None or _worth(evidence) > _worth(known):
             self.evidence[evidence.rule] = evidence
@@ -184,36 +184,36 @@ class _Run:
             )
             return
         patience = self.options.patience_seconds
-        breach = (
-            Breach(Rule.TERMINATES, f"it did not return within {patience:g} s")
+        violation = (
+            Violation(Rule.TERMINATES, f"it did not return within {patience:g} s")
             if end.how == "hang"
-            else Breach(Rule.TOTAL, f"it ended the process: {end.message.splitlines()[0]}")
+            else Violation(Rule.TOTAL, f"it ended the process: {end.message.splitlines()[0]}")
         )
         details = {"how": end.how}
         if self.spec is not None:
-            trial = Trial(self.spec, self.kind, breach.rule, Engine.HYPOTHESIS, (trees[0],), details)
+            trial = Trial(self.spec, self.kind, violation.rule, Engine.HYPOTHESIS, (trees[0],), details)
             again = replay_trial(encode_trial(trial), patience_seconds=patience)
             if again.answer is not Answer.REPRODUCED:
                 self.reasons.append(f"the search ended early ({end.how}), but the same call returned when tried again")
                 return
-        tiers: list[Tier] = []
+        input_classes: list[InputClass] = []
         arguments = {"options": self.options.to_json(), "tree": trees[0]}
         run_job(
-            f"{_JOBS}:tier_job",
+            f"{_JOBS}:input_class_job",
             {"spec": self.spec, "kind": self.kind.value, **arguments},
-            on_event=lambda event: tiers.append(Tier(event["tier"])),
+            on_event=lambda event: input_classes.append(InputClass(event["input_class"])),
             deadline_seconds=STARTUP_SECONDS,
             patience_seconds=patience,
         ) if self.spec is not None else None
-        tier = tiers[0] if tiers else Tier.LEGAL
-        self._found(Evidence(breach, tier, Engine.HYPOTHESIS, (Specimen(trees[0]),), details=details))
+        input_class = input_classes[0] if input_classes else InputClass.VALID
+        self._found(Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details))
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
 
     def _symbolic(self) -> None:
         if not self.options.is_symbolic or self.spec is None:
             return
-        legal = {rule for rule, evidence in self.evidence.items() if evidence.tier is Tier.LEGAL}
-        if legal & _FOUND_ANYWAY:
+        valid = {rule for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID}
+        if valid & _FOUND_ANYWAY:
             why = "not needed: what it looks for was found already"
             self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
             return
@@ -222,31 +222,31 @@ class _Run:
             self._child("hints_job", {"options": self.options.to_json(), "trees": hints}, 5.0)
         self._engine(report)
 
-    def _worlds(self) -> None:
-        wanted = self.options.rules(self.kind) & _WORLD_RULES
+    def _perturbations(self) -> None:
+        wanted = self.options.rules(self.kind) & _PERTURBATION_RULES
         if not wanted or self.spec is None or Rule.TERMINATES in self.evidence:
             return
         began = time.monotonic()
-        tour = Tour(self.spec, self.kind, self._legal, self.options.patience_seconds)
-        specimens = [Specimen(tree) for tree in self.kept]
-        found, missed = tour.run(specimens, _WORLDS * self.options.seconds)
+        perturbation_search = PerturbationSearch(self.spec, self.kind, self._valid, self.options.patience_seconds)
+        fuzzed_objects = [FuzzedObject(tree) for tree in self.kept]
+        found, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
         is_unstable = Rule.REPEATABLE in self.evidence
         for evidence in found:
-            # What differs even from call to call differs between worlds, too.
+            # What differs even from call to call differs between processes, too.
             if evidence.rule in wanted and not is_unstable:
                 self._found(evidence)
-        did = f"{len(specimens)} objects in {tour.visits} processes"
-        self._engine(EngineReport(Engine.WORLDS, did, missed, time.monotonic() - began))
-        if missed and specimens:
+        did = f"{len(fuzzed_objects)} objects in {perturbation_search.runs} processes"
+        self._engine(EngineReport(Engine.PERTURBATIONS, did, missed, time.monotonic() - began))
+        if missed and fuzzed_objects:
             self.reasons.append(f"worlds: {missed}")
 
-    def _legal(self, trees: list[Tree]) -> list[bool]:
-        """Which objects are legal: asked of a child, because only there the function's types are loaded."""
+    def _valid(self, trees: list[Tree]) -> list[bool]:
+        """The validity of each object: asked of a child, because only there the function's types are loaded."""
         verdicts: list[bool] = []
         run_job(
-            f"{_JOBS}:legal_job",
+            f"{_JOBS}:validity_job",
             {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "trees": trees},
-            on_event=lambda event: verdicts.extend(event["legal"]),
+            on_event=lambda event: verdicts.extend(event["valid"]),
             deadline_seconds=STARTUP_SECONDS,
             patience_seconds=self.options.patience_seconds,
         )
@@ -264,7 +264,7 @@ class _Run:
         elif self.tried < _FEWEST_OBJECTS and self.is_cut_short and not self.reasons:
             self.reasons.append(f"only {self.tried} objects were tried; give it a larger budget")
         status = Status.VIOLATION if fails else Status.UNKNOWN if self.reasons else Status.OK
-        rules = self.options.rules(self.kind) - (frozenset() if self.spec is not None else _WORLDS_ALONE)
+        rules = self.options.rules(self.kind) - (frozenset() if self.spec is not None else _PERTURBATIONS_ALONE)
         return FuzzReport(
             self.name,
             self.kind,
@@ -278,18 +278,25 @@ class _Run:
         )
 
     def _finding(self, evidence: Evidence) -> FuzzFinding:
-        severity = severity_of(evidence.rule, is_legal=evidence.tier is Tier.LEGAL)
+        severity = severity_of(evidence.rule, is_valid=evidence.input_class is InputClass.VALID)
         if self.options.is_strict:
             severity = Severity.ERROR
-        word = ""
-        if self.spec is not None and all(specimen.is_plain for specimen in evidence.specimens):
+        token = ""
+        if self.spec is not None and all(fuzzed_object.is_plain for fuzzed_object in evidence.fuzzed_objects):
             try:
-                word = encode_trial(Trial.of(self.spec, self.kind, evidence, self.options.most_values))
+                token = encode_trial(Trial.of(self.spec, self.kind, evidence, self.options.most_values))
             except (FormatError, TypeError, ValueError):
-                word = ""
+                token = ""
         code = code_for(self.name, self.kind, evidence)
         return FuzzFinding(
-            evidence.rule, severity, evidence.tier, evidence.engine, evidence.breach.what, evidence.setting, code, word
+            evidence.rule,
+            severity,
+            evidence.input_class,
+            evidence.engine,
+            evidence.violation.what,
+            evidence.setting,
+            code,
+            token,
         )
 
 
@@ -308,4 +315,4 @@ _WORTH = {Engine.EXPLORER: 1, Engine.THREADS: -1}
 
 
 def _worth(evidence: Evidence) -> tuple[bool, int]:
-    return evidence.tier is Tier.LEGAL, _WORTH.get(evidence.engine, 0)
+    return evidence.input_class is InputClass.VALID, _WORTH.get(evidence.engine, 0)

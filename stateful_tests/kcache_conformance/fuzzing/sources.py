@@ -1,4 +1,4 @@
-"""Where objects come from: a type, a schema, samples, a strategy, or what the function asks for."""
+"""Sources of objects: a type, a JSON schema, samples, a strategy, or what the function asks for."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from kcache_model.target import TargetError
 from kcache_stress.loading import load_object
 
-from .reading import Reading
-from .reading.probe import Node, probe
-from .shapes.default import default_shape
-from .shapes.from_samples import read_samples, shape_of_samples
-from .shapes.from_schema import shape_of_schema
-from .shapes.from_types import shape_of_type
-from .shapes.shape import Given, Shape, ShapeError
+from .schemas.default import default_schema
+from .schemas.from_json_schema import schema_of_json_schema
+from .schemas.from_samples import read_samples, schema_of_samples
+from .schemas.from_types import schema_of_type
+from .schemas.schema import Given, Schema, SchemaError
+from .static_analysis import Reading
 from .subject import Subject
+from .tracing.probe import Node, probe
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Sources:
 
     Attributes:
         object_type: ``module:Class`` or ``file.py:Class``.
-        schema: a file with a JSON Schema, an OpenAPI document or a CustomResourceDefinition.
-        schema_name: which schema of that document.
+        json_schema: a file with a JSON Schema, an OpenAPI document or a CustomResourceDefinition.
+        json_schema_name: which JSON schema of that document.
         samples: files or folders with manifests, YAML or JSON.
         strategy: ``module:name`` or ``file.py:name`` of a Hypothesis strategy, or of a function that returns one.
         asks: find out what the function asks of its argument by passing it an object that agrees to everything.
@@ -35,59 +35,59 @@ class Sources:
     """
 
     object_type: str | None = None
-    schema: str | None = None
-    schema_name: str | None = None
+    json_schema: str | None = None
+    json_schema_name: str | None = None
     samples: tuple[str, ...] = ()
     strategy: str | None = None
     asks: bool = True
     given: Any = field(default=None, compare=False)
 
-    def shape(self, subject: Subject, reading: Reading) -> Shape:
-        """What the objects look like.
+    def schema(self, subject: Subject, reading: Reading) -> Schema:
+        """The schema of the objects.
 
         Raises:
-            TargetError: there is no such type, schema, sample or strategy, or no objects can be made of it.
+            TargetError: there is no such type, JSON schema, sample or strategy, or no objects can be made of it.
         """
         try:
-            return self._shape(subject, reading)
-        except ShapeError as error:
+            return self._schema(subject, reading)
+        except SchemaError as error:
             raise TargetError(str(error)) from error
         except UnicodeDecodeError as error:
-            raise TargetError(f"{self.schema or self.samples} is no text: {error}") from error
+            raise TargetError(f"{self.json_schema or self.samples} is no text: {error}") from error
         except RecursionError as error:
             raise TargetError("it is nested too deeply to make objects of it") from error
         except OSError as error:
             raise TargetError(f"{error.filename}: {error.strerror}") from error
 
-    def _shape(self, subject: Subject, reading: Reading) -> Shape:
+    def _schema(self, subject: Subject, reading: Reading) -> Schema:
         if self.given is not None:
-            return given_shape(self.given)
+            return given_schema(self.given)
         if self.object_type is not None:
-            return shape_of_type(load_object(self.object_type, wanted="Class"))
-        if self.schema is not None:
-            return shape_of_schema(_document(Path(self.schema)), self.schema_name)
+            return schema_of_type(load_object(self.object_type, wanted="Class"))
+        if self.json_schema is not None:
+            return schema_of_json_schema(_document(Path(self.json_schema)), self.json_schema_name)
         if self.samples:
             samples = read_samples([Path(path) for path in self.samples])
             if not any(isinstance(sample, dict) for sample in samples):
-                raise ShapeError(f"{', '.join(self.samples)}: there is no manifest in it")
-            return shape_of_samples(samples)
+                raise SchemaError(f"{', '.join(self.samples)}: there is no manifest in it")
+            return schema_of_samples(samples)
         if self.strategy is not None:
-            return given_shape(load_object(self.strategy, wanted="strategy"))
+            return given_schema(load_object(self.strategy, wanted="strategy"))
         if subject.annotation is not None:
             try:
-                return shape_of_type(subject.annotation)
-            except ShapeError:
+                return schema_of_type(subject.annotation)
+            except SchemaError:
                 pass  # the annotation may be a protocol or the like; what the code asks for says more
         if not self.asks:
-            return default_shape(reading, Node())
-        return default_shape(reading, probe(subject.function), subject.function)
+            return default_schema(reading, Node())
+        return default_schema(reading, probe(subject.function), subject.function)
 
 
-def given_shape(given: Any) -> Shape:
-    """The shape of a type, or of a strategy, or of a function that returns a strategy.
+def given_schema(given: Any) -> Schema:
+    """The schema of a type, or of a strategy, or of a function that returns a strategy.
 
     Raises:
-        ShapeError: it is none of these.
+        SchemaError: it is none of these.
     """
     from hypothesis.strategies import SearchStrategy
 
@@ -97,8 +97,8 @@ def given_shape(given: Any) -> Shape:
         made = given()
         if isinstance(made, SearchStrategy):
             return Given(made)
-        raise ShapeError(f"{given!r} returned a {type(made).__name__}, not a Hypothesis strategy")
-    return shape_of_type(given)
+        raise SchemaError(f"{given!r} returned a {type(made).__name__}, not a Hypothesis strategy")
+    return schema_of_type(given)
 
 
 def _document(path: Path) -> Any:
@@ -107,11 +107,11 @@ def _document(path: Path) -> Any:
         try:
             document = json.loads(text)
         except ValueError as error:
-            raise ShapeError(f"{path} is no JSON: {error}") from error
+            raise SchemaError(f"{path} is no JSON: {error}") from error
         if not isinstance(document, dict):
-            raise ShapeError(f"{path} must hold a schema, which is a JSON object")
+            raise SchemaError(f"{path} must hold a schema, which is a JSON object")
         return document
     documents = read_samples([path])
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise ShapeError(f"{path} must hold one schema; it holds {len(documents)} documents")
+        raise SchemaError(f"{path} must hold one schema; it holds {len(documents)} documents")
     return documents[0]

@@ -38,7 +38,7 @@ _KINDS: Final = {
         (Rule.REPEATABLE, Rule.HISTORY, Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT), FindingKind.NONDETERMINISM
     ),
 }
-"""What sort of violation it is to break a rule; of the others, what can be seen does not fit together."""
+"""The sort of violation that breaking a rule is; of the others, what can be seen does not fit together."""
 
 _ANSWERS: Final = {
     Answer.REPRODUCED: ReplayAnswer.REPRODUCED,
@@ -52,21 +52,21 @@ class TrialTokens(TokenFormat[Trial]):
     """The replay tokens of functions: a trial each, see :mod:`.trial`."""
 
     def encode(self, token: ReplayToken[Trial]) -> str:
-        """The word for a token."""
+        """The token as text."""
         return encode_trial(token.program)
 
     def decode(self, word: str) -> ReplayToken[Trial]:
         """The inverse of :meth:`encode`.
 
         Raises:
-            FormatError: the word is none of these, damaged, or cut off.
+            FormatError: the text is none of these, damaged, or cut off.
         """
         trial = decode_trial(word)
         return ReplayToken(trial.spec, trial, kind_of(trial.rule))
 
 
 def kind_of(rule: Rule) -> FindingKind:
-    """What sort of violation it is to break a rule."""
+    """The sort of violation that breaking a rule is."""
     return _KINDS.get(rule, FindingKind.INVARIANT)
 
 
@@ -130,12 +130,12 @@ def _load(kind: Kind, target: Any) -> Subject:
 def _replay(token: ReplayToken[Trial], watch: ProgressListener) -> Replayed:
     watch.rest()
     trial = token.program
-    word = encode_trial(trial)
-    found = replay_trial(word)
+    encoded = encode_trial(trial)
+    found = replay_trial(encoded)
     note = f"{trial.rule.value} of {trial.spec}: {found.what}"
     finding = None
     if found.answer is Answer.REPRODUCED:
-        finding = Finding(kind_of(trial.rule), "replay", f"{trial.rule.value}: {found.what}", schedule=word)
+        finding = Finding(kind_of(trial.rule), "replay", f"{trial.rule.value}: {found.what}", schedule=encoded)
     return Replayed(_ANSWERS[found.answer], note, finding)
 
 

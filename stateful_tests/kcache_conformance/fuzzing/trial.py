@@ -1,4 +1,4 @@
-"""A finding as one word that can be pasted into a command line."""
+"""A finding as one replay token that can be pasted into a command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREFIX = "kf1."
 
 @dataclass(frozen=True)
 class Trial:
-    """What it takes to see a finding again.
+    """The data of one replayable call: enough to see a finding again.
 
     Attributes:
         spec: name of the function.
@@ -40,8 +40,8 @@ class Trial:
 
     @staticmethod
     def of(spec: str, kind: Kind, evidence: Evidence, most_values: int | None) -> Trial:
-        """The trial for some evidence, whose specimens must be plain data."""
-        trees = tuple(specimen.tree for specimen in evidence.specimens)
+        """The trial for some evidence, whose fuzzed objects must be plain data."""
+        trees = tuple(fuzzed_object.tree for fuzzed_object in evidence.fuzzed_objects)
         return Trial(spec, kind, evidence.rule, evidence.engine, trees, evidence.details, most_values)
 
 
@@ -61,13 +61,13 @@ def encode_trial(trial: Trial) -> str:
     return pack(PREFIX, data)
 
 
-def decode_trial(word: str) -> Trial:
+def decode_trial(token: str) -> Trial:
     """The inverse of :func:`encode_trial`.
 
     Raises:
-        FormatError: the word is none of ours, or was cut off.
+        FormatError: the replay token is none of ours, or was cut off.
     """
-    data = unpack(PREFIX, word, "word of kcache fuzz")
+    data = unpack(PREFIX, token, "word of kcache fuzz")
     try:
         if not data["o"] or not isinstance(data["o"], list) or not isinstance(data.get("m", 0), (int, type(None))):
             raise ValueError("it holds no object")

@@ -1,4 +1,4 @@
-"""What one process can find out about the function: every engine that needs no other process."""
+"""The work of one process: every engine that needs no other process."""
 
 from __future__ import annotations
 
@@ -19,34 +19,55 @@ from .engines.random_search import Search
 from .engines.threads import run_threads
 from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
-from .judging.breach import Breach
 from .judging.inline import Inline
-from .judging.tiers import Tier
+from .judging.input_class import InputClass
+from .judging.violation import Violation
 from .objects.corruption import corrupted
-from .objects.crossing import crossed
+from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise
-from .objects.specimen import Specimen
+from .objects.recombination import recombined
 from .objects.strategies import ObjectMaker
 from .options import FuzzOptions
-from .reading import read
 from .rules import RULES, Kind, Rule, Severity
-from .shapes.shape import Either, Given, Record, Shape, resolved
+from .schemas.schema import (
+    Array,
+    Boolean,
+    Bytes,
+    Either,
+    Given,
+    Integer,
+    Map,
+    Number,
+    Record,
+    Schema,
+    resolved,
+)
+from .static_analysis import read
 from .subject import Subject
 
-_EXAMPLES, _WHOLE_EXAMPLES, _HOSTILE_EXAMPLES = 2400, 600, 300
-_SEARCH, _WHOLE, _HOSTILE = 0.32, 0.08, 0.06
-_FEWEST, _FEWEST_HOSTILE = 100, 30
+_EXAMPLES, _WHOLE_EXAMPLES, _ADVERSARIAL_EXAMPLES = 2400, 600, 300
+_SEARCH, _WHOLE, _ADVERSARIAL = 0.32, 0.08, 0.06
+_FEWEST, _FEWEST_ADVERSARIAL = 100, 30
 _COMPARISONS = 0.08
 _FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
 _SMALLEST_RUN = 8
 _MOST_FOLLOWED = 40
-_MOST_CROSSED = 60
+_MOST_RECOMBINED = 60
+_NAMES: dict[type, str] = {
+    Array: "listing",
+    Map: "table",
+    Integer: "whole",
+    Number: "fraction",
+    Boolean: "flag",
+    Bytes: "blob",
+}
+"""Names of objects without fields in JSON reports."""
 
 
 class Sink(Protocol):
-    """Where a job reports to: a pipe, or a list in the same process."""
+    """The receiver of a job's reports: a pipe, or a list in the same process."""
 
     watch: ProgressListener
 
@@ -65,9 +86,9 @@ class Work:
         known: rules that need not be looked for.
 
     Attributes:
-        shape: what the objects look like.
+        schema: what the objects look like.
         search: of random objects; it judges and keeps those of other engines, too.
-        found: the rules that legal objects were found to break.
+        found: the rules that valid objects were found to break.
     """
 
     def __init__(
@@ -84,13 +105,13 @@ class Work:
         self._rules = options.rules(subject.kind) - known
         self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
         sink.watch.note("")
-        self.shape: Shape = options.sources.shape(subject, self._reading)
+        self.schema: Schema = options.sources.schema(subject, self._reading)
         sink.watch.rest()
         self.found: set[Rule] = set()
         self._function = _stepping(subject.function, sink.watch)
         self.search = Search(
             Inline(self._function, subject.kind, options.most_values),
-            self.shape,
+            self.schema,
             self._evidence,
             on_call=self._call,
             on_rest=sink.watch.rest,
@@ -98,13 +119,13 @@ class Work:
             reads=lambda field: self._reading.reads(field.name, *field.aliases),
             seed=2 * options.seed + is_deep,
             rules=self._rules,
-            trusts_only_drawn=isinstance(self.shape, Given),
+            trusts_only_drawn=isinstance(self.schema, Given),
         )
 
     @property
-    def shape_name(self) -> str:
-        """What reports call the objects."""
-        return _name_of(self.shape)
+    def schema_name(self) -> str:
+        """The name of the objects in reports."""
+        return _name_of(self.schema)
 
     def is_enough(self) -> bool:
         """Whether a violation was found, and one is all that is wanted."""
@@ -114,14 +135,14 @@ class Work:
     def random_objects(self) -> None:
         """Hypothesis: objects of which the code reads every part, whole ones, and such as nobody should give."""
         began = time.monotonic()
-        objects = ObjectMaker(self._reading).strategy(self.shape)
-        whole = ObjectMaker(self._reading, is_whole=True).strategy(self.shape)
-        hostile = corrupted(objects)
+        objects = ObjectMaker(self._reading).strategy(self.schema)
+        whole = ObjectMaker(self._reading, is_whole=True).strategy(self.schema)
+        adversarial = corrupted(objects)
         with _quiet():
             for strategy, seconds, number, fewest, are_corrupted in (
                 (objects, _SEARCH, _EXAMPLES, _FEWEST, False),
                 (whole, _WHOLE, _WHOLE_EXAMPLES, 0, False),
-                (hostile, _HOSTILE, _HOSTILE_EXAMPLES, _FEWEST_HOSTILE, True),
+                (adversarial, _ADVERSARIAL, _ADVERSARIAL_EXAMPLES, _FEWEST_ADVERSARIAL, True),
             ):
                 self.search.run(
                     strategy,
@@ -141,7 +162,7 @@ class Work:
         number = follow_comparisons(
             self._subject.function,
             self._kept(_MOST_FOLLOWED),
-            lambda specimen: self._hint(specimen, Engine.COMPARISONS),
+            lambda fuzzed_object: self._hint(fuzzed_object, Engine.COMPARISONS),
             seconds=self._share * _COMPARISONS * self._options.seconds,
             on_call=self._call,
             on_rest=self._sink.watch.rest,
@@ -154,10 +175,10 @@ class Work:
         if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
             return
         began = time.monotonic()
-        specimens = self._kept(40)
+        fuzzed_objects = self._kept(40)
         evidence, number = run_programs(
             self._function,
-            specimens,
+            fuzzed_objects,
             seconds=_PROGRAMS * self._options.seconds,
             seed=self._options.seed,
             on_call=self._call,
@@ -165,20 +186,20 @@ class Work:
         self._sink.watch.rest()
         if evidence is not None:
             self._evidence(evidence)
-        missed = "" if specimens else "no object that the function accepts was found"
+        missed = "" if fuzzed_objects else "no object that the function accepts was found"
         self._report(EngineReport(Engine.PROGRAMS, f"{number:,} programs", missed, time.monotonic() - began))
 
     def threads(self) -> None:
         """Several real threads."""
         if Rule.THREAD_SAFE not in self._rules:
             return
-        began, specimens = time.monotonic(), self._kept(_SMALLEST_RUN)
-        if self.found & _STATEFUL or not specimens:
-            why = "with one thread it already gives different answers" if specimens else "there are no objects"
+        began, fuzzed_objects = time.monotonic(), self._kept(_SMALLEST_RUN)
+        if self.found & _STATEFUL or not fuzzed_objects:
+            why = "with one thread it already gives different answers" if fuzzed_objects else "there are no objects"
             self._report(EngineReport(Engine.THREADS, "0 calls", why))
             return
         seconds = _THREADS * self._options.seconds
-        evidence, calls = run_threads(self._function, self._subject.kind, specimens, seconds=seconds)
+        evidence, calls = run_threads(self._function, self._subject.kind, fuzzed_objects, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
             self._evidence(evidence)
@@ -201,45 +222,47 @@ class Work:
         did = f"{result.executions:,} interleavings of two threads"
         self._report(EngineReport(Engine.EXPLORER, did, missed, time.monotonic() - began))
 
-    def hint(self, specimen: Specimen) -> None:
+    def hint(self, fuzzed_object: FuzzedObject) -> None:
         """Judge an object that CrossHair came up with."""
-        self._hint(specimen, Engine.CROSSHAIR)
+        self._hint(fuzzed_object, Engine.CROSSHAIR)
 
-    def _hint(self, specimen: Specimen, engine: Engine) -> None:
+    def _hint(self, fuzzed_object: FuzzedObject, engine: Engine) -> None:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
-        for tier, breach in self.search.judge(specimen):
-            shows = _Shows(self.search, breach, tier)
-            smaller = minimise(specimen, shows, seconds=1.0)
-            self.search.close(shows.breach.rule, shows.tier)
-            self._evidence(Evidence(shows.breach, shows.tier, engine, (smaller,)))
+        for input_class, violation in self.search.judge(fuzzed_object):
+            shows = _Shows(self.search, violation, input_class)
+            smaller = minimise(fuzzed_object, shows, seconds=1.0)
+            self.search.close(shows.violation.rule, shows.input_class)
+            self._evidence(Evidence(shows.violation, shows.input_class, engine, (smaller,)))
         self._sink.watch.rest()
 
-    def other_worlds(self) -> list[Any]:
+    def objects_for_perturbations(self) -> list[Any]:
         """The objects for other processes: kept ones, and such as look like later versions of them."""
-        plain = [specimen.tree for specimen in self.search.kept.values() if specimen.is_plain]
-        mixed = crossed(plain, _MOST_CROSSED, self._options.seed)
-        return plain + [tree for tree in mixed if self.search.tier(Specimen(tree)) is Tier.LEGAL]
+        plain = [fuzzed_object.tree for fuzzed_object in self.search.kept.values() if fuzzed_object.is_plain]
+        mixed = recombined(plain, _MOST_RECOMBINED, self._options.seed)
+        return plain + [tree for tree in mixed if self.search.input_class(FuzzedObject(tree)) is InputClass.VALID]
 
-    def _kept(self, most: int) -> list[Specimen]:
+    def _kept(self, most: int) -> list[FuzzedObject]:
         """Kept objects, small ones with different answers first, and such as look like later versions of them."""
-        kept = sorted(self.search.kept.values(), key=lambda specimen: specimen.size)
-        first: dict[object, Specimen] = {}
-        for specimen in kept:
-            answer = self.search.answer(specimen)
+        kept = sorted(self.search.kept.values(), key=lambda fuzzed_object: fuzzed_object.size)
+        first: dict[object, FuzzedObject] = {}
+        for fuzzed_object in kept:
+            answer = self.search.answer(fuzzed_object)
             if answer.values:
-                first.setdefault(answer.meaning, specimen)
+                first.setdefault(answer.meaning, fuzzed_object)
         different = evenly_spaced([*first.values()], most)
-        chosen = [*different, *(specimen for specimen in kept if specimen not in first.values())][:most]
-        trees = [specimen.tree for specimen in chosen if specimen.is_plain]
-        mixed = (Specimen(tree) for tree in crossed(trees, most // 2, self._options.seed))
-        return chosen + [specimen for specimen in mixed if self.search.tier(specimen) is Tier.LEGAL]
+        chosen = [*different, *(fuzzed_object for fuzzed_object in kept if fuzzed_object not in first.values())][:most]
+        trees = [fuzzed_object.tree for fuzzed_object in chosen if fuzzed_object.is_plain]
+        mixed = (FuzzedObject(tree) for tree in recombined(trees, most // 2, self._options.seed))
+        return chosen + [
+            fuzzed_object for fuzzed_object in mixed if self.search.input_class(fuzzed_object) is InputClass.VALID
+        ]
 
-    def _call(self, specimen: Specimen) -> None:
-        self._sink.watch.note(json.dumps(specimen.tree) if specimen.is_plain else "null")
+    def _call(self, fuzzed_object: FuzzedObject) -> None:
+        self._sink.watch.note(json.dumps(fuzzed_object.tree) if fuzzed_object.is_plain else "null")
 
     def _evidence(self, evidence: Evidence) -> None:
         if evidence.rule in self._rules and evidence.rule not in self.found:
-            if evidence.tier is Tier.LEGAL:
+            if evidence.input_class is InputClass.VALID:
                 self.found.add(evidence.rule)
             self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
 
@@ -257,25 +280,25 @@ def _stepping(function: Callable[[Any], Any], watch: ProgressListener) -> Callab
     return stepping
 
 
-def _name_of(shape: Shape) -> str:
-    shape = resolved(shape)
-    if isinstance(shape, Either):
-        return " or ".join(dict.fromkeys(map(_name_of, shape.options)))
-    return shape.name if isinstance(shape, Record) else type(shape).__name__.lower()
+def _name_of(schema: Schema) -> str:
+    schema = resolved(schema)
+    if isinstance(schema, Either):
+        return " or ".join(dict.fromkeys(map(_name_of, schema.options)))
+    return schema.name if isinstance(schema, Record) else _NAMES.get(type(schema), type(schema).__name__.lower())
 
 
 @dataclass
 class _Shows:
-    """Whether a smaller object breaks the same rule; a legal one is worth more than a hostile one."""
+    """Whether a smaller object breaks the same rule; a valid one is worth more than an adversarial one."""
 
     search: Search
-    breach: Breach
-    tier: Tier
+    violation: Violation
+    input_class: InputClass
 
-    def __call__(self, candidate: Specimen) -> bool:
-        for tier, found in self.search.judge(candidate):
-            if found.rule is self.breach.rule and tier in (self.tier, Tier.LEGAL):
-                self.breach, self.tier = found, tier
+    def __call__(self, candidate: FuzzedObject) -> bool:
+        for input_class, found in self.search.judge(candidate):
+            if found.rule is self.violation.rule and input_class in (self.input_class, InputClass.VALID):
+                self.violation, self.input_class = found, input_class
                 return True
         return False
 

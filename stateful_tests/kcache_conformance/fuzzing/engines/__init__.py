@@ -1,1 +1,1 @@
-"""How objects are found that break a rule: each engine in a module of its own."""
+"""Engines that find objects which break a rule: each in a module of its own."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..objects.codec import NotPlainError, Tree, decode
-from ..objects.specimen import Specimen
-from ..reading.spies import KEY, Notes, Path, Wish, spied, watched
+from ..objects.fuzzed_object import FuzzedObject
+from ..tracing.tracers import KEY, Notes, Path, Wish, traced, watched
 
 _MOST_PER_OBJECT = 40
 _MOST_FOLLOWED = 2000
@@ -21,11 +21,11 @@ _MOST_FOLLOWED = 2000
 
 def follow_comparisons(
     function: Callable[[Any], Any],
-    specimens: Sequence[Specimen],
-    judge: Callable[[Specimen], None],
+    fuzzed_objects: Sequence[FuzzedObject],
+    judge: Callable[[FuzzedObject], None],
     *,
     seconds: float,
-    on_call: Callable[[Specimen], None] = lambda _: None,
+    on_call: Callable[[FuzzedObject], None] = lambda _: None,
     on_rest: Callable[[], None] = lambda: None,
 ) -> int:
     """Pass objects with wished-for parts to ``judge``; how many there were.
@@ -33,34 +33,34 @@ def follow_comparisons(
     An object is followed further if the function makes other comparisons for it than for any object before.
 
     Args:
-        function: what the spies are passed to.
-        specimens: where to start.
+        function: what the tracers are passed to.
+        fuzzed_objects: where to start.
         judge: told of each new object.
         seconds: for everything.
-        on_call: told of each object before the function sees its spies.
+        on_call: told of each object before the function sees its tracers.
         on_rest: told when the function has returned.
     """
     end, number = time.monotonic() + seconds, 0
-    seen = {specimen.identity for specimen in specimens}
+    seen = {fuzzed_object.identity for fuzzed_object in fuzzed_objects}
     known: set[frozenset[tuple[Path, str]]] = set()
     todo: deque[tuple[Tree, list[Wish]]] = deque()
 
-    def consider(specimen: Specimen) -> None:
-        on_call(specimen)
-        wishes = _wishes(function, specimen.tree)
+    def consider(fuzzed_object: FuzzedObject) -> None:
+        on_call(fuzzed_object)
+        wishes = _wishes(function, fuzzed_object.tree)
         on_rest()
         compared = frozenset((path, repr(value)) for path, value in wishes)
         if compared not in known and len(known) < _MOST_FOLLOWED:
             known.add(compared)
-            todo.appendleft((specimen.tree, wishes))
+            todo.appendleft((fuzzed_object.tree, wishes))
 
-    for specimen in reversed(specimens):
-        if specimen.is_plain:
-            consider(specimen)
+    for fuzzed_object in reversed(fuzzed_objects):
+        if fuzzed_object.is_plain:
+            consider(fuzzed_object)
     while todo and time.monotonic() < end:
         tree, wishes = todo.popleft()
         for path, value in wishes[:_MOST_PER_OBJECT]:
-            candidate = Specimen(_put(tree, path, value))
+            candidate = FuzzedObject(_put(tree, path, value))
             if candidate.identity in seen or not _can_be_made(candidate):
                 continue
             seen.add(candidate.identity)
@@ -72,9 +72,9 @@ def follow_comparisons(
     return number
 
 
-def _can_be_made(specimen: Specimen) -> bool:
+def _can_be_made(fuzzed_object: FuzzedObject) -> bool:
     try:
-        specimen.fresh()
+        fuzzed_object.fresh()
     except NotPlainError:
         return False
     return True
@@ -83,7 +83,7 @@ def _can_be_made(specimen: Specimen) -> bool:
 def _wishes(function: Callable[[Any], Any], tree: Tree) -> list[Wish]:
     notes = Notes()
     with contextlib.suppress(BaseException):
-        returned = function(watched(decode(spied(tree, notes)), notes))
+        returned = function(watched(decode(traced(tree, notes)), notes))
         if hasattr(returned, "__next__"):
             for _ in zip(range(100), returned, strict=False):
                 pass

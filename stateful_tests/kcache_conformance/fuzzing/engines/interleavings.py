@@ -19,10 +19,10 @@ from kcache_stress.loading import named_packages
 
 from ..evenly_spaced import evenly_spaced
 from ..evidence import Engine, Evidence
-from ..judging.breach import Breach
+from ..judging.input_class import InputClass
 from ..judging.outcome import Answer, answer_of
-from ..judging.tiers import Tier
-from ..objects.specimen import Specimen
+from ..judging.violation import Violation
+from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Rule
 from ..subject import Subject, load_subject
 
@@ -32,7 +32,7 @@ _SECONDS_PER_PAIR = 1.0
 
 @dataclass(frozen=True)
 class Interleavings:
-    """What exploring gave.
+    """The result of exploring.
 
     Attributes:
         evidence: an interleaving with a wrong answer.
@@ -47,11 +47,11 @@ class Interleavings:
     reason: str = ""
 
 
-def explore_calls(subject: Subject, specimens: Sequence[Specimen], *, seconds: float) -> Interleavings:
+def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, seconds: float) -> Interleavings:
     """Explore two calls at a time, each of another object."""
     if subject.spec is None:
         return Interleavings(reason="the function cannot be loaded a second time")
-    pairs = [(specimens[0], specimens[1])] if len(specimens) == 2 else _pairs(subject, specimens)
+    pairs = [(fuzzed_objects[0], fuzzed_objects[1])] if len(fuzzed_objects) == 2 else _pairs(subject, fuzzed_objects)
     if not pairs:
         return Interleavings(reason="there are no two objects with different answers")
     end, executions, complete = time.monotonic() + seconds, 0, True
@@ -83,8 +83,8 @@ def explore_calls(subject: Subject, specimens: Sequence[Specimen], *, seconds: f
         )
         return Interleavings(
             Evidence(
-                Breach(Rule.THREAD_SAFE, problem.summary),
-                Tier.LEGAL,
+                Violation(Rule.THREAD_SAFE, problem.summary),
+                InputClass.VALID,
                 Engine.EXPLORER,
                 (one, other),
                 f"two threads, interleaved like this:\n{story}" if story else "two threads",
@@ -94,22 +94,22 @@ def explore_calls(subject: Subject, specimens: Sequence[Specimen], *, seconds: f
     return Interleavings(executions=executions, is_complete=complete)
 
 
-def _pairs(subject: Subject, specimens: Sequence[Specimen]) -> list[tuple[Specimen, Specimen]]:
+def _pairs(subject: Subject, fuzzed_objects: Sequence[FuzzedObject]) -> list[tuple[FuzzedObject, FuzzedObject]]:
     """Small objects with different answers."""
-    different: dict[Any, tuple[Specimen, Answer]] = {}
-    for specimen in sorted(specimens, key=lambda specimen: specimen.size):
-        answer = answer_of(subject.function, subject.kind, specimen.fresh())[0]
+    different: dict[Any, tuple[FuzzedObject, Answer]] = {}
+    for fuzzed_object in sorted(fuzzed_objects, key=lambda fuzzed_object: fuzzed_object.size):
+        answer = answer_of(subject.function, subject.kind, fuzzed_object.fresh())[0]
         if answer.values:
-            different.setdefault(answer.meaning, (specimen, answer))
-    chosen = [specimen for specimen, _ in different.values()]
+            different.setdefault(answer.meaning, (fuzzed_object, answer))
+    chosen = [fuzzed_object for fuzzed_object, _ in different.values()]
     # From the smallest to the largest: they take different ways through the code.
     return list(itertools.pairwise(evenly_spaced(chosen, _MOST_PAIRS + 1)))
 
 
-def _scenario(subject: Subject, *pair: Specimen) -> Scenario:
+def _scenario(subject: Subject, *pair: FuzzedObject) -> Scenario:
     module = _module_of(subject)
     name = str(subject.spec).rpartition(":")[2]
-    alone = [answer_of(subject.function, subject.kind, specimen.fresh())[0].meaning for specimen in pair]
+    alone = [answer_of(subject.function, subject.kind, fuzzed_object.fresh())[0].meaning for fuzzed_object in pair]
     allowed = [alone, *_in_both_orders(subject, pair)]
 
     def call(function: Callable[[Any], Any], obj: Any) -> Callable[[], object]:
@@ -119,7 +119,7 @@ def _scenario(subject: Subject, *pair: Specimen) -> Scenario:
         found: Any = load(module)
         for part in name.split("."):
             found = getattr(found, part)
-        return [call(found, specimen.fresh()) for specimen in pair]
+        return [call(found, fuzzed_object.fresh()) for fuzzed_object in pair]
 
     def check(answers: list[Any]) -> str | None:
         if [answer.meaning for answer in answers] in allowed:
@@ -133,8 +133,8 @@ def _scenario(subject: Subject, *pair: Specimen) -> Scenario:
     return Scenario((_package(module), *named), setup, check)
 
 
-def _in_both_orders(subject: Subject, pair: Sequence[Specimen]) -> list[list[Any]]:
-    """What the calls give one after the other: a function that remembers is another rule's matter."""
+def _in_both_orders(subject: Subject, pair: Sequence[FuzzedObject]) -> list[list[Any]]:
+    """The answers of the calls one after the other: a function that remembers is another rule's matter."""
     found = []
     for order in ((0, 1), (1, 0)):
         function = load_subject(str(subject.spec), subject.kind).function

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..evidence import Engine, Evidence
-from ..judging.breach import Breach
+from ..judging.input_class import InputClass
 from ..judging.outcome import answer_of
-from ..judging.tiers import Tier
-from ..objects.specimen import Specimen
+from ..judging.violation import Violation
+from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Kind, Rule
 
 _STEPS = 12
@@ -22,14 +22,14 @@ _KEYS = ("a", "b", "c")
 
 @dataclass(frozen=True)
 class Step:
-    """One write: ``specimen`` under ``key``; without one, a delete."""
+    """One write: ``fuzzed_object`` under ``key``; without one, a delete."""
 
     key: str
-    specimen: Specimen | None
+    fuzzed_object: FuzzedObject | None
 
     def text(self) -> str:
         """For reports."""
-        return f"delete {self.key}" if self.specimen is None else f"put {self.key}"
+        return f"delete {self.key}" if self.fuzzed_object is None else f"put {self.key}"
 
 
 @dataclass
@@ -54,7 +54,7 @@ class _ClientGoIndex:
                 self.entries.setdefault(value, set()).add(key)
 
     def fault(self) -> str | None:
-        """What the index has wrong, judged by what the function says of each object now."""
+        """The fault of the index, judged by what the function says of each object now."""
         wanted = {key: self.values(obj) or frozenset() for key, obj in self.objects.items()}
         for value, keys in sorted(self.entries.items()):
             for key in sorted(keys):
@@ -72,34 +72,34 @@ class _ClientGoIndex:
 
 def run_programs(
     function: Callable[[Any], Any],
-    specimens: Sequence[Specimen],
+    fuzzed_objects: Sequence[FuzzedObject],
     *,
     seconds: float,
     seed: int,
-    on_call: Callable[[Specimen], None] = lambda _: None,
+    on_call: Callable[[FuzzedObject], None] = lambda _: None,
 ) -> tuple[Evidence | None, int]:
     """Run random programs on such a cache; the first one that leaves it wrong, and how many were run."""
-    if not specimens:
+    if not fuzzed_objects:
         return None, 0
     chance, end = random.Random(seed), time.monotonic() + seconds
     for number in itertools.count(1):
         program = [
-            Step(chance.choice(_KEYS), chance.choice(specimens) if chance.random() < 0.7 else None)
+            Step(chance.choice(_KEYS), chance.choice(fuzzed_objects) if chance.random() < 0.7 else None)
             for _ in range(_STEPS)
         ]
-        on_call(program[0].specimen or specimens[0])
+        on_call(program[0].fuzzed_object or fuzzed_objects[0])
         fault = _fault(function, program)
         if fault is not None:
             program = _fewest(function, program)
             shown = _fault(function, program) or fault
             steps = ", ".join(step.text() for step in program)
             return Evidence(
-                Breach(Rule.CONSISTENT, shown),
-                Tier.LEGAL,
+                Violation(Rule.CONSISTENT, shown),
+                InputClass.VALID,
                 Engine.PROGRAMS,
-                tuple(step.specimen for step in program if step.specimen is not None),
+                tuple(step.fuzzed_object for step in program if step.fuzzed_object is not None),
                 f"after: {steps}",
-                {"keys": [step.key for step in program], "puts": [step.specimen is not None for step in program]},
+                {"keys": [step.key for step in program], "puts": [step.fuzzed_object is not None for step in program]},
             ), number
         if time.monotonic() > end:
             return None, number
@@ -107,10 +107,10 @@ def run_programs(
 
 
 def replay_program(
-    function: Callable[[Any], Any], keys: Sequence[str], puts: Sequence[bool], specimens: Sequence[Specimen]
+    function: Callable[[Any], Any], keys: Sequence[str], puts: Sequence[bool], fuzzed_objects: Sequence[FuzzedObject]
 ) -> str | None:
     """Run the program of some evidence again; what is wrong with the index, if anything."""
-    objects = iter(specimens)
+    objects = iter(fuzzed_objects)
     program = [Step(key, next(objects) if is_put else None) for key, is_put in zip(keys, puts, strict=True)]
     return _fault(function, program)
 
@@ -118,7 +118,7 @@ def replay_program(
 def _fault(function: Callable[[Any], Any], program: Sequence[Step]) -> str | None:
     index = _ClientGoIndex(function)
     for step in program:
-        index.write(step.key, None if step.specimen is None else step.specimen.fresh())
+        index.write(step.key, None if step.fuzzed_object is None else step.fuzzed_object.fresh())
         fault = index.fault()
         if fault is not None:
             return fault

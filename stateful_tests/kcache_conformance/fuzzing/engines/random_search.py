@@ -15,20 +15,20 @@ from hypothesis.errors import HypothesisException, Unsatisfiable
 from hypothesis.strategies import SearchStrategy
 
 from ..evidence import Engine, Evidence
-from ..judging.breach import Breach
 from ..judging.identity import is_nameless
 from ..judging.inline import Inline
-from ..judging.legality import is_legal
+from ..judging.input_class import InputClass
 from ..judging.outcome import Answer
-from ..judging.tiers import Tier
+from ..judging.validity import is_valid
+from ..judging.violation import Violation
 from ..objects.codec import NotPlainError
+from ..objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from ..objects.minimise import minimise
-from ..objects.specimen import Specimen, specimen_of
 from ..rules import RULES, Kind, Rule, Severity
-from ..shapes.shape import Field, Shape
+from ..schemas.schema import Field, Schema
 
-_SHRINK_SECONDS = {Tier.LEGAL: 0.7, Tier.HOSTILE: 0.1}
-_MINIMISE_SECONDS = {Tier.LEGAL: 0.7, Tier.HOSTILE: 0.2}
+_SHRINK_SECONDS = {InputClass.VALID: 0.7, InputClass.ADVERSARIAL: 0.1}
+_MINIMISE_SECONDS = {InputClass.VALID: 0.7, InputClass.ADVERSARIAL: 0.2}
 _PATIENT_SECONDS = 8.0
 _EXAMPLES_PER_ROUND = 150
 _MOST_KEPT = 200
@@ -59,7 +59,7 @@ class Search:
 
     Args:
         inline: judges one object.
-        shape: what is legal; ``None`` if all that the strategies make is.
+        schema: what is valid; ``None`` if all that the strategies make is.
         on_evidence: told of each broken rule, with its smallest object, as soon as that is known.
         on_call: told of each object before the function sees it.
         on_rest: told when the function has been called for it.
@@ -67,19 +67,19 @@ class Search:
         reads: which fields the function reads.
         seed: of everything random.
         rules: those to look for.
-        trusts_only_drawn: no object is legal but those that a strategy of the user's gave.
+        trusts_only_drawn: no object is valid but those that a strategy of the user's gave.
 
     Attributes:
         is_cut_short: the time was up before the fewest objects were tried.
         examples: how many objects were tried.
         missed: why no objects could be made, if so.
-        kept: legal objects with different answers, for the other engines.
+        kept: valid objects with different answers, for the other engines.
     """
 
     inline: Inline
-    shape: Shape
+    schema: Schema
     on_evidence: Callable[[Evidence], None]
-    on_call: Callable[[Specimen], None] = lambda _: None
+    on_call: Callable[[FuzzedObject], None] = lambda _: None
     on_rest: Callable[[], None] = lambda: None
     is_enough: Callable[[], bool] = lambda: False
     reads: Callable[[Field], bool] = lambda _: False
@@ -89,11 +89,11 @@ class Search:
     is_cut_short: bool = False
     examples: int = 0
     missed: str = ""
-    kept: dict[str, Specimen] = field(default_factory=dict)
+    kept: dict[str, FuzzedObject] = field(default_factory=dict)
     _drawn: set[str] = field(default_factory=set)
     _answers: dict[Any, int] = field(default_factory=dict)
-    _done: set[tuple[Rule, Tier]] = field(default_factory=set)
-    _best: dict[tuple[Rule, Tier], tuple[Specimen, Breach]] = field(default_factory=dict)
+    _done: set[tuple[Rule, InputClass]] = field(default_factory=set)
+    _best: dict[tuple[Rule, InputClass], tuple[FuzzedObject, Violation]] = field(default_factory=dict)
     _fewest: int = 0
     _seconds: float = 0.0
     _end: float = math.inf
@@ -143,66 +143,70 @@ class Search:
             self._end = time.monotonic() + self._seconds
             self._last = self._end + max(_PATIENT_SECONDS, 2 * self._seconds)
 
-    def judge(self, specimen: Specimen) -> list[tuple[Tier, Breach]]:
+    def judge(self, fuzzed_object: FuzzedObject) -> list[tuple[InputClass, Violation]]:
         """The broken rules that are still looked for. Passes the object on to those who keep some."""
-        breaches = self._breaches(specimen)
-        if not breaches and len(self.kept) >= _MOST_KEPT:
+        violations = self._violations(fuzzed_object)
+        if not violations and len(self.kept) >= _MOST_KEPT:
             return []
-        tier = self.tier(specimen)
-        if tier is Tier.LEGAL:
-            self._keep(specimen)
-        return [(tier, breach) for breach in breaches if self._is_wanted(breach.rule, tier)]
+        input_class = self.input_class(fuzzed_object)
+        if input_class is InputClass.VALID:
+            self._keep(fuzzed_object)
+        return [(input_class, violation) for violation in violations if self._is_wanted(violation.rule, input_class)]
 
-    def _breaches(self, specimen: Specimen) -> list[Breach]:
-        self.on_call(specimen)
+    def _violations(self, fuzzed_object: FuzzedObject) -> list[Violation]:
+        self.on_call(fuzzed_object)
         try:
-            return self.inline.breaches(specimen)
+            return self.inline.violations(fuzzed_object)
         finally:
             self.on_rest()
 
-    def close(self, rule: Rule, tier: Tier) -> None:
+    def close(self, rule: Rule, input_class: InputClass) -> None:
         """Look no longer for a rule that somebody else found broken."""
-        self._done.add((rule, tier))
+        self._done.add((rule, input_class))
 
-    def answer(self, specimen: Specimen) -> Answer:
-        """What the function gives for the object."""
-        self.on_call(specimen)
+    def answer(self, fuzzed_object: FuzzedObject) -> Answer:
+        """The answer of the function for the object."""
+        self.on_call(fuzzed_object)
         try:
-            return self.inline.answer(specimen)
+            return self.inline.answer(fuzzed_object)
         finally:
             self.on_rest()
 
-    def tier(self, specimen: Specimen) -> Tier:
-        """Whether a store may really hold the object."""
-        if self.trusts_only_drawn and specimen.identity not in self._drawn:
-            return Tier.HOSTILE
-        if self.inline.kind is Kind.KEY and is_nameless(specimen.tree):
-            return Tier.HOSTILE
+    def input_class(self, fuzzed_object: FuzzedObject) -> InputClass:
+        """The class of the object: whether a store may really hold it."""
+        if self.trusts_only_drawn and fuzzed_object.identity not in self._drawn:
+            return InputClass.ADVERSARIAL
+        if self.inline.kind is Kind.KEY and is_nameless(fuzzed_object.tree):
+            return InputClass.ADVERSARIAL
         try:
-            return Tier.LEGAL if is_legal(specimen.fresh(), self.shape, self.reads) else Tier.HOSTILE
+            return (
+                InputClass.VALID if is_valid(fuzzed_object.fresh(), self.schema, self.reads) else InputClass.ADVERSARIAL
+            )
         except NotPlainError:
-            return Tier.HOSTILE
+            return InputClass.ADVERSARIAL
 
-    def _is_wanted(self, rule: Rule, tier: Tier) -> bool:
+    def _is_wanted(self, rule: Rule, input_class: InputClass) -> bool:
         if rule not in self.rules:
             return False
-        if tier is Tier.HOSTILE and RULES[rule].severity is Severity.WARNING:
+        if input_class is InputClass.ADVERSARIAL and RULES[rule].severity is Severity.WARNING:
             return False
         implied = {rule, *_CONSEQUENCES.get(rule, set())}
-        tiers = {Tier.LEGAL, tier}
-        return not any((one, where) in self._done for one in implied for where in tiers)
+        input_classes = {InputClass.VALID, input_class}
+        return not any((one, where) in self._done for one in implied for where in input_classes)
 
-    def _keep(self, specimen: Specimen) -> None:
-        if len(self.kept) >= _MOST_KEPT or not specimen.is_plain or specimen.identity in self.kept:
+    def _keep(self, fuzzed_object: FuzzedObject) -> None:
+        if len(self.kept) >= _MOST_KEPT or not fuzzed_object.is_plain or fuzzed_object.identity in self.kept:
             return
-        meaning = self.answer(specimen).meaning
+        meaning = self.answer(fuzzed_object).meaning
         if self._answers.get(meaning, 0) < _MOST_KEPT_PER_ANSWER or len(self._answers) < 4:
             self._answers[meaning] = self._answers.get(meaning, 0) + 1
-            self.kept[specimen.identity] = specimen
+            self.kept[fuzzed_object.identity] = fuzzed_object
 
-    def _round(self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool) -> tuple[Rule, Tier] | None:
+    def _round(
+        self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool
+    ) -> tuple[Rule, InputClass] | None:
         """One run of Hypothesis. It looks for any rule first; from then on only for the one that it found."""
-        target: tuple[Rule, Tier] | None = None
+        target: tuple[Rule, InputClass] | None = None
         until = math.inf
 
         @seed(self.seed + 1_000_003 * next(self._rounds))
@@ -227,16 +231,16 @@ class Search:
             ):
                 raise _TimeIsUp
             self.examples += 1
-            specimen = specimen_of(obj)
+            fuzzed_object = fuzzed_object_of(obj)
             if self.trusts_only_drawn and not are_corrupted:
-                self._drawn.add(specimen.identity)
-            for tier, breach in self.judge(specimen):
-                key = (breach.rule, tier)
+                self._drawn.add(fuzzed_object.identity)
+            for input_class, violation in self.judge(fuzzed_object):
+                key = (violation.rule, input_class)
                 if target is None:
-                    target, until = key, time.monotonic() + _SHRINK_SECONDS[tier]
+                    target, until = key, time.monotonic() + _SHRINK_SECONDS[input_class]
                 if key == target:
-                    self._note(key, specimen, breach)
-                    raise _Broken(breach.what)
+                    self._note(key, fuzzed_object, violation)
+                    raise _Broken(violation.what)
 
         try:
             with contextlib.suppress(_Broken, _TimeIsUp, BaseExceptionGroup):
@@ -249,27 +253,27 @@ class Search:
                 self.missed = f"no objects could be made: {error}"
         return target
 
-    def _note(self, key: tuple[Rule, Tier], specimen: Specimen, breach: Breach) -> None:
+    def _note(self, key: tuple[Rule, InputClass], fuzzed_object: FuzzedObject, violation: Violation) -> None:
         best = self._best.get(key)
-        if best is None or _rank(specimen) < _rank(best[0]):
-            self._best[key] = (specimen, breach)
+        if best is None or _rank(fuzzed_object) < _rank(best[0]):
+            self._best[key] = (fuzzed_object, violation)
 
-    def _report(self, key: tuple[Rule, Tier]) -> None:
-        rule, tier = key
-        specimen, breach = self._best[key]
+    def _report(self, key: tuple[Rule, InputClass]) -> None:
+        rule, input_class = key
+        fuzzed_object, violation = self._best[key]
 
-        def shows(candidate: Specimen) -> bool:
-            nonlocal breach
-            found = [one for one in self._breaches(candidate) if one.rule is rule]
-            if not found or self.tier(candidate) is not tier:
+        def shows(candidate: FuzzedObject) -> bool:
+            nonlocal violation
+            found = [one for one in self._violations(candidate) if one.rule is rule]
+            if not found or self.input_class(candidate) is not input_class:
                 return False
-            breach = found[0]
+            violation = found[0]
             return True
 
-        specimen = minimise(specimen, shows, seconds=_MINIMISE_SECONDS[tier])
+        fuzzed_object = minimise(fuzzed_object, shows, seconds=_MINIMISE_SECONDS[input_class])
         self._done.add(key)
-        self.on_evidence(Evidence(breach, tier, Engine.HYPOTHESIS, (specimen,)))
+        self.on_evidence(Evidence(violation, input_class, Engine.HYPOTHESIS, (fuzzed_object,)))
 
 
-def _rank(specimen: Specimen) -> tuple[int, str]:
-    return specimen.size, specimen.identity
+def _rank(fuzzed_object: FuzzedObject) -> tuple[int, str]:
+    return fuzzed_object.size, fuzzed_object.identity

@@ -19,8 +19,8 @@ from kcache_conformance.isolation.worker import Outlet
 
 from ..objects.codec import NotPlainError, encode
 from ..options import FuzzOptions
-from ..reading import read
 from ..rules import Kind
+from ..static_analysis import read
 from ..subject import load_subject
 
 _MOST_EXAMPLES = 100_000
@@ -37,7 +37,7 @@ def unavailable() -> str:
 
 
 def caveat() -> str:
-    """What CrossHair cannot do on this version of Python; empty for the versions on which it works best."""
+    """The limits of CrossHair on this version of Python; empty for the versions on which it works best."""
     if sys.version_info >= (3, 13):
         return "on Python 3.13 and later CrossHair does not see through f-strings; 3.11 and 3.12 find more"
     return ""
@@ -58,7 +58,7 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
 
     subject = load_subject(spec, Kind(kind))
     reading = read(subject.function)
-    shape = FuzzOptions.from_json(options).sources.shape(subject, reading)
+    schema = FuzzOptions.from_json(options).sources.schema(subject, reading)
     sent: set[str] = set()
     paths = 0
 
@@ -73,7 +73,7 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
         verbosity=Verbosity.quiet,
         report_multiple_bugs=False,
     )
-    @given(SymbolicMaker(reading).strategy(shape))
+    @given(SymbolicMaker(reading).strategy(schema))
     def test(obj: Any) -> None:
         nonlocal paths
         outlet.watch.note("")
@@ -107,7 +107,7 @@ def _end_process_after(seconds: float, outlet: Outlet) -> None:
 
 
 def _symptom(function: Any, kind: Kind, obj: Any) -> str:
-    """What seems to be wrong, as one word; the judge with the whole list of rules follows later."""
+    """The symptom in a few words; the judge with the whole list of rules follows later."""
     try:
         returned = function(obj)
     except Exception as error:

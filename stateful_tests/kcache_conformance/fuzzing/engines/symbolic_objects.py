@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from ..objects.strategies import ObjectMaker
-from ..shapes.shape import Choice, Field, Listing, Moment, Shape, Table, Text, Whole, resolved
+from ..schemas.schema import Array, Choice, Field, Integer, Map, Moment, Schema, Text, resolved
 
 _LONGEST_LIST = 2
 
@@ -17,35 +17,35 @@ _LONGEST_LIST = 2
 class SymbolicMaker(ObjectMaker):
     """Makes only what the code reads, without pools: the solver finds the constants by itself."""
 
-    def strategy(self, shape: Shape, depth: int = 0) -> SearchStrategy[Any]:
-        """A strategy for values of ``shape``; texts may be of the wrong format, which is found out afterwards."""
-        shape = resolved(shape)
-        match shape:
+    def strategy(self, schema: Schema, depth: int = 0) -> SearchStrategy[Any]:
+        """A strategy for values of ``schema``; texts may be of the wrong format, which is found out afterwards."""
+        schema = resolved(schema)
+        match schema:
             case Text():
-                return st.text(min_size=shape.least, max_size=shape.most)
-            case Whole(least, most):
+                return st.text(min_size=schema.least, max_size=schema.most)
+            case Integer(least, most):
                 return st.integers(least, most)
             case Moment():
                 return st.datetimes(timezones=st.just(UTC))
             case Choice(values):
                 return st.sampled_from(values)
-            case Listing(item, least):
+            case Array(item, least):
                 return st.lists(self.strategy(item, depth + 1), min_size=least, max_size=max(least, _LONGEST_LIST))
-            case Table():
-                return self._symbolic_table(shape, depth)
-        return super().strategy(shape, depth)
+            case Map():
+                return self._symbolic_map(schema, depth)
+        return super().strategy(schema, depth)
 
-    def _symbolic_table(self, shape: Table, depth: int) -> SearchStrategy[Any]:
-        value = self.strategy(shape.value, depth + 1)
-        kind = resolved(shape.key)
+    def _symbolic_map(self, schema: Map, depth: int) -> SearchStrategy[Any]:
+        value = self.strategy(schema.value, depth + 1)
+        kind = resolved(schema.key)
         known = self._texts.looked_up(kind)[:6] if isinstance(kind, Text) else []
         if known:
             return st.fixed_dictionaries({}, optional=dict.fromkeys(known, value))
-        return st.dictionaries(self.strategy(shape.key, depth + 1), value, min_size=shape.least, max_size=2)
+        return st.dictionaries(self.strategy(schema.key, depth + 1), value, min_size=schema.least, max_size=2)
 
     def _value(self, field: Field, depth: int) -> SearchStrategy[Any]:
         """Never ``None``: random objects have that already, and each such choice doubles the paths."""
-        return self.strategy(field.shape, depth + 1)
+        return self.strategy(field.schema, depth + 1)
 
     def _optional(self, optional: dict[str, SearchStrategy[Any]], seldom: set[str]) -> SearchStrategy[Any]:  # noqa: ARG002
         return st.fixed_dictionaries(optional)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..evidence import Engine, Evidence
-from ..judging.breach import Breach
+from ..judging.input_class import InputClass
 from ..judging.outcome import Answer, answer_of
-from ..judging.tiers import Tier
-from ..objects.specimen import Specimen
+from ..judging.violation import Violation
+from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Kind, Rule
 
 _THREADS = 4
@@ -23,10 +23,10 @@ _MOST_OTHERS = 8
 
 
 def run_threads(
-    function: Callable[[Any], Any], kind: Kind, specimens: Sequence[Specimen], *, seconds: float
+    function: Callable[[Any], Any], kind: Kind, fuzzed_objects: Sequence[FuzzedObject], *, seconds: float
 ) -> tuple[Evidence | None, int]:
     """The first answer that differs from the one that a single thread gets; and how many calls were made."""
-    objects = [specimen.fresh() for specimen in specimens]
+    objects = [fuzzed_object.fresh() for fuzzed_object in fuzzed_objects]
     alone = [answer_of(function, kind, obj)[0] for obj in objects]
     race = _Race(function, kind, objects, alone, time.monotonic() + seconds)
     before = sys.getswitchinterval()
@@ -42,31 +42,36 @@ def run_threads(
         sys.setswitchinterval(before)
     if any(thread.is_alive() for thread in threads):
         what = f"calls of {_THREADS} threads at once did not return within {_GRACE_SECONDS:g} s"
-        breach = Breach(Rule.THREAD_SAFE, what)
+        violation = Violation(Rule.THREAD_SAFE, what)
         return Evidence(
-            breach, Tier.LEGAL, Engine.THREADS, tuple(specimens[:1]), f"{_THREADS} threads", _others(specimens, 0)
+            violation,
+            InputClass.VALID,
+            Engine.THREADS,
+            tuple(fuzzed_objects[:1]),
+            f"{_THREADS} threads",
+            _others(fuzzed_objects, 0),
         ), race.calls
     if race.wrong is None:
         return None, race.calls
     position, answer = race.wrong
-    still = answer_of(function, kind, specimens[position].fresh())[0]
+    still = answer_of(function, kind, fuzzed_objects[position].fresh())[0]
     if still.meaning != alone[position].meaning:
         return None, race.calls  # it changed for good: that is no matter of threads
     what = f"{answer.text()} while other threads called it, {alone[position].text()} alone"
     evidence = Evidence(
-        Breach(Rule.THREAD_SAFE, what),
-        Tier.LEGAL,
+        Violation(Rule.THREAD_SAFE, what),
+        InputClass.VALID,
         Engine.THREADS,
-        (specimens[position],),
+        (fuzzed_objects[position],),
         f"{_THREADS} threads",
-        _others(specimens, position),
+        _others(fuzzed_objects, position),
     )
     return evidence, race.calls
 
 
-def _others(specimens: Sequence[Specimen], position: int) -> dict[str, Any]:
+def _others(fuzzed_objects: Sequence[FuzzedObject], position: int) -> dict[str, Any]:
     """The objects that the other threads were busy with, for a replay."""
-    plain = [one.tree for number, one in enumerate(specimens) if one.is_plain and number != position]
+    plain = [one.tree for number, one in enumerate(fuzzed_objects) if one.is_plain and number != position]
     return {"others": plain[:_MOST_OTHERS]}
 
 

@@ -1,1 +1,1 @@
-"""What one call of the function shows, and which rules that breaks."""
+"""Judgement of one call of the function: the rules that it breaks."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..objects.codec import NotPlainError, Tree, decode
-from ..objects.specimen import Specimen
+from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Kind, Rule
-from .breach import Breach
 from .outcome import Answer, answer_of
+from .violation import Violation
 
 IDENTITY = ("namespace", "name", "uid")
 _KEEP = frozenset({*IDENTITY, "metadata", "id", "key", "$", "class", "fields", "kind", "apiVersion", "api_version"})
@@ -22,27 +22,27 @@ class IdentityRules:
 
     function: Callable[[Any], Any]
 
-    def breaches(self, specimen: Specimen, first: Answer) -> Iterator[Breach]:
-        """Which of the two rules the object shows to be broken."""
-        if not specimen.is_plain:
+    def violations(self, fuzzed_object: FuzzedObject, first: Answer) -> Iterator[Violation]:
+        """Those of the two rules that the object shows to be broken."""
+        if not fuzzed_object.is_plain:
             return
-        identity = _identity(specimen.tree)
+        identity = _identity(fuzzed_object.tree)
         if identity is None:
             return
-        for tree, what in _changes(specimen.tree):
+        for tree, what in _changes(fuzzed_object.tree):
             other = self._answer(tree)
             if other.meaning != first.meaning and not other.error:
-                yield Breach(Rule.STABLE_KEY, f"{first.text()}, but {other.text()} {what}")
+                yield Violation(Rule.STABLE_KEY, f"{first.text()}, but {other.text()} {what}")
                 break
         for name in ("namespace", "name"):
-            if not _may_have(specimen.tree, identity, name):
+            if not _may_have(fuzzed_object.tree, identity, name):
                 continue
-            tree = _with(specimen.tree, name, f"{identity.get(name) or 'other'}-2")
+            tree = _with(fuzzed_object.tree, name, f"{identity.get(name) or 'other'}-2")
             if isinstance(identity.get("uid"), str):
                 tree = _with(tree, "uid", f"{identity['uid']}-2")  # no two objects have the same
             other = self._answer(tree)
             if other.values is not None and other.values == first.values:
-                yield Breach(Rule.ONE_KEY_EACH, f"{first.text()} also for an object with another {name}")
+                yield Violation(Rule.ONE_KEY_EACH, f"{first.text()} also for an object with another {name}")
                 return
 
     def _answer(self, tree: Tree) -> Answer:

@@ -1,4 +1,4 @@
-"""What one call of the function gave."""
+"""The outcome of one call of the function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class Answer:
-    """What one call gave.
+    """The outcome of one call.
 
     Attributes:
         values: the values of an index function, the key of a key function (alone); ``None`` if there are none.
@@ -31,7 +31,7 @@ class Answer:
 
     @property
     def meaning(self) -> tuple[frozenset[str] | None, str, str]:
-        """What must be the same for equal objects: the order of values and their number do not count for an index."""
+        """The part that must be the same for equal objects: neither the order of values nor their number counts."""
         kind_of_error = self.error.partition(":")[0]
         return (None if self.values is None else frozenset(self.values), kind_of_error, self.wrong)
 

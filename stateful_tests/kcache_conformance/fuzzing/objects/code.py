@@ -11,7 +11,7 @@ from .codec import Tree
 _WIDTH = 88
 _SHORTEST_RUN = 12
 _FILE_MODULE = "kcache_target_"
-"""How modules are called that were loaded from a file; a reader imports them by the name of the file."""
+"""The start of the names of modules that were loaded from a file; a reader imports them by the name of the file."""
 _CLIENTS = ("kubernetes.", "kubernetes_asyncio.")
 """Whose models have many fields, and take each for ``None`` that is not given."""
 
@@ -50,7 +50,7 @@ def _flat(tree: Tree) -> str:
 
 
 def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
-    """What opens the expression, its labelled parts, and what closes it; nothing for scalars."""
+    """The opening of the expression, its labelled parts, and its closing; nothing for scalars."""
     if isinstance(tree, list):
         return "[", [("", item) for item in tree], "]"
     if not isinstance(tree, dict):

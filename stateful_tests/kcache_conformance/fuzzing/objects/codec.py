@@ -15,7 +15,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
-from ..shapes.declared import alias_of
+from ..schemas.declared import alias_of
 
 Tree: TypeAlias = Any
 """Plain JSON."""
@@ -24,6 +24,8 @@ _MARK = "$"
 _DEEPEST = 60
 _IMPORTED = frozenset({"kubernetes", "kubernetes_asyncio", "kcache"})
 """Modules that may be imported to find a class; all others must have been loaded with the function."""
+_SYNONYMS = {"kcache_conformance.fuzzing.shapes.fixed_tuples": "kcache_conformance.fuzzing.schemas.fixed_tuples"}
+"""Names of modules in replay tokens of earlier versions, each with that of the module that has their classes."""
 
 
 class NotPlainError(TypeError):
@@ -149,7 +151,7 @@ def fields_of(obj: Any) -> dict[str, Any]:
 def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
     """An instance with these fields. Only declared data classes are called; other instances are filled in.
 
-    So no word that somebody sends can make this process call what it should not.
+    So no replay token that somebody sends can make this process call what it should not.
 
     Raises:
         NotPlainError: the class refuses the fields.
@@ -189,7 +191,7 @@ def _model(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def class_name(kind: type) -> str:
-    """How another process finds the class: ``module:qualified name``.
+    """The name by which another process finds the class: ``module:qualified name``.
 
     Raises:
         NotPlainError: it is local to a function.
@@ -206,6 +208,7 @@ def found_class(name: str) -> Any:
         NotPlainError: there is none.
     """
     module, _, qualname = name.partition(":")
+    module = _SYNONYMS.get(module, module)
     try:
         found: Any = sys.modules.get(module)
         if found is None and module.partition(".")[0] in _IMPORTED:

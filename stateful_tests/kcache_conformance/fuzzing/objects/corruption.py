@@ -1,4 +1,4 @@
-"""Objects that no API server gives: hostile variants of legal ones."""
+"""Objects that no API server gives: adversarial variants of valid ones."""
 
 from __future__ import annotations
 

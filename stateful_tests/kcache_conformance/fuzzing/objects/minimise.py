@@ -6,40 +6,40 @@ import time
 from collections.abc import Callable, Iterator
 
 from .codec import NotPlainError, Tree
-from .specimen import Specimen
+from .fuzzed_object import FuzzedObject
 
 _SIMPLE_TEXTS = ("", "a", "0")
 _SIMPLE_NUMBERS = (0, 1)
 
 
 def minimise(
-    specimen: Specimen, shows: Callable[[Specimen], bool], *, seconds: float, attempts: int = 2000
-) -> Specimen:
-    """The smallest specimen found that still ``shows``; ``specimen`` itself if it is no plain data.
+    fuzzed_object: FuzzedObject, shows: Callable[[FuzzedObject], bool], *, seconds: float, attempts: int = 2000
+) -> FuzzedObject:
+    """The smallest fuzzed object found that still ``shows``; ``fuzzed_object`` itself if it is no plain data.
 
     Args:
-        specimen: shows it.
+        fuzzed_object: shows it.
         shows: whether a candidate does; must be false for candidates that are not acceptable otherwise, too.
         seconds: for all candidates together.
         attempts: the most candidates.
     """
-    if not specimen.is_plain:
-        return specimen
+    if not fuzzed_object.is_plain:
+        return fuzzed_object
     end = time.monotonic() + seconds
     is_smaller = True
     while is_smaller:
         is_smaller = False
-        for candidate in smaller_trees(specimen.tree):
+        for candidate in smaller_trees(fuzzed_object.tree):
             attempts -= 1
             if attempts < 0 or time.monotonic() > end:
-                return specimen
-            if _holds(shows, Specimen(candidate)):
-                specimen, is_smaller = Specimen(candidate), True
+                return fuzzed_object
+            if _holds(shows, FuzzedObject(candidate)):
+                fuzzed_object, is_smaller = FuzzedObject(candidate), True
                 break
-    return specimen
+    return fuzzed_object
 
 
-def _holds(shows: Callable[[Specimen], bool], candidate: Specimen) -> bool:
+def _holds(shows: Callable[[FuzzedObject], bool], candidate: FuzzedObject) -> bool:
     try:
         return shows(candidate)
     except NotPlainError:
@@ -86,7 +86,7 @@ def _smaller_lists(items: list[Tree]) -> Iterator[list[Tree]]:
 def _smaller_dicts(tree: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
     match tree.get("$"):
         case None:
-            yield from _smaller_tables(tree)
+            yield from _smaller_maps(tree)
         case "namespace" | "object":
             for name, value in tree["fields"].items():
                 if value is not None:
@@ -103,11 +103,11 @@ def _smaller_dicts(tree: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
                     yield {**tree, "items": smaller}
 
 
-def _smaller_tables(table: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
-    if len(table) > 1:
+def _smaller_maps(mapping: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
+    if len(mapping) > 1:
         yield {}
-    for name in table:
-        yield {other: value for other, value in table.items() if other != name}
-    for name, value in table.items():
+    for name in mapping:
+        yield {other: value for other, value in mapping.items() if other != name}
+    for name, value in mapping.items():
         for smaller in smaller_trees(value):
-            yield {**table, name: smaller}
+            yield {**mapping, name: smaller}

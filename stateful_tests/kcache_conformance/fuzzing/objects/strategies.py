@@ -1,4 +1,4 @@
-"""Hypothesis strategies for objects of a shape, aimed at what the function's code says."""
+"""Hypothesis strategies for objects of a schema, aimed at what the function's code says."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from ..reading import Reading
-from ..shapes.shape import (
+from ..schemas.schema import (
     Anything,
-    Blob,
+    Array,
+    Boolean,
+    Bytes,
     Choice,
     Either,
     Field,
-    Flag,
-    Fraction,
     Given,
-    Listing,
+    Integer,
+    Map,
     Moment,
     Nothing,
+    Number,
     Record,
-    Shape,
+    Schema,
     Style,
-    Table,
     Text,
-    Whole,
     resolved,
 )
+from ..static_analysis import Reading
 from .text_strategies import TextMaker
 from .texts import is_valid_text, variants
 from .weights import mostly, weighted
@@ -52,7 +52,7 @@ _OPAQUE_FIELDS = 8
 
 
 class ObjectMaker:
-    """Makes objects of a shape.
+    """Makes objects of a schema.
 
     Args:
         reading: what the code says; only the fields that it reads are made.
@@ -67,21 +67,21 @@ class ObjectMaker:
         self._sizes = tuple(sorted({*_MANY, *sizes}))
         self._made: dict[Any, Values] = {}
 
-    def strategy(self, shape: Shape, depth: int = 0) -> Values:
-        """A strategy for values of ``shape``."""
-        shape = resolved(shape)
-        match shape:
+    def strategy(self, schema: Schema, depth: int = 0) -> Values:
+        """A strategy for values of ``schema``."""
+        schema = resolved(schema)
+        match schema:
             case Text():
-                return self._texts.strategy(shape)
-            case Whole():
-                return self._whole(shape)
-            case Fraction(least, most):
+                return self._texts.strategy(schema)
+            case Integer():
+                return self._integer(schema)
+            case Number(least, most):
                 return st.floats(least, most, allow_nan=False, allow_infinity=False)
-            case Flag():
+            case Boolean():
                 return st.booleans()
             case Moment():
                 return self._moment()
-            case Blob():
+            case Bytes():
                 return st.binary(max_size=20)
             case Nothing():
                 return st.none()
@@ -89,33 +89,33 @@ class ObjectMaker:
                 return st.sampled_from(values)
             case Either(options):
                 return st.one_of([self.strategy(option, depth) for option in options])
-            case Listing():
-                return self._listing(shape, depth)
-            case Table():
-                return self._table(shape, depth)
+            case Array():
+                return self._array(schema, depth)
+            case Map():
+                return self._map(schema, depth)
             case Anything():
                 return self._anything()
             case Given(strategy):
                 return strategy  # type: ignore[no-any-return]
             case Record():
-                key = (id(shape), min(depth, _DEEPEST))
+                key = (id(schema), min(depth, _DEEPEST))
                 if key not in self._made:
-                    self._made[key] = st.deferred(lambda: self._record(shape, depth))
-                    self._made[(*key, "kept")] = shape  # type: ignore[assignment]  # its id must stay taken
+                    self._made[key] = st.deferred(lambda: self._record(schema, depth))
+                    self._made[(*key, "kept")] = schema  # type: ignore[assignment]  # its id must stay taken
                 return self._made[key]
-        raise TypeError(f"{shape!r} is no shape")
+        raise TypeError(f"{schema!r} is no schema")
 
-    def _whole(self, shape: Whole) -> Values:
+    def _integer(self, schema: Integer) -> Values:
         candidates = [
             number
-            for number in (*self._reading.numbers, *_EDGES, shape.least, shape.most)
+            for number in (*self._reading.numbers, *_EDGES, schema.least, schema.most)
             if number is not None
-            and (shape.least is None or number >= shape.least)
-            and (shape.most is None or number <= shape.most)
+            and (schema.least is None or number >= schema.least)
+            and (schema.most is None or number <= schema.most)
         ]
-        small_least = 0 if shape.least is None else max(shape.least, 0)
-        small_most = 20 if shape.most is None else min(shape.most, small_least + 20)
-        options = [(1, st.integers(shape.least, shape.most))]
+        small_least = 0 if schema.least is None else max(schema.least, 0)
+        small_most = 20 if schema.most is None else min(schema.most, small_least + 20)
+        options = [(1, st.integers(schema.least, schema.most))]
         if small_least <= small_most:
             options.insert(0, (2, st.integers(small_least, small_most)))
         if candidates:
@@ -130,41 +130,41 @@ class ObjectMaker:
     def _sizes_within(self, least: int, most: int | None) -> list[int]:
         return [size for size in self._sizes if size >= least and (most is None or size <= most)]
 
-    def _listing(self, shape: Listing, depth: int) -> Values:
-        item = self.strategy(shape.item, depth + 1)
-        is_large = isinstance(resolved(shape.item), Record)
+    def _array(self, schema: Array, depth: int) -> Values:
+        item = self.strategy(schema.item, depth + 1)
+        is_large = isinstance(resolved(schema.item), Record)
         usual_most = _USUAL_SIZE // 2 if is_large else _USUAL_SIZE
-        most = usual_most if shape.most is None else min(usual_most, shape.most)
-        usual = st.lists(item, min_size=max(shape.least, min(1, most)), max_size=max(most, shape.least))
+        most = usual_most if schema.most is None else min(usual_most, schema.most)
+        usual = st.lists(item, min_size=max(schema.least, min(1, most)), max_size=max(most, schema.least))
         options = [
             (5, usual),
-            (1, st.lists(item, min_size=shape.least, max_size=shape.least)),
-            (1, usual.map(lambda items: _doubled(items, shape.most))),
+            (1, st.lists(item, min_size=schema.least, max_size=schema.least)),
+            (1, usual.map(lambda items: _doubled(items, schema.most))),
         ]
-        sizes = self._sizes_within(shape.least, shape.most)
+        sizes = self._sizes_within(schema.least, schema.most)
         if sizes and depth < 5:
             few = sizes[:1] if is_large else sizes
             many = st.builds(_repeated, st.lists(item, min_size=1, max_size=3), st.sampled_from(few + sizes))
             options.append((1, many))
         lists = weighted(*options)
-        return lists if shape.container is list else lists.map(lambda items: _as(shape.container, items))
+        return lists if schema.container is list else lists.map(lambda items: _as(schema.container, items))
 
-    def _table(self, shape: Table, depth: int) -> Values:
-        key, value = self._key(shape, depth), self.strategy(shape.value, depth + 1)
-        most = _USUAL_SIZE if shape.most is None else min(_USUAL_SIZE, shape.most)
-        usual = st.dictionaries(key, value, min_size=max(shape.least, min(1, most)), max_size=max(most, shape.least))
-        options = [(6, usual), (1, st.dictionaries(key, value, min_size=shape.least, max_size=shape.least))]
-        if shape.most is None or shape.most >= 2:
-            twins = st.builds(_twins, st.just(resolved(shape.value)), usual, key, key, value, st.integers(0, 9))
-            options.append((1, twins.filter(lambda table: shape.most is None or len(table) <= shape.most)))
-        sizes = [*self._sizes_within(shape.least, shape.most), *_VERY_MANY]
-        if isinstance(resolved(shape.key), Text) and shape.most is None:
+    def _map(self, schema: Map, depth: int) -> Values:
+        key, value = self._key(schema, depth), self.strategy(schema.value, depth + 1)
+        most = _USUAL_SIZE if schema.most is None else min(_USUAL_SIZE, schema.most)
+        usual = st.dictionaries(key, value, min_size=max(schema.least, min(1, most)), max_size=max(most, schema.least))
+        options = [(6, usual), (1, st.dictionaries(key, value, min_size=schema.least, max_size=schema.least))]
+        if schema.most is None or schema.most >= 2:
+            twins = st.builds(_twins, st.just(resolved(schema.value)), usual, key, key, value, st.integers(0, 9))
+            options.append((1, twins.filter(lambda mapping: schema.most is None or len(mapping) <= schema.most)))
+        sizes = [*self._sizes_within(schema.least, schema.most), *_VERY_MANY]
+        if isinstance(resolved(schema.key), Text) and schema.most is None:
             options.append((1, st.builds(_numbered, st.sampled_from(sizes), value)))
         return weighted(*options)
 
-    def _key(self, shape: Table, depth: int) -> Values:
-        """Keys of a table: mostly those that the code looks up."""
-        key, kind = self.strategy(shape.key, depth + 1), resolved(shape.key)
+    def _key(self, schema: Map, depth: int) -> Values:
+        """Keys of a map: mostly those that the code looks up."""
+        key, kind = self.strategy(schema.key, depth + 1), resolved(schema.key)
         looked_up = self._texts.looked_up(kind) if isinstance(kind, Text) else []
         return weighted((3, st.sampled_from(looked_up)), (2, key)) if looked_up else key
 
@@ -210,22 +210,22 @@ class ObjectMaker:
         return self._reading.reads(field.name, *field.aliases)
 
     def _value(self, field: Field, depth: int) -> Values:
-        value = self.strategy(field.shape, depth + 1)
+        value = self.strategy(field.schema, depth + 1)
         return mostly(value, none_in=_NONE_IS_ONE_IN) if field.may_be_none else value
 
     def _simplest(self, field: Field, depth: int) -> Values:
         """A required field that the code does not read: always nearly the same."""
-        shape = resolved(field.shape)
+        schema = resolved(field.schema)
         if field.may_be_none:
             return st.none()
-        match shape:
-            case Listing(least=0):
-                return st.just(()).map(shape.container)
-            case Table(least=0):
+        match schema:
+            case Array(least=0):
+                return st.just(()).map(schema.container)
+            case Map(least=0):
                 return st.just(()).map(dict)
             case Record():
-                return self._barest(shape, depth + 1)
-        return self.strategy(shape, depth + 1)
+                return self._barest(schema, depth + 1)
+        return self.strategy(schema, depth + 1)
 
     def _barest(self, record: Record, depth: int) -> Values:
         """A record with nothing but what it must have."""
@@ -290,12 +290,12 @@ def _doubled(items: list[Any], most: int | None) -> list[Any]:
     return doubled if most is None else doubled[:most]
 
 
-def _twins(shape: Shape, table: dict[Any, Any], one: Any, other: Any, value: Any, number: int) -> dict[Any, Any]:
+def _twins(schema: Schema, mapping: dict[Any, Any], one: Any, other: Any, value: Any, number: int) -> dict[Any, Any]:
     """Two keys with the same value, or with values that some functions take for the same."""
-    made = dict(table)
+    made = dict(mapping)
     made[one] = value
-    if isinstance(shape, Text) and number < 6:
-        alike = [variant for variant in variants(value) if is_valid_text(variant, shape)]
+    if isinstance(schema, Text) and number < 6:
+        alike = [variant for variant in variants(value) if is_valid_text(variant, schema)]
         value = alike[number % len(alike)] if alike else value
     made[other] = value
     return made

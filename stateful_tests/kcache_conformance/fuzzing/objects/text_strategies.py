@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException
 from hypothesis.strategies import SearchStrategy
 
-from ..reading import Reading
-from ..shapes.shape import Format, Text
+from ..schemas.schema import Format, Text
+from ..static_analysis import Reading
 from .texts import ALPHABET, NUMERIC, POOLS, UNICODE, around, is_valid_text, variants
 from .weights import weighted
 
@@ -21,7 +21,7 @@ _LENGTHS = (63, 64, 253, 254, 1000, 5000)
 _MOST_MINED = 60
 _MOST_LENGTH = 20_000
 _FIELD_NAMES = frozenset({"metadata", "spec", "status", "labels", "annotations", "name", "namespace", "containers"})
-_SHAPES = {
+_PATTERNS = {
     Format.NAME: r"[a-z]([a-z0-9]{0,3}(-[a-z0-9]{1,3})?)?(\.[a-z]{1,3})?",
     Format.LABEL: r"[a-z]([a-z0-9]{0,3}(-[a-z0-9]{1,3})?)?",
     Format.LABEL_KEY: r"([a-z]{1,4}\.[a-z]{2,3}/)?[A-Za-z]([A-Za-z0-9._-]{0,3}[A-Za-z0-9])?",
@@ -41,28 +41,28 @@ class TextMaker:
         self._separators = list(dict.fromkeys((*reading.separators, "-", ".", "/")))[:8]
         self._made: dict[Text, SearchStrategy[str]] = {}
 
-    def strategy(self, shape: Text) -> SearchStrategy[str]:
-        """A strategy for valid texts of ``shape``."""
-        if shape not in self._made:
-            self._made[shape] = self._strategy(shape)
-        return self._made[shape]
+    def strategy(self, schema: Text) -> SearchStrategy[str]:
+        """A strategy for valid texts of ``schema``."""
+        if schema not in self._made:
+            self._made[schema] = self._strategy(schema)
+        return self._made[schema]
 
-    def looked_up(self, shape: Text) -> list[str]:
+    def looked_up(self, schema: Text) -> list[str]:
         """Texts in the code that may be keys there, or begin keys; without the names of fields in general."""
-        named = [text for text in shape.examples if text in self._mined]
+        named = [text for text in schema.examples if text in self._mined]
         if named:
             return named
-        whole = [text for text in self._mined if is_valid_text(text, shape) and text not in _FIELD_NAMES]
-        begun = [text + end for text in self._mined for end in ("a", "b") if not is_valid_text(text, shape)]
-        return whole + [text for text in begun if len(text) > 2 and is_valid_text(text, shape)]
+        whole = [text for text in self._mined if is_valid_text(text, schema) and text not in _FIELD_NAMES]
+        begun = [text + end for text in self._mined for end in ("a", "b") if not is_valid_text(text, schema)]
+        return whole + [text for text in begun if len(text) > 2 and is_valid_text(text, schema)]
 
-    def _strategy(self, shape: Text) -> SearchStrategy[str]:
+    def _strategy(self, schema: Text) -> SearchStrategy[str]:
         def valid(texts: Iterable[str]) -> list[str]:
-            return [text for text in dict.fromkeys(texts) if is_valid_text(text, shape)]
+            return [text for text in dict.fromkeys(texts) if is_valid_text(text, schema)]
 
         mined = valid(self._mined)
-        usual = valid((*shape.examples, *POOLS[shape.format]))
-        near = valid(text for one in (*self._mined, *shape.examples) for text in around(one, self._separators))
+        usual = valid((*schema.examples, *POOLS[schema.format]))
+        near = valid(text for one in (*self._mined, *schema.examples) for text in around(one, self._separators))
         awkward = valid((*NUMERIC, *UNICODE, *self._long()))
         alike = valid(self._alike(usual))
         pools = (
@@ -70,25 +70,25 @@ class TextMaker:
             (5, mined),
             (2, near),
             (3, alike),
-            (3 if shape.format is Format.QUANTITY else 2, awkward),
+            (3 if schema.format is Format.QUANTITY else 2, awkward),
         )
         options = [(weight, st.sampled_from(pool)) for weight, pool in pools if pool]
         themes = mined + usual
         if len(themes) > 1:
-            theme = st.shared(st.lists(st.sampled_from(themes), min_size=1, max_size=2), key=f"theme {shape!r}")
+            theme = st.shared(st.lists(st.sampled_from(themes), min_size=1, max_size=2), key=f"theme {schema!r}")
             options.append((2, theme.flatmap(st.sampled_from)))
         made = [(1, joined) for joined in self._joined(mined + usual)]
-        made += [(3, matching) for matching in self._matching(shape)]
-        made.append((1, self._generated(shape)))
+        made += [(3, matching) for matching in self._matching(schema)]
+        made.append((1, self._generated(schema)))
         # To filter would cost more: Hypothesis gives up the whole object when a part fails three times.
         instead = usual + mined + alike
 
         def validated(text: str) -> str:
-            return text if is_valid_text(text, shape) or not instead else instead[len(text) % len(instead)]
+            return text if is_valid_text(text, schema) or not instead else instead[len(text) % len(instead)]
 
         options += [(weight, strategy.map(validated)) for weight, strategy in made]
         texts = weighted(*options)
-        return texts if instead else texts.filter(lambda text: is_valid_text(text, shape))
+        return texts if instead else texts.filter(lambda text: is_valid_text(text, schema))
 
     def _long(self) -> Iterable[str]:
         for length in (*_LENGTHS, *self._reading.lengths):
@@ -115,9 +115,9 @@ class TextMaker:
         suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])
         yield st.builds(lambda digits, unit: digits + unit, st.integers(0, 10**6).map(str), suffix)
 
-    def _matching(self, shape: Text) -> Iterable[SearchStrategy[str]]:
+    def _matching(self, schema: Text) -> Iterable[SearchStrategy[str]]:
         for pattern in self._reading.patterns[:12]:
-            for alphabet, flags in _ALPHABETS if shape.format is Format.FREE else _ALPHABETS[:1]:
+            for alphabet, flags in _ALPHABETS if schema.format is Format.FREE else _ALPHABETS[:1]:
                 try:
                     found = st.from_regex(re.compile(pattern, flags), fullmatch=True, alphabet=alphabet)
                     found.validate()
@@ -125,10 +125,10 @@ class TextMaker:
                     continue
                 yield found
 
-    def _generated(self, shape: Text) -> SearchStrategy[str]:
-        if shape.pattern is not None:
-            return st.from_regex(shape.pattern, alphabet=_ASCII)
-        if shape.format is Format.FREE:
-            most = 6 if shape.most is None else min(6, shape.most)
-            return st.text(ALPHABET, min_size=shape.least, max_size=max(most, shape.least))
-        return st.from_regex(_SHAPES[shape.format], fullmatch=True, alphabet=_ASCII)
+    def _generated(self, schema: Text) -> SearchStrategy[str]:
+        if schema.pattern is not None:
+            return st.from_regex(schema.pattern, alphabet=_ASCII)
+        if schema.format is Format.FREE:
+            most = 6 if schema.most is None else min(6, schema.most)
+            return st.text(ALPHABET, min_size=schema.least, max_size=max(most, schema.least))
+        return st.from_regex(_PATTERNS[schema.format], fullmatch=True, alphabet=_ASCII)

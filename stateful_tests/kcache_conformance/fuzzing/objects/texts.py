@@ -1,4 +1,4 @@
-"""Which texts a format allows, and the pools from which texts are made."""
+"""Texts that a format allows, and the pools from which texts are made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 
-from ..shapes.shape import Format, Text
+from ..schemas.schema import Format, Text
 
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -61,24 +61,24 @@ ALPHABET = "".join(map(chr, range(32, 127))) + (
 """Of random texts: ASCII, and some of each sort of character that functions treat in an own way."""
 
 
-def is_valid_text(text: str, shape: Text) -> bool:
+def is_valid_text(text: str, schema: Text) -> bool:
     """Whether the API server, or the schema, accepts ``text`` there."""
-    if len(text) < shape.least or (shape.most is not None and len(text) > shape.most):
+    if len(text) < schema.least or (schema.most is not None and len(text) > schema.most):
         return False
     if any("\ud800" <= character <= "\udfff" for character in text):
         return False
-    if shape.pattern is not None and re.search(shape.pattern, text) is None:
+    if schema.pattern is not None and re.search(schema.pattern, text) is None:
         return False
-    pattern = _FORMATS.get(shape.format)
-    if pattern is None or (text in shape.examples):
+    pattern = _FORMATS.get(schema.format)
+    if pattern is None or (text in schema.examples):
         return True
-    if shape.format is Format.LABEL_KEY and len(text.rpartition("/")[0]) > 253:
+    if schema.format is Format.LABEL_KEY and len(text.rpartition("/")[0]) > 253:
         return False
-    if shape.format in (Format.NAME, Format.LABEL) and any(len(part) > 253 for part in text.split(".")):
+    if schema.format in (Format.NAME, Format.LABEL) and any(len(part) > 253 for part in text.split(".")):
         return False
     if pattern.fullmatch(text) is None:
         return False
-    return shape.format is not Format.TIME or _is_moment(text)
+    return schema.format is not Format.TIME or _is_moment(text)
 
 
 def _is_moment(text: str) -> bool:

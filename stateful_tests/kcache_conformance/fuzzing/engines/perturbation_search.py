@@ -1,0 +1,202 @@
+"""Search for the single perturbation, and the smallest object, that change what a function gives."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..evidence import Engine, Evidence
+from ..judging.input_class import InputClass
+from ..judging.violation import Violation
+from ..objects.codec import Tree
+from ..objects.fuzzed_object import FuzzedObject
+from ..objects.minimise import smaller_trees
+from ..rules import Kind, Rule
+from .perturbations import (
+    PERTURBATIONS,
+    UNPERTURBED,
+    Meaning,
+    Perturbation,
+    PerturbedRun,
+    calls_in_order,
+    run_perturbed,
+)
+
+_MOST_CANDIDATES = 120
+_ROUNDS = 5
+
+
+@dataclass
+class PerturbationSearch:
+    """Comparison of what a function gives in different processes.
+
+    Args:
+        spec: how a process loads the function.
+        kind: of the function.
+        valid: says of each of some objects whether it is valid.
+        patience_seconds: how long one call may take.
+
+    Attributes:
+        runs: how many processes were started.
+    """
+
+    spec: str
+    kind: Kind
+    valid: Callable[[list[Tree]], list[bool]]
+    patience_seconds: float
+    runs: int = 0
+
+    def run(self, fuzzed_objects: list[FuzzedObject], seconds: float) -> tuple[list[Evidence], str]:
+        """The broken rules, and why not all perturbations were tried, if so."""
+        end = time.monotonic() + seconds
+        trees = [fuzzed_object.tree for fuzzed_object in fuzzed_objects if fuzzed_object.is_plain]
+        if not trees:
+            return [], "no object is plain data that another process can be given"
+        usual = self._run_perturbed(trees, UNPERTURBED)
+        if usual.failure:
+            return [], f"the usual world gave no answer: {usual.failure.splitlines()[0]}"
+        again = self._run_perturbed(trees, UNPERTURBED)
+        found: dict[Rule, Evidence] = {}
+        unstable = _differing(usual, again)
+        if unstable:
+            evidence = self._unstable(trees, unstable[0], usual, again)
+            return [evidence], ""
+        for perturbation in PERTURBATIONS:
+            other = self._run_perturbed(trees, perturbation)
+            if other.failure:
+                return list(found.values()), f"with {perturbation.difference()}: {other.failure.splitlines()[0]}"
+            if _differing(usual, other):
+                for evidence in self._single(trees, usual, perturbation, end, frozenset(found)):
+                    found[evidence.rule] = evidence
+        return list(found.values()), ""
+
+    def _run_perturbed(self, trees: list[Tree], perturbation: Perturbation) -> PerturbedRun:
+        self.runs += 1
+        return run_perturbed(self.spec, self.kind, trees, perturbation, patience_seconds=self.patience_seconds)
+
+    def _unstable(self, trees: list[Tree], position: int, one: PerturbedRun, other: PerturbedRun) -> Evidence:
+        """Two processes that are the same in every way gave different answers."""
+        what = f"{_text(one.meanings[position])} in one process, {_text(other.meanings[position])} in another"
+        fuzzed_object = FuzzedObject(trees[position])
+        violation = Violation(Rule.REPEATABLE, f"{what}, with nothing different")
+        return Evidence(violation, InputClass.VALID, Engine.PERTURBATIONS, (fuzzed_object,))
+
+    def _single(
+        self, trees: list[Tree], usual: PerturbedRun, perturbation: Perturbation, end: float, known: frozenset[Rule]
+    ) -> Iterator[Evidence]:
+        for rule, single in perturbation.single_differences():
+            if rule in known:
+                continue
+            other = self._run_perturbed(trees, single)
+            differing = _differing(usual, other)
+            if not differing:
+                continue
+            if rule is Rule.HISTORY:
+                yield self._history(trees, usual, single, differing[0], end)
+            else:
+                yield self._smallest(rule, single, min((trees[number] for number in differing), key=_size), end)
+
+    def _smallest(self, rule: Rule, perturbation: Perturbation, tree: Tree, end: float) -> Evidence:
+        """The object made smaller: all that are a step smaller are tried in two processes at once."""
+        first = self._run_perturbed([tree], UNPERTURBED), self._run_perturbed([tree], perturbation)
+        if not _differing(*first):
+            violation = Violation(rule, f"other values with {perturbation.difference()}, after calls for other objects")
+            return Evidence(
+                violation, InputClass.VALID, Engine.PERTURBATIONS, (FuzzedObject(tree),), perturbation.difference()
+            )
+        shown = first[0].meanings[0], first[1].meanings[0]
+        for _ in range(_ROUNDS):
+            candidates = self._smaller(tree)[:_MOST_CANDIDATES]
+            if not candidates or time.monotonic() > end:
+                break
+            usual, other = self._run_perturbed(candidates, UNPERTURBED), self._run_perturbed(candidates, perturbation)
+            better = _differing(usual, other)
+            if not better:
+                break
+            tree = candidates[better[0]]
+            shown = usual.meanings[better[0]], other.meanings[better[0]]
+        violation = Violation(rule, f"{_text(shown[0])}, but {_text(shown[1])} with {perturbation.difference()}")
+        return Evidence(
+            violation,
+            InputClass.VALID,
+            Engine.PERTURBATIONS,
+            (FuzzedObject(tree),),
+            perturbation.difference(),
+            asdict(perturbation),
+        )
+
+    def _smaller(self, tree: Tree) -> list[Tree]:
+        """Valid objects that are a step smaller, the smallest first."""
+        candidates = list(itertools.islice(smaller_trees(tree), 2 * _MOST_CANDIDATES))
+        candidates.sort(key=_size)
+        verdicts = self.valid(candidates) if candidates else []
+        return [candidate for candidate, is_valid in zip(candidates, verdicts, strict=False) if is_valid]
+
+    def _history(
+        self, trees: list[Tree], usual: PerturbedRun, perturbation: Perturbation, position: int, end: float
+    ) -> Evidence:
+        """The fewest earlier calls that change what the function gives for the object."""
+        target = trees[position]
+        alone = self._run_perturbed([target], UNPERTURBED).meanings[0]
+        before = _calls_before(position, len(trees), perturbation)
+        sequence = [trees[number] for number in before] + [target]
+        if usual.meanings[position] != alone:
+            sequence = trees[: position + 1]
+
+        def last(calls: list[Tree]) -> Meaning:
+            seen = self._run_perturbed(calls, UNPERTURBED)
+            return seen.meanings[-1] if seen.meanings else alone
+
+        if last(sequence) != alone:
+            sequence = _fewest(sequence, lambda calls: time.monotonic() < end and last(calls) != alone)
+        changed = last(sequence)
+        what = f"{_text(alone)} for the last object alone, but {_text(changed)} after the calls for those before it"
+        fuzzed_objects = tuple(FuzzedObject(tree) for tree in sequence)
+        return Evidence(Violation(Rule.HISTORY, what), InputClass.VALID, Engine.PERTURBATIONS, fuzzed_objects)
+
+
+def _calls_before(position: int, number: int, perturbation: Perturbation) -> list[int]:
+    order = calls_in_order(number, perturbation)
+    return order[: order.index(position)]
+
+
+def _fewest(sequence: list[Tree], shows: Callable[[list[Tree]], bool]) -> list[Tree]:
+    """A shorter sequence with the same last element; halves first, then single calls."""
+    *before, last = sequence
+    size = max(1, len(before) // 2)
+    while before and size:
+        start = 0
+        while start < len(before):
+            shorter = before[:start] + before[start + size :]
+            if shows([*shorter, last]):
+                before = shorter
+            else:
+                start += size
+        size //= 2
+    return [*before, last]
+
+
+def _differing(one: PerturbedRun, other: PerturbedRun) -> list[int]:
+    pairs = zip(one.meanings, other.meanings, strict=False)
+    return [number for number, (left, right) in enumerate(pairs) if left != right]
+
+
+def _size(tree: Tree) -> int:
+    return FuzzedObject(tree).size
+
+
+def _text(meaning: Meaning) -> str:
+    if len(meaning) == 1:
+        return "no answer"
+    values, error, wrong = meaning
+    if error:
+        return f"it raised {error}"
+    return f"it returned {wrong}" if values is None else _listed(list(values))
+
+
+def _listed(values: list[Any]) -> str:
+    shown = repr(values[:5])
+    return shown if len(values) <= 5 else f"{shown[:-1]}, ... {len(values) - 5} more]"

@@ -1,0 +1,1 @@
+"""Schemas of objects, wherever they are known from."""

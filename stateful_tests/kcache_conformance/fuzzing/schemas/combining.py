@@ -1,0 +1,76 @@
+"""Tools for every source of schemas: choices between schemas, ``None`` taken out of them, and whether one can end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .schema import Array, Choice, Either, Given, Later, Map, Nothing, Record, Schema, SchemaError, resolved
+
+
+def either(options: Iterable[Schema]) -> Schema:
+    """Any of ``options``: nested choices are joined, equal ones are there once, a single one is itself."""
+    found: list[Schema] = []
+    for option in options:
+        for one in option.options if isinstance(option, Either) else (option,):
+            if not any(_is_same(one, other) for other in found):
+                found.append(one)
+    if not found:
+        raise SchemaError("a choice without any option has no values")
+    return found[0] if len(found) == 1 else Either(tuple(found))
+
+
+def without_none(schema: Schema) -> tuple[Schema, bool]:
+    """``schema`` without ``None``, and whether ``None`` was allowed; of nothing but ``None``, the schema remains."""
+    if isinstance(schema, Choice) and None in schema.values and len(schema.values) > 1:
+        return replace(schema, values=tuple(value for value in schema.values if value is not None)), True
+    if isinstance(schema, Either):
+        split = [without_none(option) for option in schema.options if not isinstance(option, Nothing)]
+        allowed = len(split) < len(schema.options) or any(is_allowed for _, is_allowed in split)
+        return (either(option for option, _ in split), allowed) if split else (Nothing(), True)
+    return schema, isinstance(schema, Nothing) or (isinstance(schema, Choice) and None in schema.values)
+
+
+def require_finite(schema: Schema, what: str) -> Schema:
+    """``schema``, if it has a finite object.
+
+    Raises:
+        SchemaError: each object would hold another one of its own schema, and so on for ever.
+    """
+    if not _is_finite(schema, frozenset(), {}):
+        raise SchemaError(
+            f"{what} always holds another object of its own type, so that no object ever ends; "
+            "let a field on the way be optional"
+        )
+    return schema
+
+
+def _is_finite(schema: Schema, above: frozenset[int], finite: dict[int, Schema]) -> bool:
+    schema = resolved(schema)
+    if id(schema) in finite:
+        return True
+    if id(schema) in above:
+        return False
+    inner = above | {id(schema)}
+    match schema:
+        case Record():
+            needed = [f.schema for f in schema.fields if not (f.may_be_missing or f.may_be_none)]
+            answer = all(_is_finite(one, inner, finite) for one in needed)
+        case Either():
+            answer = any(_is_finite(one, inner, finite) for one in schema.options)
+        case Array():
+            answer = schema.least == 0 or _is_finite(schema.item, inner, finite)
+        case Map():
+            answer = schema.least == 0 or _is_finite(schema.value, inner, finite)
+        case _:
+            answer = True
+    if answer:
+        finite[id(schema)] = schema
+    return answer
+
+
+def _is_same(one: Schema, other: Schema) -> bool:
+    # 1 == True, and so are the choices of either: what they look like tells them apart.
+    if isinstance(one, Given | Later) or isinstance(other, Given | Later):
+        return one is other
+    return one == other and repr(one) == repr(other)

@@ -1,0 +1,201 @@
+"""Objects to try when nobody says: those that the function asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from ..static_analysis import Reading
+from ..tracing.probe import Node
+from .kinds import kinds
+from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, snake_case
+from .schema import Array, Either, Field, Integer, Map, Record, Schema, SchemaError, Text, resolved
+from .typical import typical
+
+_METHODS = frozenset(name for kind in (dict, list, str, int, datetime) for name in dir(kind))
+"""Of what objects are made of, whatever they are."""
+
+_COMMON = frozenset({"metadata", "spec", "status", "kind", "apiVersion", "api_version"})
+
+
+def default_schema(reading: Reading, asked: Node, function: Callable[[Any], Any] | None = None) -> Schema:
+    """Kubernetes objects in the manner in which the function reads them, with whatever unknown fields it asks for.
+
+    Args:
+        reading: what the code says.
+        asked: what the function asked of an object that agrees to everything.
+        function: tried on a typical object of each kind that would do; a kind for which it raises is another one's.
+    """
+    called = next(_called(asked), None)
+    if called is not None:
+        raise SchemaError(f"it calls the method {called} of its argument: say what the objects are with --object-type")
+    schemas = tuple(_in_manner(manner, reading, asked, function) for manner in _manners(reading, asked))
+    return schemas[0] if len(schemas) == 1 else Either(schemas)
+
+
+def _manners(reading: Reading, asked: Node) -> tuple[Manner, ...]:
+    names = set(_names(asked)) or set(reading.names)
+    is_camel = any(name != snake_case(name) for name in names if _is_known(name))
+    is_snake = any(name != camel_case(name) for name in names if _is_known(name))
+    items = AS_DICT if is_snake and not is_camel else MANIFEST
+    attributes = DYNAMIC if is_camel and not is_snake else MODEL
+    by_attribute, by_item = _styles(reading, asked)
+    if by_attribute == by_item:
+        return (attributes, items) if by_item else (attributes,)
+    if by_attribute and asked.takes_manifests and reading.names & {"Mapping", "dict"}:
+        return attributes, items
+    return (attributes,) if by_attribute else (items,)
+
+
+def _styles(reading: Reading, asked: Node) -> tuple[bool, bool]:
+    """Whether fields are read as attributes, and whether as items; where nothing was asked, as the code looks."""
+    if asked.by_attribute or asked.by_item:
+        return asked.by_attribute, asked.by_item
+    return bool(reading.attributes & _COMMON), bool(_COMMON.intersection(reading.texts))
+
+
+def _is_known(name: str) -> bool:
+    return name in _KNOWN_NAMES
+
+
+def _in_manner(manner: Manner, reading: Reading, asked: Node, function: Callable[[Any], Any] | None) -> Schema:
+    scores = {kind.name: _score(kind, reading, asked) for kind in kinds(manner)}
+    likely = sorted(kinds(manner), key=lambda kind: scores[kind.name], reverse=True)  # stable: simple kinds first
+    # Some kinds have fields of the same name that are not alike: the selector of a Service and of a Deployment.
+    rivals = [kind for kind in likely if scores[kind.name][0] == scores[likely[0].name][0]]
+    chosen = next((kind for kind in rivals if function is not None and _takes(function, kind)), likely[0])
+    if not _asks_beyond(asked, chosen):
+        return chosen
+    guess = _extended(_custom(manner, chosen, asked), asked, manner)
+    if function is not None and not _takes(function, guess):
+        raise SchemaError(
+            "it is not clear what its objects look like: they have fields that no known kind has, and it raises for a "
+            "guess; say it with --object-type, --schema, --samples or --strategy"
+        )
+    return guess
+
+
+def _takes(function: Callable[[Any], Any], kind: Record) -> bool:
+    try:
+        function(typical(kind))
+    except BaseException:
+        return False
+    return True
+
+
+def _score(kind: Record, reading: Reading, asked: Node) -> tuple[int, int]:
+    """The number of parts that were asked for and that the kind has; then, of the names in the code."""
+    found = sum(_found(kind, asked))
+    own = {name for name in _field_names(kind, frozenset()) if name not in _COMMON}
+    return found, len(own & reading.names) - len(kind.fields) // 10
+
+
+def _found(schema: Schema, asked: Node) -> Iterator[int]:
+    """1 for each part that was asked for and is there, -1 for each that was not used as what it is."""
+    schema = resolved(schema)
+    if isinstance(schema, Array) and asked.element is not None:
+        yield from _found(schema.item, asked.element)
+    if isinstance(schema, Record):
+        for field in schema.fields:
+            node = asked.children.get(field.name)
+            if node is not None:
+                yield 1 if _is_used_as(resolved(field.schema), node) else -1
+                yield from _found(field.schema, node)
+
+
+def _is_used_as(schema: Schema, node: Node) -> bool:
+    if isinstance(schema, Record):
+        return not (node.is_map or node.element is not None or node.is_text or node.is_number)
+    if isinstance(schema, (Array, Map)):
+        return not (node.is_text or node.is_number)
+    return not (node.is_map or node.children)
+
+
+def _asks_beyond(asked: Node, schema: Schema) -> bool:
+    schema = resolved(schema)
+    if isinstance(schema, Array):
+        return asked.element is not None and _asks_beyond(asked.element, schema.item)
+    if not isinstance(schema, Record):
+        return False
+    known = {field.name: field for field in schema.fields}
+    return any(
+        name not in known or _asks_beyond(node, known[name].schema)
+        for name, node in asked.children.items()
+        if not (name.startswith("_") or node.is_called)
+    )
+
+
+def _custom(manner: Manner, like: Record, asked: Node) -> Record:
+    """A record with the parts of a known kind that were asked for."""
+    fields = tuple(field for field in like.fields if field.name in asked.children)
+    if fields and all(field.name != "metadata" for field in fields):
+        fields += tuple(field for field in like.fields if field.name == "metadata")
+    return Record(fields, manner.style, name="object")
+
+
+def _extended(record: Record, asked: Node, manner: Manner) -> Record:
+    """``record`` with the unknown fields that were asked for. They are always there: nobody says that they may not."""
+    fields = []
+    for field in record.fields:
+        node, schema = asked.children.get(field.name), resolved(field.schema)
+        if node is not None and isinstance(schema, Record):
+            field = replace(field, schema=_extended(schema, node, manner))
+        fields.append(field)
+    known = {field.name for field in record.fields}
+    for name, node in asked.children.items():
+        if name not in known and not (name.startswith("_") or node.is_called):
+            is_part = name in ("spec", "status")
+            fields.append(Field(name, _inferred(node, manner), is_part, is_part))
+    return replace(record, fields=tuple(fields))
+
+
+def _inferred(node: Node, manner: Manner) -> Schema:
+    if node.children:
+        return _extended(Record((), manner.style), node, manner)
+    if node.is_map:
+        return Map(Text(), Text())
+    if node.element is not None:
+        return Array(_inferred(node.element, manner))
+    if node.is_number and not node.is_text:
+        return Integer()
+    if node.is_text:
+        return Text()
+    return Text()
+
+
+def _called(node: Node, name: str = "") -> Iterator[str]:
+    """The names of what was called."""
+    if node.is_called and name not in _METHODS:
+        yield name
+    for child_name, child in node.children.items():
+        yield from _called(child, child_name)
+    if node.element is not None:
+        yield from _called(node.element, name)
+
+
+def _names(node: Node) -> Iterator[str]:
+    for name, child in node.children.items():
+        yield name
+        yield from _names(child)
+    if node.element is not None:
+        yield from _names(node.element)
+
+
+def _field_names(schema: Schema, above: frozenset[int]) -> Iterator[str]:
+    schema = resolved(schema)
+    if id(schema) in above:
+        return
+    if isinstance(schema, Array):
+        yield from _field_names(schema.item, above | {id(schema)})
+    elif isinstance(schema, Record):
+        for field in schema.fields:
+            yield field.name
+            if field.name != "template":
+                yield from _field_names(field.schema, above | {id(schema)})
+
+
+_KNOWN_NAMES = frozenset(
+    name for manner in (MODEL, MANIFEST) for kind in kinds(manner) for name in _field_names(kind, frozenset())
+)

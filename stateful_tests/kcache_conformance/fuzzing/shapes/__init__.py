@@ -1,1 +1,0 @@
-"""What objects may look like, wherever that is known from."""

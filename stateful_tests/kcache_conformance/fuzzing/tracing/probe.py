@@ -1,0 +1,187 @@
+"""A probe of a function: a run on objects that agree to everything, with notes of what it asks of them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_TEXT = "web-1"
+_MAPPING_METHODS = frozenset({"items", "keys", "values", "get"})
+_TEXT_METHODS = frozenset(name for name in dir(str) if not name.startswith("_")) - {"index", "count"}
+_MOST_STEPS = 20_000
+_MANIFEST = {
+    "metadata": {"name": "web-1", "namespace": "default", "labels": {"app": "web"}, "annotations": {"a": "b"}},
+    "spec": {},
+    "status": {},
+}
+
+
+@dataclass
+class Node:
+    """Notes of what was asked of one part of the object.
+
+    Attributes:
+        children: by the name under which they were asked for.
+        by_attribute: some child was asked for as an attribute.
+        by_item: some child was asked for as an item.
+        element: of what it was iterated over as a list.
+        is_map: keys and values were asked for that have no fixed names.
+        is_text: it was treated as a text.
+        is_number: it was treated as a number.
+        is_called: it was called, so it is a method, of which a guess knows nothing.
+        takes_manifests: the function did not raise for a manifest; only known of the whole object.
+    """
+
+    children: dict[str, Node] = field(default_factory=dict)
+    by_attribute: bool = False
+    by_item: bool = False
+    element: Node | None = None
+    is_map: bool = False
+    is_text: bool = False
+    is_number: bool = False
+    is_called: bool = False
+    takes_manifests: bool = False
+
+    def child(self, name: str) -> Node:
+        """The part called ``name``."""
+        return self.children.setdefault(name, Node())
+
+
+class _Budget(Exception):
+    """The function goes on and on."""
+
+
+def probe(function: Callable[[Any], Any]) -> Node:
+    """Notes of what ``function`` asks of its argument. Nothing that it raises, returns or changes matters."""
+    root = Node()
+    for is_true in (True, False):
+        steps = iter(range(_MOST_STEPS))
+        with contextlib.suppress(BaseException), _bounded():
+            result = function(_Agreeable(root, steps, is_true))
+            if isinstance(result, (list, tuple)):
+                for value in result[:3]:
+                    str(value)
+    with contextlib.suppress(BaseException), _bounded():
+        function(copy.deepcopy(_MANIFEST))
+        root.takes_manifests = True
+    return root
+
+
+@contextlib.contextmanager
+def _bounded() -> Iterator[None]:
+    """The agreeable object may lead a function into deep recursion; let that end early."""
+    before = sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+class _Agreeable:
+    """Has every attribute and item, can be iterated over, compared, added and printed."""
+
+    def __init__(self, node: Node, steps: Iterator[int], is_true: bool) -> None:
+        self.__dict__["_probe"] = (node, steps, is_true)
+
+    def _child(self, name: str) -> _Agreeable:
+        node, steps, is_true = self.__dict__["_probe"]
+        if next(steps, None) is None:
+            raise _Budget
+        return _Agreeable(node.child(name), steps, is_true)
+
+    def __getattr__(self, name: str) -> Any:
+        node: Node = self.__dict__["_probe"][0]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name == "get":
+            node.by_item = True
+            return lambda key, default=None: self[key]  # noqa: ARG005
+        if name in _MAPPING_METHODS:
+            return lambda: self._entries(name)
+        if name in _TEXT_METHODS and not node.children:
+            node.is_text = True
+            return getattr(_TEXT, name)
+        node.by_attribute = True
+        return self._child(name)
+
+    def _entries(self, name: str) -> list[Any]:
+        node, steps, is_true = self.__dict__["_probe"]
+        node.is_map = True
+        value = Node(is_text=True)
+        made = _Agreeable(value, steps, is_true)
+        entries: dict[str, list[Any]] = {"items": [("app", made)], "keys": ["app"], "values": [made]}
+        return entries[name]
+
+    def __getitem__(self, key: Any) -> Any:
+        node = self.__dict__["_probe"][0]
+        if isinstance(key, str):
+            node.by_item = True
+            return self._child(key)
+        if isinstance(key, slice):
+            return _TEXT[key]
+        return self._element()
+
+    def _element(self) -> _Agreeable:
+        node, steps, is_true = self.__dict__["_probe"]
+        if node.element is None:
+            node.element = Node()
+        if next(steps, None) is None:
+            raise _Budget
+        return _Agreeable(node.element, steps, is_true)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self._element()])
+
+    def __contains__(self, item: Any) -> bool:
+        if isinstance(item, str):
+            self.__dict__["_probe"][0].by_item = True
+        return bool(self.__dict__["_probe"][2])
+
+    def __bool__(self) -> bool:
+        return bool(self.__dict__["_probe"][2])
+
+    def __len__(self) -> int:
+        return 1
+
+    def _as_text(self) -> str:
+        self.__dict__["_probe"][0].is_text = True
+        return _TEXT
+
+    def _as_number(self, *_: Any) -> int:
+        self.__dict__["_probe"][0].is_number = True
+        return 1
+
+    def __call__(self, *_: Any, **__: Any) -> _Agreeable:
+        node: Node = self.__dict__["_probe"][0]
+        node.is_called = True
+        return self._child("()")
+
+    def _compared(self, other: Any) -> bool:
+        node = self.__dict__["_probe"][0]
+        if isinstance(other, str):
+            node.is_text = True
+        elif isinstance(other, (int, float)) and not isinstance(other, bool):
+            node.is_number = True
+        return bool(self.__dict__["_probe"][2])
+
+    def _combined(self, other: Any) -> Any:
+        if isinstance(other, str):
+            return self._as_text() + other
+        return self._as_number()
+
+    def __hash__(self) -> int:
+        self.__dict__["_probe"][0].is_text = True
+        return hash(_TEXT)
+
+    def __format__(self, spec: str) -> str:
+        return format(1, spec) if spec else self._as_text()
+
+    __str__ = __repr__ = _as_text
+    __int__ = __index__ = _as_number
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __add__ = __radd__ = __mul__ = __rmul__ = _combined
+    __sub__ = __rsub__ = __floordiv__ = __rfloordiv__ = __mod__ = __truediv__ = __and__ = __or__ = _as_number

@@ -1,0 +1,124 @@
+"""Numbers that note what they are compared with."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from .notes import Notes, Path
+
+Weights: TypeAlias = dict[Path, tuple[int, int]]
+"""For each part that a number depends on: the factor with which it enters, and its value."""
+
+
+class TracingNumber(int):
+    """A number that notes what it is compared with; sums and products with constants know how it enters them."""
+
+    _notes: Notes
+    _weights: Weights
+
+    def __new__(cls, value: int, notes: Notes, weights: Weights) -> TracingNumber:
+        """A tracer; ``weights`` has, for each part that it depends on, the factor and the part's value."""
+        made = super().__new__(cls, value)
+        made._notes, made._weights = notes, weights
+        return made
+
+    def _meet(self, other: Any) -> None:
+        """Wish for parts that would make this number equal to ``other``, or just miss it."""
+        if not isinstance(other, (int, float)) or other != other or abs(other) > 2**80:
+            return
+        gap = int(other) - int(self)
+        for path, (factor, value) in self._weights.items():
+            if factor and gap % factor == 0:
+                for near in (0, 1, -1):
+                    self._notes.wish(path, value + gap // factor + near)
+        if isinstance(other, TracingNumber) and other._weights.keys() != self._weights.keys():
+            TracingNumber(int(other), other._notes, other._weights)._meet(int(self))
+
+    def _sum(self, other: Any, sign: int) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        weights = dict(self._weights)
+        if isinstance(other, TracingNumber):
+            for path, (factor, value) in other._weights.items():
+                known = weights.get(path, (0, value))[0]
+                weights[path] = (known + sign * factor, value)
+        return TracingNumber(int(self) + sign * int(other), self._notes, weights)
+
+    def __add__(self, other: Any) -> Any:
+        return self._sum(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._sum(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._sum(other, 1)
+
+    def __neg__(self) -> TracingNumber:
+        return self * -1  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is not int:
+            return int(self) * other
+        weights = {path: (factor * other, value) for path, (factor, value) in self._weights.items()}
+        return TracingNumber(int(self) * other, self._notes, weights)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        self._divided_by(other)
+        return int(self) // other
+
+    def __truediv__(self, other: Any) -> Any:
+        self._divided_by(other)
+        return int(self) / other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        self._meet(0)
+        return other // int(self)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        self._meet(0)
+        return other / int(self)
+
+    def __mod__(self, other: Any) -> Any:
+        self._divided_by(other)
+        if type(other) is int and other:
+            for rest in (0, 1, other - 1):
+                self._meet(int(self) - int(self) % other + rest)
+        return int(self) % other
+
+    @staticmethod
+    def _divided_by(other: Any) -> None:
+        if isinstance(other, TracingNumber):
+            other._meet(0)
+
+    def __bool__(self) -> bool:
+        self._meet(0)
+        return int(self) != 0
+
+    def __eq__(self, other: object) -> bool:
+        self._meet(other)
+        return bool(int(self) == other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        self._meet(other)
+        return bool(int(self) < other)
+
+    def __le__(self, other: Any) -> bool:
+        self._meet(other)
+        return bool(int(self) <= other)
+
+    def __gt__(self, other: Any) -> bool:
+        self._meet(other)
+        return bool(int(self) > other)
+
+    def __ge__(self, other: Any) -> bool:
+        self._meet(other)
+        return bool(int(self) >= other)
+
+    __hash__ = int.__hash__

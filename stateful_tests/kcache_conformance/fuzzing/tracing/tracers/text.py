@@ -1,0 +1,130 @@
+"""Texts that note what they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .notes import Notes, Path
+
+
+class TracingText(str):
+    """A text that notes what it is compared with, and so do the texts made of it."""
+
+    _notes: Notes
+    _path: Path
+    _whole: str
+
+    def __new__(cls, text: str, notes: Notes, path: Path, whole: str) -> TracingText:
+        """A tracer for ``text``, which is, or was made of, the text ``whole`` at ``path``."""
+        made = super().__new__(cls, text)
+        made._notes, made._path, made._whole = notes, path, whole
+        return made
+
+    def _made(self, text: str) -> TracingText:
+        return TracingText(text, self._notes, self._path, self._whole)
+
+    def _wish(self, wanted: str) -> None:
+        """The part that this text is should be ``wanted``."""
+        own = str.__str__(self)
+        self._notes.wish(self._path, self._whole.replace(own, wanted, 1) if own and own in self._whole else wanted)
+
+    def _wish_whole(self, wanted: str) -> None:
+        self._notes.wish(self._path, wanted)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str) and str.__ne__(self, other):
+            self._wish(str.__str__(other))
+            if isinstance(other, TracingText):
+                other._wish(str.__str__(self))
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __contains__(self, item: str) -> bool:  # type: ignore[override]
+        if not str.__contains__(self, item):
+            self._wish_whole(f"{self._whole}{item}")
+            self._wish_whole(f"a{item}b")
+        return str.__contains__(self, item)
+
+    def startswith(self, prefix: Any, *rest: Any) -> bool:
+        """Notes the prefix."""
+        for one in prefix if isinstance(prefix, tuple) else (prefix,):
+            if not str.startswith(self, one):
+                self._wish(f"{one}{str.__str__(self)}")
+        return str.startswith(self, prefix, *rest)
+
+    def endswith(self, suffix: Any, *rest: Any) -> bool:
+        """Notes the suffix."""
+        for one in suffix if isinstance(suffix, tuple) else (suffix,):
+            if not str.endswith(self, one):
+                self._wish(f"{str.__str__(self)}{one}")
+        return str.endswith(self, suffix, *rest)
+
+    def __getitem__(self, key: Any) -> TracingText:
+        return self._made(str.__getitem__(self, key))
+
+    def __add__(self, other: str) -> TracingText:
+        return self._made(str.__add__(self, other))
+
+    def lower(self) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.lower(self))
+
+    def upper(self) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.upper(self))
+
+    def casefold(self) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.casefold(self))
+
+    def strip(self, *arguments: Any) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.strip(self, *arguments))
+
+    def replace(self, *arguments: Any, **keywords: Any) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.replace(self, *arguments, **keywords))
+
+    def removeprefix(self, prefix: str, /) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.removeprefix(self, prefix))
+
+    def removesuffix(self, suffix: str, /) -> TracingText:
+        """As usual, and a tracer."""
+        return self._made(str.removesuffix(self, suffix))
+
+    def split(self, *arguments: Any, **keywords: Any) -> list[str]:
+        """Parts that are tracers; notes the separator."""
+        self._separated(arguments)
+        return self._all(str.split(self, *arguments, **keywords))
+
+    def rsplit(self, *arguments: Any, **keywords: Any) -> list[str]:
+        """Parts that are tracers; notes the separator."""
+        self._separated(arguments)
+        return self._all(str.rsplit(self, *arguments, **keywords))
+
+    def partition(self, separator: str, /) -> tuple[str, str, str]:
+        """Parts that are tracers; notes the separator."""
+        self._separated((separator,))
+        one, by, two = str.partition(self, separator)
+        return self._made(one), by, self._made(two)
+
+    def rpartition(self, separator: str, /) -> tuple[str, str, str]:
+        """Parts that are tracers; notes the separator."""
+        self._separated((separator,))
+        one, by, two = str.rpartition(self, separator)
+        return self._made(one), by, self._made(two)
+
+    def _separated(self, arguments: tuple[Any, ...]) -> None:
+        if arguments and isinstance(arguments[0], str) and not str.__contains__(self, arguments[0]):
+            separator = arguments[0]
+            self._wish_whole(f"{self._whole}{separator}")
+            self._wish_whole(f"{self._whole}{separator}a{separator}1")
+
+    def _all(self, parts: Iterable[str]) -> list[str]:
+        return [self._made(part) for part in parts]
