@@ -112,7 +112,7 @@ def test_a_lost_update_is_found_and_shown_again(command: tuple[str, ...], run: R
         assert run("kcache", "replay", word)[0] == 0
 
 
-def test_a_library_call_and_the_plugin_fail_too(run: Run, folder: Path) -> None:
+def test_a_library_call_fails_too(run: Run, folder: Path) -> None:
     (folder / "test_mine.py").write_text(
         "from counters import LossyCounter\nfrom kcache.testing import run_conformance\n\n\n"
         f"def test_counter():\n    run_conformance(LossyCounter, type='{TYPE}', seconds=20)\n",
@@ -121,6 +121,10 @@ def test_a_library_call_and_the_plugin_fail_too(run: Run, folder: Path) -> None:
     code, output = run("pytest", "-q", "test_mine.py")
     assert code == 1
     assert "NONLINEARIZABLE (found by: explorer)" in output
+
+
+@pytest.mark.nightly
+def test_the_plugin_fails_too(run: Run) -> None:
     code, output = run(
         "pytest", "-q", "--kcache-type", TYPE, "--kcache-target", "counters:LossyCounter", "-k", "explorer and conf"
     )

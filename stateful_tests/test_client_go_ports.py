@@ -61,7 +61,7 @@ def found_by_one_thread(target: Target, semantics: Semantics) -> Finding | None:
     return finding or run_examples(make_state_machine(target, semantics), MACHINE_EXAMPLES, 0)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8, start=1)
 @pytest.mark.parametrize(("port", "semantics"), PORTS)
 def test_a_port_of_client_go_is_not_accused(port: Port, semantics: Semantics) -> None:
     target = target_of(port, semantics)

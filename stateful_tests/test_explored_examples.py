@@ -49,7 +49,7 @@ def examples(target: str, **fields: Any) -> Batch:
 # The strategy
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "target",
     [REFERENCE, PLAIN_STORE, only(OperationName.REPLACE, OperationName.LIST), only(OperationName.ADD)],

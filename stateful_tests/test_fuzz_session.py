@@ -112,7 +112,7 @@ def answer_to(finding: FuzzFinding) -> Answer:
 # --- Functions that misbehave --------------------------------------------------------------------------------------
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("body", "rule", "said"),
     [
@@ -315,7 +315,7 @@ FAULTY = (
 )  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", FAULTY)
 def test_each_finding_can_be_tried_again(write, here, name):
     spec = write((EXAMPLES / f"{name}.py").read_text())
@@ -330,7 +330,7 @@ def test_each_finding_can_be_tried_again(write, here, name):
     assert [answer_to(finding) for finding in found] == [Answer.FIXED] * len(found)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("rule", "faulty", "right"),
     [

@@ -60,7 +60,7 @@ def test_a_fault_is_found_by_its_phase_with_a_small_example(example: QueueExampl
     assert again.finding.kind is outcome.finding.kind
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_right_in_one_thread(example: QueueExample, effort: Effort) -> None:
     assert example.found_by == "explorer"

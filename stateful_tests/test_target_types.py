@@ -32,7 +32,7 @@ EXPLORED = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @TYPES
 def test_a_library_call_passes_the_reference(target_type: TargetType) -> None:
     first = next(iter(target_type.phases))

@@ -25,7 +25,7 @@ def _check(suite, folder):
     assert not any(found.values()), "\n".join(map(str, chain.from_iterable(found.values())))
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("suite", QUICK, ids=str)
 def test_a_suite_gives_the_same(suite, tmp_path):
     _check(suite, tmp_path)

@@ -49,7 +49,7 @@ SHARE = [
 """Modules of 55 programs each, but for those that take ten times as long as others."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6, start=1)
 @pytest.mark.parametrize("number", SHARE)
 def test_no_difference(number: int, folder: Path) -> None:
     tally = Tally()

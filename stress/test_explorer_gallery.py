@@ -46,7 +46,7 @@ def test_the_gallery_has_thirty_concurrent_faults() -> None:
     assert len(CONCURRENT) >= 30
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("example", CONCURRENT, ids=name)
 def test_a_concurrent_fault_is_found_from_generated_programs_in_both_thread_orders(example: Example) -> None:
     subject = load_subject(f"{example.path}:new_indexer")

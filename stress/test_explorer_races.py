@@ -24,7 +24,7 @@ def explored(name, tmp_path, monkeypatch, granularity, twin, samples=150):
         return explored_race(name, tmp_path, granularity, twin=twin, samples=samples)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypatch):

@@ -273,7 +273,7 @@ def indexer_program(name, seed, shapes=SHAPES):
     return explorer_program(seed, subject(name).target, Semantics.CLASSIC, chosen)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("name", INDEXERS)
 def test_programs_of_indexers(name, effort):
     tally = Tally()
@@ -283,7 +283,7 @@ def test_programs_of_indexers(name, effort):
     assert tally.compared > 0.5 * tally.programs
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("granularity", [GIL, SYNC])
 @pytest.mark.parametrize("name", INDEXERS[::3])
 def test_programs_of_indexers_in_larger_steps(name, granularity, effort):
@@ -316,7 +316,7 @@ def first_problem(name, program, strategy, executions):
     return search(runner, strategy, ProgramJudge(program, runner.final_reads), SearchLimits(executions))
 
 
-@pytest.mark.one_in(12, start=1)
+@pytest.mark.one_in(24, start=1)
 @pytest.mark.parametrize("name", INDEXERS)
 def test_a_problem_is_found_exactly_if_brute_force_finds_one(name, effort):
     """Naive judges each execution in the order in which it happened, Dpor in all orders that happens-before admits."""
