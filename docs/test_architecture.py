@@ -6,6 +6,7 @@ import ast
 import importlib
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +111,11 @@ def test_modules_stay_small(module: str) -> None:
     assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 500
 
 
+def test_a_file_name_says_where_one_is() -> None:
+    names = Counter(file.name for file in MODULES.values() if file.name != "__init__.py")
+    assert [name for name, times in names.items() if times > 3] == []
+
+
 def test_the_model_knows_no_threads_and_no_hypothesis() -> None:
     for module in MODULES:
         if module.startswith("kcache_model"):
@@ -155,7 +161,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.linearizability.monitor",
     "kcache_model.object_types.specification",
     "kcache_model.outcomes",
-    "kcache_model.indexers.program",
+    "kcache_model.call_program",
     "kcache_model.stamped",
     "kcache_model.target",
     "kcache_model.progress",
@@ -194,6 +200,11 @@ def test_object_types_are_not_known_by_name(module: str) -> None:
 OPERATIONS = {
     "kcache_model.queues.operations": ("kcache_model.queues", "kcache_conformance.queues"),
     "kcache_model.informers.program": ("kcache_model.informers", "kcache_conformance.informers"),
+    "kcache_model.indexers.vocabulary": (
+        "kcache_model.indexers",
+        "kcache_stress.indexers",
+        "kcache_conformance.indexers",
+    ),
 }
 """Who may name the operations of a type."""
 

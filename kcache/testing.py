@@ -36,7 +36,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.target import Factory, Target, TargetError, make_target
 from kcache_model.verdict import Status, Verdict
-from kcache_stress.explorer.replaying import ReplayAnswer
+from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.loading import importable_spec
 
 __all__ = [

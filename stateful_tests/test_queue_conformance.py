@@ -43,7 +43,7 @@ from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.objects.findings import token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory
-from kcache_stress.objects.target import load_object_target
+from kcache_stress.objects.named_target import load_object_target
 
 TYPES = {QueueKind(found.name): found for found in (FIFO_TYPE, DELTA_FIFO, REAL_FIFO)}
 TOKENS = token_format(DELTA_FIFO)

@@ -19,7 +19,7 @@ from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError
 from kcache_model.indexers.items import Semantics
 from kcache_model.target import TargetError
-from kcache_stress.explorer.replaying import ReplayAnswer
+from kcache_stress.explorer.replay import ReplayAnswer
 
 TYPES = pytest.mark.parametrize(
     "target_type", [TARGET_TYPES[name] for name in sorted(TARGET_TYPES)], ids=lambda found: found.name

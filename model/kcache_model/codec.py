@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .anomaly import Anomaly
+from .call_program import HASH_SEEDS
 from .decoding import Json, fields_of, is_integer, list_of, member_of, shown, text_of, texts_of
 from .errors import FormatError
 from .finding import Finding, FindingKind
 from .history import Call, History
 from .indexers.items import Item, Semantics, Style, Values
 from .indexers.operations import Operation, OperationName, WriteKind
-from .indexers.program import HASH_SEEDS, Program
+from .indexers.program import Program
 from .interleaving import decode_interleaving, encode_interleaving
 from .outcomes import WAITS, ErrorKind, Outcome
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
+from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 

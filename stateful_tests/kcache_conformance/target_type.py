@@ -15,8 +15,8 @@ from kcache_model.object_types.specification import Specification
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.replay import Replayed
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
-from kcache_stress.explorer.replaying import Replayed
 
 from .gallery import Example
 from .phase import Phase

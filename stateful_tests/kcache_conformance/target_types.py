@@ -81,7 +81,7 @@ def _built_in(name: str) -> TargetType:
 
 def _as_target_type(name: str, found: object) -> TargetType:
     if isinstance(found, ObjectType):
-        from .objects.target_type import target_type
+        from .objects.as_target_type import target_type
 
         found = target_type(replace(found, name=name), partial(queue_gallery, name))
     if not isinstance(found, TargetType):

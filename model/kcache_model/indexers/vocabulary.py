@@ -38,39 +38,51 @@ class ArgumentSource(Protocol):
 
     def item(self) -> Item:
         """A new version of an object."""
+        ...
 
     def bare(self) -> Item:
         """An object of which the key alone matters."""
+        ...
 
     def query(self) -> Item:
         """An object to look up others with."""
+        ...
 
     def items(self) -> tuple[Item, ...]:
         """The objects of a ``replace``."""
+        ...
 
     def entries(self) -> Sequence[tuple[WriteKind, Item]]:
         """The writes of a ``transaction``."""
+        ...
 
     def key(self) -> str:
         """A key."""
+        ...
 
     def index(self) -> str:
         """The name of an index."""
+        ...
 
     def late_index(self) -> str:
         """The name of an index that may be there by now."""
+        ...
 
     def late_names(self) -> Sequence[str]:
         """Names of indices to add."""
+        ...
 
     def value(self) -> str:
         """A value of an index."""
+        ...
 
     def version(self) -> str:
         """A resource version."""
+        ...
 
     def values(self) -> Values:
         """The values of an object under each index."""
+        ...
 
 
 class SmallSource(Protocol):
@@ -78,9 +90,11 @@ class SmallSource(Protocol):
 
     def item(self, text: str) -> Item:
         """``"ax"`` is an object with the key a and the value x; ``"axy"`` has two values, ``"a"`` none."""
+        ...
 
     def version(self) -> str:
         """A resource version, if anybody can see it."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Final, Protocol, TypeAlias
 
+from ..call_program import CallProgram
 from ..codec import Codec
-from ..indexers.program import CallProgram
 from ..outcomes import WAITS, Outcome
 from .specification import Specification
 from .vocabulary import Vocabulary

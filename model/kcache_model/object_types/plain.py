@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..call_program import CallProgram
 from ..codec import Codec
 from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError
 from ..history import FINAL_THREAD
-from ..indexers.program import CallProgram
 from ..outcomes import Outcome, error_text, raised, returned
 from ..target import TargetError
 from .object_type import Load, ObjectType, ReadBack, Remarks

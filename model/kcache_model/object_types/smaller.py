@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..call_program import CallProgram
 from ..greedy import smallest
-from ..indexers.program import CallProgram
 from .object_type import ObjectType
 from .specification import may_wait_for_ever
 

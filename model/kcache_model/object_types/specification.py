@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from ..indexers.program import CallProgram
+from ..call_program import CallProgram
 from ..outcomes import WAITS, Outcome
 
 S = TypeVar("S")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from ..indexers.program import CallProgram
+from ..call_program import CallProgram
 from .operations import Operation, Version
 
 

@@ -11,8 +11,8 @@ from kcache_model.codec import Codec
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
+from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
-from kcache_stress.explorer.replaying import ReplayAnswer, Replayed
 
 from ..events import PhaseFinished, SuiteResult
 from ..gallery import Example, function_gallery

@@ -7,7 +7,7 @@ from typing import Final
 
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replaying import ReplayAnswer, Replayed, follow
+from kcache_stress.explorer.replay import ReplayAnswer, Replayed, follow
 from kcache_stress.explorer.sandbox import CannotExploreError
 
 from .findings import InformerToken

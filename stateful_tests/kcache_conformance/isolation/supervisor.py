@@ -19,7 +19,8 @@ from typing import IO, Any
 
 import kcache
 import kcache_model
-from kcache_model.indexers.program import HASH_SEED, Program
+from kcache_model.call_program import HASH_SEED
+from kcache_model.indexers.program import Program
 
 from .journal import read_journal, read_note
 

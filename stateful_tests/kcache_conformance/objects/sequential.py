@@ -13,7 +13,7 @@ from kcache_model.object_types.specification import States, follow
 from kcache_model.outcomes import WAITS, Outcome, error_text, raised
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.laboratory import noted
-from kcache_stress.objects.target import new_object
+from kcache_stress.objects.named_target import new_object
 from kcache_stress.thread_pool import ThreadPool
 
 from ..phase import Coverage

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from kcache_model.call_program import CallProgram
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
-from kcache_model.indexers.program import CallProgram
 from kcache_model.outcomes import Outcome
 
 from .execution import Execution

@@ -25,8 +25,8 @@ from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.made_of import packages_of
 from ..explorer.reach import existing, find
+from ..explorer.replay import Replayed, follow
 from ..explorer.replay_token import ReplayToken
-from ..explorer.replaying import Replayed, follow
 from ..explorer.sandbox import CannotExploreError, Roots, Sandbox
 from ..explorer.schedule import Replay
 from ..explorer.sources import fingerprint_of

@@ -33,7 +33,7 @@ from ..explorer.story.narration import Texts, narrate
 from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from .findings import Setting, concurrent_finding
-from .target import place_of
+from .named_target import place_of
 from .threads import ObjectStress
 
 PHASE: Final = "explorer"

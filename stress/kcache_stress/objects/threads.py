@@ -24,7 +24,7 @@ from ..indexers.coverage import Coverage
 from ..noise import Level, Noise
 from ..thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
-from .target import new_object
+from .named_target import new_object
 
 _THREADS: Final = 4
 """Programs have at most three; one more reads back what is left."""

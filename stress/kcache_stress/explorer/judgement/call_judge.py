@@ -6,8 +6,8 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
-from kcache_model.indexers.program import CallProgram
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
 from kcache_model.object_types.specification import Specification
 from kcache_model.outcomes import ErrorKind, Outcome

@@ -20,7 +20,7 @@ from kcache_model.outcomes import Outcome
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory
-from kcache_stress.objects.target import load_object_target
+from kcache_stress.objects.named_target import load_object_target
 
 from ..gallery import Example
 from ..isolation import STARTUP_SECONDS, run_job
