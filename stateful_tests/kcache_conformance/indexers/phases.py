@@ -5,9 +5,10 @@ A phase stops at its first finding, makes the program of the finding as small as
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -16,13 +17,13 @@ from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.explore import ExploreOptions, explore, hunting
-from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport, stress
 from kcache_stress.indexers.subject import Subject, load_subject
 
 from ..budget_slices import as_time_passes
+from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from ..recorded.corpus import needs_transformer, recordings, scenarios
 from ..recorded.replay import replay
@@ -87,28 +88,22 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
 
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
-    if context.spec is None:
-        return PhaseOutcome({}, refused="the implementation cannot be imported by name, so not instrumented either")
-    try:
-        subject = load_subject(context.spec, instrument=context.options.instrument)
-    except CannotExploreError as error:
-        return PhaseOutcome({}, refused=str(error))
+    subjects: list[Subject] = []
     options = ExploreOptions(
         executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.options.strict_errors
     )
-    counts = Counter(programs=0, executions=0, exhausted=0)
-    refused = no_proof = ""
-    for number, fraction in enumerate(as_time_passes(context.seconds)):
-        context.on_progress(fraction, counts)
-        program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
-        explored = explore(subject, program, hunting(options, number), context.watch, context.on_finding)
-        counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
-        refused, no_proof = refused or explored.refused, no_proof or explored.no_proof
-        if explored.finding is not None:
-            return PhaseOutcome(counts, explored.finding)
-        if subject.sandbox.scheduler.is_stuck:
-            break
-    return PhaseOutcome(counts, refused=refused or _unseen(context, subject), no_proof=no_proof)
+
+    def searches(spec: str) -> Iterator[Search]:
+        subject = load_subject(spec, instrument=context.options.instrument)
+        subjects.append(subject)
+        for number in itertools.count():
+            program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
+            yield Search(subject, program, hunting(options, number))
+
+    outcome = explorer_phase(context, searches, "implementation")
+    if outcome.finding is None and not outcome.refused and subjects:
+        return replace(outcome, refused=_unseen(context, subjects[0]))
+    return outcome
 
 
 def _unseen(context: PhaseContext, subject: Subject) -> str:

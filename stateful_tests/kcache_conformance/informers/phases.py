@@ -16,6 +16,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.sandbox import CannotExploreError
 
 from ..budget_slices import as_time_passes
+from ..explorer_phase import Search, explorer_phase
 from ..phase import Phase, PhaseContext, PhaseOutcome
 from .findings import bare_finding
 from .hunting import RealHunter
@@ -25,8 +26,6 @@ from .random_programs import random_program
 from .state_machine import run_examples
 
 _BATCH_EXAMPLES: Final = 20
-_NO_NAME: Final = "the informer cannot be imported by name, so not instrumented either"
-_FIRST_SECONDS: Final = 0.5
 _RANDOM_PROGRAMS: Final = 40
 _LONG_SECONDS: Final = 5.0
 _SAMPLES: Final = 60
@@ -87,32 +86,16 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
 
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
-    if context.spec is None:
-        return PhaseOutcome({}, refused=_NO_NAME)
-    counts = Counter(programs=0, executions=0)
-    try:
-        laboratory = informer_laboratory(context.spec, context.options.instrument)
+    def searches(spec: str) -> Iterator[Search]:
+        laboratory = informer_laboratory(spec, context.options.instrument)
         laboratory.announce(InformerProgram(), context.watch)
         laboratory.run_once(InformerProgram())
-        searches = zip(_searches(context), as_time_passes(context.seconds), strict=False)
-        for (program, granularity, options), fraction in searches:
-            context.on_progress(fraction, counts)
-            left = max(_FIRST_SECONDS, context.seconds * (1.0 - fraction))
-            limited = replace(
-                options,
-                seconds=min(options.seconds, left),
-                candidates=replace(options, seconds=_CANDIDATE_SECONDS),
-                minimise_seconds=_MINIMISE_SECONDS,
-            )
-            explored = explore(laboratory.at(granularity), program, limited, context.watch, context.on_finding)
-            if explored.refused:
-                return PhaseOutcome({}, refused=explored.refused)
-            counts.update(programs=1, executions=explored.executions)
-            if explored.finding is not None:
-                return PhaseOutcome(counts, explored.finding)
-    except CannotExploreError as error:
-        return PhaseOutcome({}, refused=str(error))
-    return PhaseOutcome(counts)
+        for program, granularity, options in _searches(context):
+            candidates = replace(options, seconds=_CANDIDATE_SECONDS)
+            limited = replace(options, candidates=candidates, minimise_seconds=_MINIMISE_SECONDS)
+            yield Search(laboratory.at(granularity), program, limited)
+
+    return explorer_phase(context, searches, "informer")
 
 
 def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granularity, ExploreOptions]]:

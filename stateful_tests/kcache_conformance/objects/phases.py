@@ -11,13 +11,13 @@ from typing import Any, Final
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType, RecordedProgram
 from kcache_model.object_types.smaller import smaller
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.explore import ExploreOptions, StrategyName
 from kcache_stress.objects.findings import Setting, sequential_finding, sequential_kind
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
 
 from ..budget_slices import as_time_passes
+from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
 from .sequential import Mismatch, PatientCaller, patient_caller, run_program
@@ -103,10 +103,6 @@ class _Phases:
 
     def explorer(self, context: PhaseContext) -> PhaseOutcome:
         """The interleavings of small programs."""
-        if context.spec is None:
-            what = f"the {self._type.called} cannot be imported by name, so not instrumented either"
-            return PhaseOutcome({}, refused=what)
-        laboratory = ObjectLaboratory(self._type, context.target, context.options.instrument)
         options = ExploreOptions(
             StrategyName.DPOR,
             executions=_EXECUTIONS,
@@ -114,21 +110,13 @@ class _Phases:
             strict_errors=context.options.strict_errors,
             minimise_seconds=_MINIMISE_SECONDS,
         )
-        counts = Counter(programs=0, executions=0, exhausted=0)
-        no_proof = ""
-        try:
-            for program, fraction in zip(self._programs(context), as_time_passes(context.seconds), strict=False):
-                context.on_progress(fraction, counts)
-                explored = explore(laboratory, program, options, context.watch, context.on_finding)
-                if explored.refused:
-                    return PhaseOutcome({}, refused=explored.refused)
-                counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
-                no_proof = no_proof or explored.no_proof
-                if explored.finding is not None:
-                    return PhaseOutcome(counts, explored.finding)
-        except CannotExploreError as error:
-            return PhaseOutcome({}, refused=str(error))
-        return PhaseOutcome(counts, no_proof=no_proof)
+
+        def searches(_: str) -> Iterator[Search]:
+            laboratory = ObjectLaboratory(self._type, context.target, context.options.instrument)
+            for program in self._programs(context):
+                yield Search(laboratory, program, options)
+
+        return explorer_phase(context, searches, self._type.called)
 
     def stress(self, context: PhaseContext) -> PhaseOutcome:
         """Small programs with real threads."""

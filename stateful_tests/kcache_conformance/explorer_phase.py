@@ -1,0 +1,70 @@
+"""The explorer as a phase: program after program of any target type, until a finding or the end of the time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.sandbox import CannotExploreError
+
+from .budget_slices import as_time_passes
+from .phase import PhaseContext, PhaseOutcome
+
+_LEAST_SECONDS: Final = 1.0
+_MOST_REFUSED: Final = 5
+"""So many programs that are all refused say that the others will be, too."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """One program to explore.
+
+    Attributes:
+        laboratory: where.
+        program: which one.
+        options: how.
+    """
+
+    laboratory: Laboratory[Any, Any]
+    program: Any
+    options: ExploreOptions
+
+
+def explorer_phase(context: PhaseContext, searches: Callable[[str], Iterable[Search]], called: str) -> PhaseOutcome:
+    """Explore program after program.
+
+    Args:
+        context: of the phase.
+        searches: what to explore of the target of a name. Raises CannotExploreError.
+        called: what such a target is called.
+    """
+    if context.spec is None:
+        return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
+    counts = Counter(programs=0, executions=0, exhausted=0)
+    refused: list[str] = []
+    no_proof = ""
+    try:
+        for search, fraction in zip(searches(context.spec), as_time_passes(context.seconds), strict=False):
+            context.on_progress(fraction, counts)
+            left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
+            options = replace(search.options, seconds=min(search.options.seconds, left))
+            explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
+            if explored.refused:
+                refused.append(explored.refused)
+                if not counts["programs"] and len(refused) == _MOST_REFUSED:
+                    break
+                if explored.finding is None:
+                    continue
+            counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
+            no_proof = no_proof or explored.no_proof
+            if explored.finding is not None:
+                return PhaseOutcome(counts, explored.finding)
+            if search.laboratory.sandbox.scheduler.is_stuck:
+                break
+    except CannotExploreError as error:
+        return PhaseOutcome({}, refused=str(error))
+    return PhaseOutcome(counts if counts["programs"] else {}, refused="".join(refused[:1]), no_proof=no_proof)
