@@ -175,9 +175,10 @@ class _Run:
             self._pool.close()
 
     def goes_on(self) -> bool:
-        """Whether there is time for another round, and reason."""
+        """Whether there is time for another round, and reason; the first one is run however little time there is."""
         report, most = self.report, self._options.rounds
-        return report.finding is None and time.monotonic() < self._deadline and (most is None or report.rounds < most)
+        has_time = not report.rounds or time.monotonic() < self._deadline
+        return report.finding is None and has_time and (most is None or report.rounds < most)
 
     @property
     def left(self) -> float:
