@@ -204,4 +204,5 @@ def test_the_reference_survives(effort: Callable[[int, int], int]) -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.2])
 def test_a_run_ends_when_its_time_is_up(seconds: float) -> None:
     report = stress(REFERENCE, Semantics.CLASSIC, StressOptions(seconds=seconds))
-    assert (report.rounds == 0) == (seconds == 0.0)
+    assert report.rounds >= 1, "the first round is run in any case"
+    assert report.rounds == 1 or seconds
