@@ -111,6 +111,12 @@ def test_modules_stay_small(module: str) -> None:
     assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= 500
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings_of_modules_begin_with_a_noun(module: str) -> None:
+    first = (ast.get_docstring(ast.parse(MODULES[module].read_text(encoding="utf-8"))) or "").partition(" ")[0]
+    assert first not in {"What", "Which", "Who", "How", "Where", "Whether", "When", "Why", "Makes", "Finds"}
+
+
 def test_a_file_name_says_where_one_is() -> None:
     names = Counter(file.name for file in MODULES.values() if file.name != "__init__.py")
     assert [name for name, times in names.items() if times > 3] == []

@@ -1,4 +1,4 @@
-"""Reads Kubernetes object metadata from whatever carries it (apimachinery ``meta.Accessor``).
+"""Kubernetes object metadata, read from whatever carries it (apimachinery ``meta.Accessor``).
 
 Three styles are understood: a manifest (a mapping with a ``metadata`` mapping), an object with a ``metadata``
 attribute (the official client's models), and a bare metadata object (``name`` and ``namespace`` attributes).

@@ -1,4 +1,4 @@
-"""What is shown on the terminal while a run goes on and when it is over."""
+"""Terminal output: progress while a run goes on, and the result when it is over."""
 
 from __future__ import annotations
 

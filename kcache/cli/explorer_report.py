@@ -1,4 +1,4 @@
-"""What the explorer's commands show."""
+"""Output of the explorer's commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an API server says when it refuses, and which of that a reflector understands."""
+"""Errors of an API server, and the ones among them that a reflector understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt (apimachinery ``wait.NewExponentialBackoffManager``)."""
+"""Back-off: the wait before the next attempt (apimachinery ``wait.NewExponentialBackoffManager``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is told of changes (client-go ``controller.go``: ``ResourceEventHandler`` and its helpers)."""
+"""Handlers, who are told of changes (client-go ``controller.go``: ``ResourceEventHandler`` and its helpers)."""
 
 from __future__ import annotations
 

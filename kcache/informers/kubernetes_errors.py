@@ -1,4 +1,4 @@
-"""What the official client raises, as :class:`~.api_errors.ApiError`."""
+"""Errors of the official client, as :class:`~.api_errors.ApiError`."""
 
 from __future__ import annotations
 

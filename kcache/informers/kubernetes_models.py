@@ -1,4 +1,4 @@
-"""Makes the models of the official ``kubernetes`` client of manifests."""
+"""Models of the official ``kubernetes`` client, made of manifests."""
 
 from __future__ import annotations
 

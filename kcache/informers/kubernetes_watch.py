@@ -1,4 +1,4 @@
-"""Reads the events of a watch from an HTTP response of urllib3."""
+"""Events of a watch, read from an HTTP response of urllib3."""
 
 from __future__ import annotations
 

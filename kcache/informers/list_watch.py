@@ -1,4 +1,4 @@
-"""What a reflector asks of an API server: to list objects, and to watch them change (client-go ``listwatch.go``)."""
+"""Requests of a reflector to an API server: to list objects, and to watch them change (client-go ``listwatch.go``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds objects of a cache that somebody changed in place (client-go ``mutation_detector.go``)."""
+"""Detector of objects of a cache that somebody changed in place (client-go ``mutation_detector.go``)."""
 
 from __future__ import annotations
 

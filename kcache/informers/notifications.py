@@ -1,4 +1,4 @@
-"""What waits for a handler (client-go ``updateNotification``, ``addNotification``, ``deleteNotification``)."""
+"""Notifications for a handler (client-go ``updateNotification``, ``addNotification``, ``deleteNotification``)."""
 
 from __future__ import annotations
 

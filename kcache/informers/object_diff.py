@@ -1,4 +1,4 @@
-"""Says in which fields two objects differ."""
+"""Differences of two objects, field by field."""
 
 from __future__ import annotations
 

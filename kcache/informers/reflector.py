@@ -1,4 +1,4 @@
-"""Keeps a store up to date with an API server: lists, then watches (client-go ``reflector.go``)."""
+"""Reflector: it lists, then watches, and so keeps a store like an API server (client-go ``reflector.go``)."""
 
 from __future__ import annotations
 

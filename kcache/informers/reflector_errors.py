@@ -1,4 +1,4 @@
-"""What a reflector tells its watch error handler."""
+"""Errors that a reflector tells its watch error handler."""
 
 from __future__ import annotations
 

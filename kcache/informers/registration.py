@@ -1,4 +1,4 @@
-"""What an informer gives for a handler."""
+"""Registration of a handler with an informer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows a store's objects again from time to time (client-go ``Reflector.startResync``)."""
+"""Resync: a store's objects are shown again from time to time (client-go ``Reflector.startResync``)."""
 
 from __future__ import annotations
 

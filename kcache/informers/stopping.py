@@ -1,4 +1,4 @@
-"""How everything that waits is told to stop (the ``stopCh`` of client-go)."""
+"""Stop signal for everything that waits (the ``stopCh`` of client-go)."""
 
 from __future__ import annotations
 

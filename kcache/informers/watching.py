@@ -1,4 +1,4 @@
-"""Writes the events of a watch to a store (client-go ``handleWatch``)."""
+"""Writer of the events of a watch to a store (client-go ``handleWatch``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all queues share: one lock, waiting for the next item, and closing."""
+"""Common part of all queues: one lock, waiting for the next item, and closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a queue of changes hands out: deltas (client-go ``delta_fifo.go``, ``the_real_fifo.go``)."""
+"""Deltas, which a queue of changes hands out (client-go ``delta_fifo.go``, ``the_real_fifo.go``)."""
 
 from __future__ import annotations
 

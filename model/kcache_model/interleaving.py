@@ -1,4 +1,4 @@
-"""What a interleaving consists of: plain data, without anything of the target in it."""
+"""Interleavings as plain data, without anything of the target in it."""
 
 from __future__ import annotations
 

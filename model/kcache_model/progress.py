@@ -1,4 +1,4 @@
-"""How a runner tells the world what the implementation is being asked, before it is asked.
+"""Progress listeners: a runner tells the world what the implementation is being asked, before it is asked.
 
 Whoever watches can lay a hang or a crash at the door of a program.
 """

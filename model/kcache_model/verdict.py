@@ -1,4 +1,4 @@
-"""What a checker says of a history."""
+"""Verdict of a checker on a history."""
 
 from __future__ import annotations
 

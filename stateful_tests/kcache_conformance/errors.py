@@ -1,4 +1,4 @@
-"""What the library raises when an implementation or a function is wrong."""
+"""Errors that the library raises when an implementation or a function is wrong."""
 
 from __future__ import annotations
 

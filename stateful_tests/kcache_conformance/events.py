@@ -1,4 +1,4 @@
-"""What happens in a run, told to whoever listens: a terminal, a report, a test."""
+"""Events of a run, told to whoever listens: a terminal, a report, a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a phase works with, and what it did."""
+"""Phases: what one works with, and what it did."""
 
 from __future__ import annotations
 

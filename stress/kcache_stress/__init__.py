@@ -1,1 +1,1 @@
-"""Runs an Indexer under real threads and in processes that can be killed, and reports what was seen."""
+"""Runs of an Indexer under real threads and in processes that can be killed, and reports what was seen."""

@@ -1,4 +1,4 @@
-"""Where the threads of this process are, with the harness's own frames left out."""
+"""Stacks of the threads of this process, with the harness's own frames left out."""
 
 from __future__ import annotations
 

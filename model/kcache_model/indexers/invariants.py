@@ -1,4 +1,4 @@
-"""What must hold of any Indexer between two writes, checked through its public methods alone.
+"""Invariants of any Indexer between two writes, checked through its public methods alone.
 
 An implementation may also offer ``kcache_snapshot() -> {"items": {key: object}, "indices": {index: {value: keys}}}``,
 its inner state; the same rules are then checked on that.

@@ -1,4 +1,4 @@
-"""What a program asks of an Indexer, as plain data."""
+"""Operations on an Indexer, as plain data."""
 
 from __future__ import annotations
 

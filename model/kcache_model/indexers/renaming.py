@@ -1,4 +1,4 @@
-"""Gives the keys, values and stamps of a program short names, so that a person can follow it."""
+"""Short names for the keys, values and stamps of a program, so that a person can follow it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an informer owes its users: the rules, and the data on which they are judged."""
+"""Duties of an informer to its users: the rules, and the data on which they are judged."""

@@ -1,4 +1,4 @@
-"""Makes a failing program of an informer smaller: threads and steps are left out, then what else is not needed."""
+"""Minimiser of failing programs of informers: threads and steps are left out, then what else is not needed."""
 
 from __future__ import annotations
 

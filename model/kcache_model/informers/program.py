@@ -1,4 +1,4 @@
-"""What happens to an informer and around it, as plain data."""
+"""Events in and around an informer, as plain data."""
 
 from __future__ import annotations
 

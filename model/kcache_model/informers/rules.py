@@ -1,4 +1,4 @@
-"""What must hold of an informer, whatever its server and its network do.
+"""Rules that hold of an informer, whatever its server and its network do.
 
 The guarantees are those of client-go's ``SharedInformer``: when nothing happens any more, the store shows what the
 server has; each handler was led there, object by object, along states that the object really had, in their order; the

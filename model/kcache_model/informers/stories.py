@@ -1,4 +1,4 @@
-"""What a server did, and what an informer made of it, as plain data."""
+"""Acts of a server, and what an informer made of them, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory the process has taken."""
+"""Memory that the process has taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether some order of the calls of several threads on an object explains what they gave."""
+"""Check whether some order of the calls of several threads on an object explains what they gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a failing program smaller: threads and steps are left out, then arguments, then how its object is made."""
+"""Minimiser of failing programs: threads and steps are left out, then arguments, then how its object is made."""
 
 from __future__ import annotations
 

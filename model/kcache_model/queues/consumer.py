@@ -1,4 +1,4 @@
-"""What consumes a queue: stores what it is handed. The explorer loads a copy of this module that it can watch."""
+"""Consumer of a queue: it stores what it is handed. The explorer loads a copy of this module that it can watch."""
 
 from __future__ import annotations
 

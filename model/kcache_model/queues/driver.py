@@ -1,4 +1,4 @@
-"""Makes the calls of a program on a real queue, and reads what they gave."""
+"""Driver of a real queue: it makes the calls of a program, and reads what they gave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program does with a queue, as plain data."""
+"""Operations on a queue, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all queues have in common: closing, waiting, processing, counting the first replacement."""
+"""Common part of the models of all queues: closing, waiting, processing, counting the first replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a queue holds, and what its consumer knows: the state that all specifications share."""
+"""Contents of a queue, and what its consumer knows: the state that all specifications share."""
 
 from __future__ import annotations
 

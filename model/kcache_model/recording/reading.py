@@ -1,4 +1,4 @@
-"""Reads a recording line by line, and refuses what no recorder can have seen; each error names its line."""
+"""Reader of recordings, line by line; it refuses what no recorder can have seen; each error names its line."""
 
 from __future__ import annotations
 

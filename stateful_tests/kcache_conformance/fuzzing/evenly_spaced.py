@@ -1,4 +1,4 @@
-"""Takes some of many."""
+"""Choice of at most N evenly spaced elements."""
 
 from __future__ import annotations
 

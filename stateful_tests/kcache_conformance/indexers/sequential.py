@@ -1,4 +1,4 @@
-"""Runs a sequential program on an implementation, beside the model."""
+"""Sequential runs of an implementation, beside the model."""
 
 from __future__ import annotations
 

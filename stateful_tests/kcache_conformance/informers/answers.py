@@ -1,4 +1,4 @@
-"""How requests are answered: from which moment, and with what (Kubernetes API concepts, *Resource versions*)."""
+"""Answers to requests: from which moment, and with what (Kubernetes API concepts, *Resource versions*)."""
 
 from __future__ import annotations
 

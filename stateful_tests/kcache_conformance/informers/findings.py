@@ -1,4 +1,4 @@
-"""What a reader gets to see of an informer that is wrong."""
+"""Findings about informers, as a reader gets to see them."""
 
 from __future__ import annotations
 

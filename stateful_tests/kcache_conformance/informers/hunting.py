@@ -1,4 +1,4 @@
-"""Looks for programs that go wrong with real threads, and makes them small."""
+"""Search for programs that go wrong with real threads; they are made small."""
 
 from __future__ import annotations
 

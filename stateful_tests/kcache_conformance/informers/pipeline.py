@@ -1,4 +1,4 @@
-"""Runs a program: a server, an informer, handlers, and what happens to them. With real threads or with virtual ones."""
+"""Run of a program: a server, an informer, handlers, and what happens to them, on real or virtual threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows a finding about an informer again, perhaps on a changed implementation."""
+"""Replay of a finding about an informer, perhaps on a changed implementation."""
 
 from __future__ import annotations
 

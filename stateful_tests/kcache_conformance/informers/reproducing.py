@@ -1,4 +1,4 @@
-"""What the scripts of findings need: a handler that prints, and a look at what is there."""
+"""Helpers of the scripts of findings: a handler that prints, and a look at what is there."""
 
 from __future__ import annotations
 

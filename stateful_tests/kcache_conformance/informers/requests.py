@@ -1,4 +1,4 @@
-"""What clients asked a server for, and how it is told to refuse."""
+"""Requests of clients to a server, and how it is told to refuse."""
 
 from __future__ import annotations
 

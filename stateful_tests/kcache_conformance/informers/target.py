@@ -1,4 +1,4 @@
-"""What an informer must offer to be held against the rules."""
+"""Informers as targets: what one must offer to be held against the rules."""
 
 from __future__ import annotations
 

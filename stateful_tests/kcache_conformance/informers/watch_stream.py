@@ -1,4 +1,4 @@
-"""What a client reads from a watch."""
+"""Stream of a watch, as a client reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs work that may hang or crash in a child process that can be killed."""
+"""Runs of work that may hang or crash in a child process that can be killed."""
 
 from .failures import HarnessError, raise_if_failed
 from .supervisor import STARTUP_SECONDS, JobEnd, run_job

@@ -1,4 +1,4 @@
-"""What would be printed, as plain text."""
+"""Plain text of what would be printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was called under stress, how it ended, and how often it met another call, as a table."""
+"""Coverage table: what was called under stress, how it ended, and how often it met another call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which events of an interleaving are worth a row."""
+"""Rows of an interleaving: the events that are worth one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run gave, as data for every format."""
+"""Outcome of a run, as data for every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a counterexample of a problem: the fewest preemptions, done again to be sure, and classified.
+"""Counterexample of a problem: the fewest preemptions, done again to be sure, and classified.
 
 A search finds a problem in some schedule, or in one that is equivalent to it. Here it is realised, repeated, and made
 smaller: a search bounded by preemptions finds the smallest there is, if it gets that far.

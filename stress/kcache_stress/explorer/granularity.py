@@ -1,4 +1,4 @@
-"""Where threads may be switched."""
+"""Granularity: the places where threads may be switched."""
 
 from __future__ import annotations
 

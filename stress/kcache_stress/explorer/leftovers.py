@@ -1,4 +1,4 @@
-"""What executions leave behind in modules under test: each is to begin as the first did, or a search proves nothing."""
+"""Leftovers of executions in modules under test: each is to begin as the first did, or a search proves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the modules of a sandbox are found and loaded: instrumented, virtual, or those of the process."""
+"""Loaders of the modules of a sandbox: instrumented, virtual, or those of the process."""
 
 from __future__ import annotations
 

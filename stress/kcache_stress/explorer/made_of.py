@@ -1,4 +1,4 @@
-"""Which packages an object is made of: they are instrumented together with the module that made it."""
+"""Packages that an object is made of: they are instrumented together with the module that made it."""
 
 from __future__ import annotations
 

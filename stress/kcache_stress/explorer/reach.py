@@ -1,4 +1,4 @@
-"""Which modules must run on the virtual threads although nobody asked to have them instrumented: those that lock.
+"""Modules that must run on the virtual threads although nobody asked to have them instrumented: those that lock.
 
 All virtual threads are one thread to a real lock: it never excludes one of them, or blocks them all. So each package
 that locks, waits, starts threads or asks for the time is loaded privately as well, as it is, with nothing rewritten.

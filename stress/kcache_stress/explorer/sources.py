@@ -1,4 +1,4 @@
-"""Tells whether sources have changed."""
+"""Signatures of sources, which tell whether they have changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for what, held by whom, at which line: the explanation of a deadlock."""
+"""Explanation of a deadlock: who waits for what, held by whom, at which line."""
 
 from __future__ import annotations
 

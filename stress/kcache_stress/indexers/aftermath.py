@@ -1,4 +1,4 @@
-"""What must still hold of an Indexer when the threads have ended."""
+"""State of an Indexer when the threads have ended: what must still hold."""
 
 from __future__ import annotations
 

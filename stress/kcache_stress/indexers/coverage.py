@@ -1,4 +1,4 @@
-"""Which calls really overlapped a call of another thread."""
+"""Coverage: the calls that really overlapped a call of another thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an implementation offers."""
+"""Probe of what an implementation offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs operations with real threads and records the calls.
+"""Recorder of calls that real threads make.
 
 Each call is timed with the operating system's monotonic clock, which all threads share; no lock and no counter is
 involved that would order the threads by itself. Calls at the same tick count as concurrent, so that a coarse clock can

@@ -1,4 +1,4 @@
-"""Makes the finding of a concurrent program smaller: smaller programs are repeated until one shows the same."""
+"""Shrinking of concurrent findings: smaller programs are repeated until one shows the same."""
 
 from __future__ import annotations
 

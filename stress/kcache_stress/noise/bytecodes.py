@@ -1,4 +1,4 @@
-"""Which bytecodes others can notice. Between two of these, it makes no difference where a thread is interrupted."""
+"""Bytecodes that others can notice. Between two of these, it makes no difference where a thread is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where noise comes from: whatever the interpreter offers to be told of bytecodes."""
+"""Source of noise: whatever the interpreter offers to be told of bytecodes."""
 
 from __future__ import annotations
 

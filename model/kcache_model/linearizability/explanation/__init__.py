@@ -1,4 +1,4 @@
-"""Why no order explains a history: an argument that a reader can follow, and the class of the anomaly.
+"""Explanation why no order explains a history: an argument that a reader can follow, and the class of the anomaly.
 
 A read with stamps says which writes took effect before it and which did not (``facts``). Together with real time that
 is a set of constraints on the order of the calls (``clauses``), exact for the fragment that the frontier checker

@@ -1,4 +1,4 @@
-"""Which class of anomaly a refutation shows."""
+"""Class of the anomaly that a refutation shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls, versions and facts are called in an argument."""
+"""Names of calls, versions and facts in an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the order in which calls took effect: a strict partial order, each step with its reason."""
+"""Precedence, as far as it is known, of calls that took effect: a strict partial order, each step with its reason."""
 
 from __future__ import annotations
 

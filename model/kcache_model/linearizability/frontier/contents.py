@@ -1,4 +1,4 @@
-"""What a cache holds: under each key one version of an object, and the index over them."""
+"""Contents of a cache: under each key one version of an object, and the index over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which call is the first that nothing explains."""
+"""The first call that nothing explains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the frontier checker is given to spend, and what it answers."""
+"""Budget and answer of the frontier checker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which histories the frontier checker can judge: those that it cannot, it recognises before it begins."""
+"""Histories that the frontier checker can judge: those that it cannot, it recognises before it begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes an object smaller while it still shows what it shows, step by step (Zeller: delta debugging)."""
+"""Minimiser of objects: smaller while it still shows what it shows, step by step (Zeller: delta debugging)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts together what the code of a function says."""
+"""Facts that the code of a function says, put together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which calls are drawn: nobody reads a million boxes, and no browser draws them."""
+"""Choice of the calls that are drawn: nobody reads a million boxes, and no browser draws them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the order that is drawn through the calls: one that explains them all, or all before the first error.
+"""Order that is drawn through the calls: one that explains them all, or all before the first error.
 
 Every order keeps to real time. The verdict is not decided here; where no order is found in time none is drawn, and the
 page says so.

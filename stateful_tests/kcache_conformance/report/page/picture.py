@@ -1,4 +1,4 @@
-"""What a page shows, as plain data."""
+"""Picture on a page, as plain data."""
 
 from __future__ import annotations
 

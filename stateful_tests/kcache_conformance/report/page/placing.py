@@ -1,4 +1,4 @@
-"""Where calls and the points of the order lie in logical time.
+"""Places of calls and of the points of the order in logical time.
 
 Each tick at which anything happened is a slot, and so is the interval between one tick and the next: tick ``t`` is slot
 ``2t``, what follows it ``2t + 1``. A call covers the slots from its invocation to its response. A point of the order

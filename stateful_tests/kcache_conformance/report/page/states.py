@@ -1,4 +1,4 @@
-"""What the model holds before and after each call of an order, as differences."""
+"""States of the model before and after each call of an order, as differences."""
 
 from __future__ import annotations
 

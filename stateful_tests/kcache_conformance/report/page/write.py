@@ -1,4 +1,4 @@
-"""Writes a page: one file that needs nothing else, asks for nothing, and runs no script but its own."""
+"""Page writer: one file that needs nothing else, asks for nothing, and runs no script but its own."""
 
 from __future__ import annotations
 

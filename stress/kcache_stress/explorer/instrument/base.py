@@ -1,4 +1,4 @@
-"""What the parts of the rewriter share: the context, the facts, and how private names are called."""
+"""Common part of the rewriter: the context, the facts, and how private names are called."""
 
 import ast
 import functools

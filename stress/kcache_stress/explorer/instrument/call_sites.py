@@ -1,4 +1,4 @@
-"""Which calls can be in progress while nothing is on the evaluation stack that is in no local variable."""
+"""Calls that can be in progress while nothing is on the evaluation stack that is in no local variable."""
 
 import ast
 from collections.abc import Iterable

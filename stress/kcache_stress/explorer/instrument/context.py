@@ -1,4 +1,4 @@
-"""Where the rewriter is: the scope, and how a temporary is bound there."""
+"""Place of the rewriter: the scope, and how a temporary is bound there."""
 
 import ast
 from collections.abc import Callable, Sequence

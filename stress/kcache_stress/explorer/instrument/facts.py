@@ -1,4 +1,4 @@
-"""What is known of the attribute names of all instrumented modules together.
+"""Facts about the attribute names of all instrumented modules together.
 
 An attribute that is only ever stored on `self` inside `__init__`, before any other thread can have seen the object,
 never changes afterwards: reading it needs no report.  This is what keeps instrumented code fast.

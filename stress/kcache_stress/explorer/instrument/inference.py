@@ -1,4 +1,4 @@
-"""What can be told of values without running anything: whether one may be a container that others can see."""
+"""Inference about values without running anything: whether one may be a container that others can see."""
 
 import ast
 from typing import Final

@@ -1,4 +1,4 @@
-"""Which local variables only ever hold a container that nobody else can know: touching those needs no report."""
+"""Local variables that only ever hold a container that nobody else can know: touching those needs no report."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which scope each name of a module belongs to, and which closure variables change after they were captured."""
+"""Scopes of the names of a module, and the closure variables that change after they were captured."""
 
 import ast
 from collections.abc import Iterator

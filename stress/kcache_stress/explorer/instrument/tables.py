@@ -1,4 +1,4 @@
-"""What the methods of the built-in containers do to them."""
+"""Effects of the methods of the built-in containers."""
 
 import array
 import collections

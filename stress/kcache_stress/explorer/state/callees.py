@@ -1,4 +1,4 @@
-"""What a call in the source calls, found without running code of the target."""
+"""Callees of a call in the source, found without running code of the target."""
 
 from __future__ import annotations
 

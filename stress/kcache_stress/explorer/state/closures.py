@@ -1,4 +1,4 @@
-"""Which variables a function shares with the functions within it, and who changes them."""
+"""Variables that a function shares with the functions within it, and who changes them."""
 
 import dis
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""What a paused thread is going to do, as part of a canonical state: its frames.
+"""Frames of a paused thread: what it is going to do, as part of a canonical state.
 
 A frame goes on from where it is, with its local variables. What it has on its evaluation stack besides must follow from
 these: instrumented code is prepared for that (:mod:`..instrument.exposure`), and has a table of the calls where it

@@ -1,4 +1,4 @@
-"""What the modules under test keep outside of any Indexer: globals and attributes of classes."""
+"""State that modules under test keep outside of any object: globals and attributes of classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a paused frame is: the instruction in progress, and the call in the source that it belongs to."""
+"""Position of a paused frame: the instruction in progress, and the call in the source that it belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a data race."""
+"""Data race report: data and text."""
 
 from __future__ import annotations
 

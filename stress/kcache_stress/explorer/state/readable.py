@@ -1,4 +1,4 @@
-"""Which types of objects have their state where it can be read."""
+"""Types of objects that have their state where it can be read."""
 
 from __future__ import annotations
 

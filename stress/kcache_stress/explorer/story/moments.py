@@ -1,4 +1,4 @@
-"""What is seen of single events: where they happen in the target, and how other threads stand."""
+"""Moments: where single events happen in the target, and how other threads stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells what a schedule of a scenario does, line by line of the source."""
+"""Narrator of a schedule of a scenario, line by line of the source."""
 
 from __future__ import annotations
 

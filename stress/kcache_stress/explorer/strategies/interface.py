@@ -1,4 +1,4 @@
-"""What a search strategy is: it chooses who is next, learns from what happened, and says when it is done."""
+"""Search strategy: it chooses who is next, learns from what happened, and says when it is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an execution that is given up is cleaned up, and nobody hears of it."""
+"""Cleaning up after an execution that is given up, so that nobody hears of it."""
 
 from __future__ import annotations
 

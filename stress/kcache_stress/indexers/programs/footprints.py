@@ -1,4 +1,4 @@
-"""Which calls can meet: what each reads and writes, as far as it can tell in a given program."""
+"""Footprints: what each call reads and writes, as far as it can tell in a given program; so, which calls can meet."""
 
 from __future__ import annotations
 

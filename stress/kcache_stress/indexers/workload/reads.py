@@ -1,4 +1,4 @@
-"""Reads everything back."""
+"""Reads that show everything that is stored."""
 
 from __future__ import annotations
 

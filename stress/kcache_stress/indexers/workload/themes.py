@@ -1,4 +1,4 @@
-"""What a stretch of calls is about: each theme makes one family of faults likely to show."""
+"""Themes of stretches of calls: each theme makes one family of faults likely to show."""
 
 from __future__ import annotations
 

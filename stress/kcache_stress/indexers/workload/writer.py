@@ -1,4 +1,4 @@
-"""Makes operations: which object, which key, which value."""
+"""Writer of operations: which object, which key, which value."""
 
 from __future__ import annotations
 
