@@ -42,11 +42,11 @@ class ArgumentSource(Protocol):
 
     def bare(self) -> Item:
         """An object of which the key alone matters."""
-        ...
+        return self.item()
 
     def query(self) -> Item:
         """An object to look up others with."""
-        ...
+        return self.item()
 
     def items(self) -> tuple[Item, ...]:
         """The objects of a ``replace``."""
@@ -82,7 +82,7 @@ class ArgumentSource(Protocol):
 
     def values(self) -> Values:
         """The values of an object under each index."""
-        ...
+        return self.item().values
 
 
 class SmallSource(Protocol):
@@ -135,10 +135,6 @@ class Template:
     def is_write(self) -> bool:
         """Whether it may change the state."""
         return self.name in op.WRITES
-
-    def is_offered(self, target: Target) -> bool:
-        """Whether the target supports it."""
-        return target.supports(self.name) and not (INDEXES in target.unsupported and self.name in INDEX_OPERATIONS)
 
 
 Templates: TypeAlias = tuple[Template, ...]
@@ -320,9 +316,14 @@ def mixed(weights: Mapping[OperationName, int]) -> Templates:
     return tuple(replace(first[name], weight=weight) for name, weight in weights.items())
 
 
+def is_offered(name: OperationName, target: Target) -> bool:
+    """Whether the target supports a call: one without indices supports none that is about them."""
+    return target.supports(name) and not (INDEXES in target.unsupported and name in INDEX_OPERATIONS)
+
+
 def offered(templates: Templates, target: Target) -> Templates:
     """Those that the target supports."""
-    return tuple(template for template in templates if template.is_offered(target))
+    return tuple(template for template in templates if is_offered(template.name, target))
 
 
 def letters() -> list[Letter]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kcache_model.indexers.items import Item, Style, Values
 from kcache_model.indexers.operations import Operation, WriteKind
-from kcache_model.indexers.vocabulary import LATE_INDEXES, VOCABULARY
+from kcache_model.indexers.vocabulary import LATE_INDEXES, VOCABULARY, ArgumentSource
 
 INDEXES = ("node", "tags", "group")
 """The indices that a program may be created with."""
@@ -95,8 +95,8 @@ def items() -> st.SearchStrategy[Item]:
     return st.builds(lambda shape, number: shape.stamped(f"v{number}"), shapes(), st.integers(0, 99))
 
 
-class DrawnArguments:
-    """Arguments of calls out of Hypothesis (:class:`~kcache_model.indexers.vocabulary.ArgumentSource`).
+class DrawnArguments(ArgumentSource):
+    """Arguments of calls out of Hypothesis.
 
     One object in four is one that the program has had before. Stamps are numbered.
 
@@ -116,14 +116,6 @@ class DrawnArguments:
         if self._known and self.draw(st.integers(0, 3)) == 3:
             return cast("Item", self.draw(st.sampled_from(self._known)))
         return self._stamped(self.draw(self._shapes))
-
-    def bare(self) -> Item:
-        """An object of which the key alone matters."""
-        return self.item()
-
-    def query(self) -> Item:
-        """An object to look up others with."""
-        return self.item()
 
     def items(self) -> tuple[Item, ...]:
         """The objects of a ``replace``."""

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
-from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
-from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, RESOURCE_VERSION, Letter, letters
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.vocabulary import (
+    INDEX,
+    LATE_INDEXES,
+    LATE_INDICES,
+    RESOURCE_VERSION,
+    Letter,
+    is_offered,
+    letters,
+)
 from kcache_model.target import INDEXES, Target
 
 JOINT_GROUPS = frozenset({LATE_INDICES, RESOURCE_VERSION})
@@ -53,7 +61,7 @@ def alphabet(target: Target) -> tuple[Letter, ...]:
     """The calls that the target supports."""
     made: dict[Operation, Letter] = {}
     for letter in letters():
-        if _is_offered(letter.name, target) and _is_offered(_NEEDS.get(letter.group, letter.name), target):
+        if is_offered(letter.name, target) and is_offered(_NEEDS.get(letter.group, letter.name), target):
             # Without indices, objects that differ in their value only are the same.
             made.setdefault(letter.make(Maker("0", target)), letter)
     return tuple(made.values())
@@ -67,7 +75,3 @@ def fill(make: Maker, store: tuple[str, ...], target: Target) -> tuple[Operation
     if target.supports(OperationName.REPLACE):
         return (op.replace(make.items(*store)),) if store else ()
     return None if store else ()
-
-
-def _is_offered(name: OperationName, target: Target) -> bool:
-    return target.supports(name) and not (INDEXES in target.unsupported and name in INDEX_OPERATIONS)

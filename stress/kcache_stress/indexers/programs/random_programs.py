@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from kcache_model.indexers import operations as op
-from kcache_model.indexers.items import Item, Semantics, Values
-from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation, OperationName, WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.renaming import with_short_names
 from kcache_model.indexers.vocabulary import (
@@ -31,7 +31,9 @@ from kcache_model.indexers.vocabulary import (
     LATE_INDEXES,
     LATE_INDICES,
     RESOURCE_VERSION,
+    ArgumentSource,
     Templates,
+    is_offered,
     mixed,
     offered,
     reads,
@@ -81,7 +83,7 @@ def explorer_program(seed: int, target: Target, semantics: Semantics, shape: Exp
     return with_short_names(program)
 
 
-class _Author:
+class _Author(ArgumentSource):
     """Writes one program; numbers the stamps."""
 
     def __init__(self, rng: random.Random, target: Target, semantics: Semantics, shape: ExplorerShape) -> None:
@@ -184,10 +186,6 @@ class _Author:
         """The late index under which objects have values."""
         return LATE_INDEXES[0]
 
-    def values(self) -> Values:
-        """The values of a new version of some object."""
-        return self.item().values
-
     def late_names(self) -> Sequence[str]:
         """The names of indices to add: mostly two, so that it can be seen half done."""
         return LATE_INDEXES if self.rng.random() < 0.7 else self.rng.sample(LATE_INDEXES, 1)
@@ -227,7 +225,7 @@ class _Author:
         return tuple(self.rng.choices(found, [kind.weight for kind in found], k=2)) if found else ()
 
     def _offers(self, name: OperationName) -> bool:
-        return self._target.supports(name) and not (name in INDEX_OPERATIONS and not self._indexes)
+        return is_offered(name, self._target)
 
     def _pick(self, kinds: Templates) -> Operation:
         return self.rng.choice(kinds).make(self)

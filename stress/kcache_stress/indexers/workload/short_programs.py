@@ -14,7 +14,7 @@ from kcache_model.target import Target
 from .choices import MOST_WRITERS, pick, swarm
 from .writer import Writer
 
-_LATE = tuple(template for template in vocabulary.VOCABULARY if template.group == LATE_INDICES)
+_LATE = vocabulary.writes(LATE_INDICES) + vocabulary.reads(LATE_INDICES)
 """Mixed into some programs: indices that come late."""
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 
-from kcache_model.indexers.items import Item, Style, Values
+from kcache_model.indexers.items import Item, Style
 from kcache_model.indexers.operations import WriteKind
-from kcache_model.indexers.vocabulary import LATE_INDEXES
+from kcache_model.indexers.vocabulary import LATE_INDEXES, ArgumentSource
 from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 
 _STYLES = (Style.PLAIN, Style.PLAIN, Style.EQUAL, Style.FALSY, Style.TUPLES)
 
 
-class Writer:
+class Writer(ArgumentSource):
     """Makes the arguments of calls, and numbers the stamps.
 
     Args:
@@ -53,14 +53,6 @@ class Writer:
             values["tags"] = None
         return Item(key or rng.choice(self._keys), f"v{self._stamps}", values, style=rng.choice(_STYLES))
 
-    def bare(self) -> Item:
-        """An object of which the key alone matters."""
-        return self.item()
-
-    def query(self) -> Item:
-        """An object to look up others with."""
-        return self.item()
-
     def items(self) -> tuple[Item, ...]:
         """The argument of a ``replace``; keys may come twice."""
         return tuple(self.item() for _ in range(self.rng.randint(0, 3)))
@@ -81,10 +73,6 @@ class Writer:
         """A resource version."""
         self._stamps += 1
         return str(self._stamps)
-
-    def values(self) -> Values:
-        """The values of an object under each index."""
-        return self.item().values
 
     def late_index(self) -> str:
         """The name of an index that may be there by now."""
