@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from kcache_stress.explorer.granularity import REWRITTEN
+from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.scenarios import Scenario, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 
@@ -132,3 +132,26 @@ def test_what_others_have_left_accuses_nobody(tmp_path, granularity, is_locked):
     assert "kcache_target_numbers.last keeps what an execution left" in result.note or not is_locked
     assert (result.problem is None) == (is_locked or result.coverage is Coverage.NO_PROOF)
     assert result.coverage is not Coverage.EXHAUSTED
+
+
+@pytest.mark.parametrize("granularity", [Granularity.FREE, Granularity.GIL])
+@pytest.mark.parametrize("kept", ["threading.local", "types.SimpleNamespace"])
+def test_what_a_thread_keeps_for_itself_is_no_unknown_code(tmp_path, granularity, kept):
+    """Three threads, so that those of one execution are collected while those of the next one run."""
+    path = tmp_path / "keeping.py"
+    path.write_text(
+        "import threading, types\n"
+        f"kept, lock = {kept}(), threading.Lock()\n"
+        "def count():\n"
+        "    kept.number = 1\n"
+        "    with lock:\n"
+        "        kept.number += 1\n"
+        "        if kept.number != 2:\n"
+        "            raise SystemError('two')\n"
+    )
+    result = explore_scenario(Scenario((), lambda load: [load(path).count] * 3), granularity=granularity)
+    if kept == "threading.local":
+        assert (result.coverage, result.note, result.problem) == (Coverage.EXHAUSTED, "", None)
+    else:
+        assert result.problem is not None
+        assert "SystemError: two" in result.problem.summary

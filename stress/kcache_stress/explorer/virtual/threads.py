@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import sys
-import weakref
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -146,8 +145,7 @@ def make_local(scheduler: Scheduler) -> type:
             if (args or kwargs) and cls.__init__ is object.__init__:
                 raise TypeError("Initialization arguments are not supported")
             made = object.__new__(cls)
-            # Thread numbers are used again from one execution to the next; the dicts go with the thread objects.
-            dicts = weakref.WeakKeyDictionary({_thread_of(scheduler): dict[str, Any]()})
+            dicts = {_thread_of(scheduler): dict[str, Any]()}
             object.__setattr__(made, "_kcache_local", (dicts, args, kwargs))
             return made
 
@@ -173,6 +171,10 @@ def make_local(scheduler: Scheduler) -> type:
         dicts, args, kwargs = object.__getattribute__(of, "_kcache_local")
         found: dict[str, Any] | None = dicts.get(thread)
         if found is None:
+            # Thread numbers are used again from one execution to the next: the threads of the last one go. No weak
+            # dictionary: its code in Python would show in the trace, whenever a thread happens to be collected.
+            for ended in set(dicts).difference(scheduler.threads.values(), [scheduler]):
+                del dicts[ended]
             found = dicts[thread] = {}
             type(of).__init__(of, *args, **kwargs)
         return found
