@@ -26,9 +26,9 @@ from kcache_model.linearizability.frontier import (
     why_not,
 )
 from kcache_model.linearizability.search import search_linearization
-from kcache_model.linearizability.simulation import INDEXES, Simulator
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
+from model.simulated_histories import INDEXES, Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 

@@ -17,9 +17,9 @@ from kcache_model.codec import dump_history
 from kcache_model.errors import FormatError
 from kcache_model.history import Call, History
 from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.simulation import Simulator
 from kcache_model.recording import RecordingVerdict, dump_events, judge_recording, judging, read_recording
 from kcache_model.verdict import Status
+from model.simulated_histories import Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
