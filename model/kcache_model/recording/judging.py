@@ -8,7 +8,7 @@ from typing import Final
 
 from ..history import History
 from ..linearizability import SearchBudget, check_linearizable, violation_at
-from ..linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor, Unsuitable
+from ..linearizability.just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict, Unsuitable
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
 from .assembling import Lines, LocatedCall, assembled
@@ -116,13 +116,13 @@ class _Stream:
             header.indexes,
             header.semantics,
             strict_errors=strict_errors,
-            budget=FrontierBudget(budget.seconds, megabytes=budget.megabytes),
+            budget=replace(budget, steps=MOST_CONFIGURATIONS),
         )
         self._open: dict[int, int] = {}
         self._threads: set[int] = set()
         self.calls = 0
 
-    def judge(self, events: Iterable[Event], on_calls: Callable[[int], None]) -> FrontierResult:
+    def judge(self, events: Iterable[Event], on_calls: Callable[[int], None]) -> HistoryVerdict:
         monitor = self._monitor
         for event in events:
             if isinstance(event, Begin):
@@ -144,7 +144,7 @@ class _Stream:
         return RecordingVerdict(verdict, self.calls, len(self._open), len(self._threads), kept, lines)
 
 
-def _explained(lines: Opened, stream: _Stream, result: FrontierResult, *, strict_errors: bool) -> RecordingVerdict:
+def _explained(lines: Opened, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
     """Read as far as the first call that nothing explains, and say why."""
     position = result.position
     assert position is not None

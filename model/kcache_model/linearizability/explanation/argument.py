@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...render import name_text
-from ..frontier.contents import ABSENT
-from ..frontier.reads import ObjectsRead
-from ..frontier.writes import Write
+from ..just_in_time.contents import ABSENT
+from ..just_in_time.reads import ObjectsRead
+from ..just_in_time.writes import Write
 from .clauses import Clause, Edge, Event, Option, last_shown, under_way
 from .facts import Fact, FactKind
 from .naming import Naming, said

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..frontier.contents import ABSENT, NEVER, Version
-from ..frontier.reads import Read
-from ..frontier.writes import Write
+from ..just_in_time.contents import ABSENT, NEVER, Version
+from ..just_in_time.reads import Read
+from ..just_in_time.writes import Write
 from .facts import Fact, FactKind
 from .writes import Writes, put_by
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from ...anomaly import Anomaly
 from ...history import Call, History
 from ...indexers.operations import OperationName
-from ..frontier.contents import Term, Time, Version
-from ..frontier.reads import Impossible, Read
-from ..frontier.translation import Translator
-from ..frontier.writes import Write
+from ..just_in_time.contents import Term, Time, Version
+from ..just_in_time.reads import Impossible, Read
+from ..just_in_time.translation import Translator
+from ..just_in_time.writes import Write
 from .argument import TooLong, argument
 from .classification import classify
 from .facts import facts_of, shows

@@ -6,8 +6,8 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..frontier.contents import ABSENT, Term, Version
-from ..frontier.reads import Get, KeysRead, Read, ValuesRead
+from ..just_in_time.contents import ABSENT, Term, Version
+from ..just_in_time.reads import Get, KeysRead, Read, ValuesRead
 from .writes import Writes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from ...render import brief_text, name_text, outcome_text
-from ..frontier.reads import Get, KeysRead, ValuesRead
+from ..just_in_time.reads import Get, KeysRead, ValuesRead
 from .clauses import Event
 from .facts import Fact, FactKind
 

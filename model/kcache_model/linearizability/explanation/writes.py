@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from ..frontier.contents import Version
-from ..frontier.writes import Put, Replace, Write
+from ..just_in_time.contents import Version
+from ..just_in_time.writes import Put, Replace, Write
 
 
 class Writes:
