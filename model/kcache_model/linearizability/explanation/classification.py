@@ -9,9 +9,8 @@ from ..just_in_time.contents import ABSENT, Term, Version
 from ..just_in_time.reads import Read
 from ..just_in_time.writes import Replace, WideWrite, Write
 from .clauses import Clause, under_way
-from .facts import Fact, FactKind
+from .facts import Fact, FactKind, Writes, put_by
 from .refutation import Refutation
-from .writes import Writes, put_by
 
 WasShown = Callable[[Version], bool]
 
