@@ -14,14 +14,14 @@ from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation, WriteKind
 from kcache_model.linearizability import check_linearizable
 from kcache_model.linearizability.explanation import Explainer
-from kcache_model.linearizability.frontier import judge_history, why_not
-from kcache_model.linearizability.simulation import INDEXES, Simulator
+from kcache_model.linearizability.just_in_time import judge_history, why_not
 from kcache_model.outcomes import ErrorKind, Outcome, Value, raised
 from kcache_model.verdict import Status
+from model.simulated_histories import INDEXES, Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
-HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "100000")) // 10
+HISTORIES = int(os.environ.get("KCACHE_SMALL_HISTORIES", "1000000" if NIGHTLY else "100000")) // 10
 
 
 @pytest.mark.one_in(4)

@@ -17,13 +17,13 @@ from kcache_model.codec import dump_history
 from kcache_model.errors import FormatError
 from kcache_model.history import Call, History
 from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.simulation import Simulator
 from kcache_model.recording import RecordingVerdict, dump_events, judge_recording, judging, read_recording
 from kcache_model.verdict import Status
+from model.simulated_histories import Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
-HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "100000")) // 100
+HISTORIES = int(os.environ.get("KCACHE_SMALL_HISTORIES", "1000000" if NIGHTLY else "100000")) // 100
 
 HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'
 ADD = '{"at": 1, "thread": 1, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'

@@ -1,4 +1,4 @@
-"""Histories of real threads: the frontier checker, the monitor and the search agree on them."""
+"""Histories of real threads: the just-in-time checker, the monitor and the search agree on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcache_model.history import History
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Semantics
 from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.linearizability.frontier import judge_history, why_not
+from kcache_model.linearizability.just_in_time import judge_history, why_not
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.recording import dump_events, judge_recording
 from kcache_model.verdict import Status

@@ -13,9 +13,9 @@ from kcache_model.indexers import operations
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Item
 from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.simulation import Simulator
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status, Verdict
+from model.simulated_histories import Simulator
 
 
 def cut(history: History, moment: int, *, but: int | None = None) -> History:

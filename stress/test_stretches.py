@@ -23,7 +23,7 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.frontier import why_not
+from kcache_model.linearizability.just_in_time import why_not
 from kcache_model.outcomes import ErrorKind, returned
 from kcache_model.progress import NoProgress
 from kcache_model.target import Target, make_target

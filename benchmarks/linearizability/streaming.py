@@ -11,12 +11,13 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.linearizability.histories import INDEXES, Simulation, Workload
-from kcache_model.linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor
+from kcache_model.linearizability import SearchBudget
+from kcache_model.linearizability.just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict
 
 
-def judged_as_it_goes_on(workload: Workload) -> FrontierResult:
+def judged_as_it_goes_on(workload: Workload) -> HistoryVerdict:
     """The answer of the monitor; each call is made when it begins, and gone when it has been judged."""
-    monitor = HistoryMonitor(INDEXES, budget=FrontierBudget(seconds=3600))
+    monitor = HistoryMonitor(INDEXES, budget=SearchBudget(3600, MOST_CONFIGURATIONS))
     positions: dict[int, int] = {}
     for thread, running, returned in Simulation(workload, seed=1).events():
         if returned is None:

@@ -16,7 +16,7 @@ from time import process_time
 from benchmarks.sheet import Sheet
 from kcache_model.history import History
 from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.frontier import FrontierResult, judge_history, why_not
+from kcache_model.linearizability.just_in_time import HistoryVerdict, judge_history, why_not
 from kcache_model.verdict import Status
 
 from .histories import FAULTS, Workload, simulate
@@ -97,7 +97,7 @@ def memory(effort: Effort) -> Sheet:
 
 
 def generic(effort: Effort) -> Sheet:
-    """The generic search and detangle beside the frontier checker."""
+    """The generic search and detangle beside the just-in-time checker."""
     rows = []
     for mix, writes in MIXES.items():
         for fault in ("", FAULTS[0]):
@@ -115,7 +115,7 @@ def generic(effort: Effort) -> Sheet:
                         "-" if detangle is None else _other(detangle, effort, result),
                     )
                 )
-    return Sheet("Generic search: CPU ms", ("", "calls", "verdict", "frontier", "search", "detangle"), rows)
+    return Sheet("Generic search: CPU ms", ("", "calls", "verdict", "just in time", "search", "detangle"), rows)
 
 
 def by_key(effort: Effort) -> Sheet:
@@ -132,7 +132,7 @@ def by_key(effort: Effort) -> Sheet:
     columns = [
         column
         for calls in (effort.calls // 100, effort.calls // 10, effort.calls)
-        for column in (f"{calls:,} calls: frontier", "detangle")
+        for column in (f"{calls:,} calls: just in time", "detangle")
     ]
     return Sheet("Key by key, valid histories: CPU ms", ("", *columns), rows)
 
@@ -183,13 +183,13 @@ def planted(workload: Workload) -> History:
     return history
 
 
-def judged(history: History, repetitions: int) -> tuple[float, FrontierResult]:
+def judged(history: History, repetitions: int) -> tuple[float, HistoryVerdict]:
     """The median of the processor time, and the result."""
     result = judge_history(history)
     return median([_seconds(lambda: judge_history(history)) for _ in range(repetitions)]), result
 
 
-def _other(judge: Callable[[float], Status], effort: Effort, ours: FrontierResult) -> str:
+def _other(judge: Callable[[float], Status], effort: Effort, ours: HistoryVerdict) -> str:
     """What another judge takes, which must agree if it comes to an end."""
     began = process_time()
     status = judge(effort.search_seconds)
@@ -207,7 +207,7 @@ def _seconds(work: object) -> float:
     return process_time() - began
 
 
-def _cells(result: FrontierResult) -> Iterator[str]:
+def _cells(result: HistoryVerdict) -> Iterator[str]:
     yield result.status.value
     yield f"{result.judged:,}"
     yield str(result.largest)

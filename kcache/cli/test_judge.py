@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main, rereading
 from kcache.cli.rereading import Rereadable
-from kcache_model.linearizability.simulation import Simulator
 from kcache_model.recording import dump_events
+from model.simulated_histories import Simulator
 
 HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'
 ADD = '{"at": 1, "thread": 1, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'

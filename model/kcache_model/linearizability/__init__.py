@@ -3,7 +3,7 @@
 M. Herlihy, J. Wing: Linearizability, a correctness condition for concurrent objects (1990).
 """
 
+from .budget import SearchBudget
 from .check import check_linearizable, violation_at
-from .search import SearchBudget
 
 __all__ = ["SearchBudget", "check_linearizable", "violation_at"]

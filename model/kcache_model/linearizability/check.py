@@ -10,14 +10,15 @@ from ..indexers.indexer_model import IndexerModel
 from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
+from .budget import SearchBudget
 from .core import impossible_core
 from .explanation import Explainer, Explanation
-from .frontier import FrontierBudget, judge_history, small_core, why_not
-from .search import SearchBudget, SearchResult, search_linearization
+from .just_in_time import judge_history, small_core, why_not
+from .search import SearchResult, search_linearization
 
 LONGEST_SEARCHED = 12
-"""Up to so many calls, histories are searched, which tells the order; longer ones are judged by the frontier checker if
-they are of the kind for which it is made."""
+"""Up to so many calls, histories are searched, which tells the order; longer ones are judged just in time, if they are
+of the kind for which that is made."""
 
 _LONGEST_FOLLOWED = 200
 """Up to so many calls, the order that gets furthest is told where there is no argument."""
@@ -41,7 +42,7 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
     budget = budget or SearchBudget()
     has_stamps = not why_not(history, strict_errors=strict_errors)
     if has_stamps and len(history.calls) > LONGEST_SEARCHED:
-        return _judged_by_frontier(history, budget, strict_errors=strict_errors)
+        return _judged_just_in_time(history, budget, strict_errors=strict_errors)
     judge = _Judge(history, strict_errors)
     result = judge.search(history.calls, budget)
     if result.status is Status.OK:
@@ -62,9 +63,8 @@ def explain_violation(history: History, core: Sequence[Call], *, strict_errors: 
     return Explainer(history, strict_errors=strict_errors).explain(_positions(history, core))
 
 
-def _judged_by_frontier(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
-    limits = FrontierBudget(budget.seconds, budget.steps, budget.megabytes)
-    result = judge_history(history, strict_errors=strict_errors, budget=limits)
+def _judged_just_in_time(history: History, budget: SearchBudget, *, strict_errors: bool) -> Verdict:
+    result = judge_history(history, strict_errors=strict_errors, budget=budget)
     if result.status is Status.OK:
         return Verdict(Status.OK, steps=result.tried)
     if result.status is Status.UNKNOWN:

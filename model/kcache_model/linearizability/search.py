@@ -9,84 +9,25 @@ tried: it changes nothing, and taking a call only ever frees others. Exponential
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from ..history import Call
+from ..outcomes import Outcome
 from ..verdict import Status
-from .memory import is_over
-
-
-class AnyOperation(Protocol):
-    """What a search asks of an operation."""
-
-    @property
-    def is_write(self) -> bool:
-        """Whether it may change the state."""
-        ...
-
+from .budget import BudgetExhausted, RunningBudget, SearchBudget
 
 S = TypeVar("S")
 """States; hashable."""
-O = TypeVar("O", bound=AnyOperation)  # noqa: E741
-"""Operations."""
-R = TypeVar("R")
-"""Outcomes."""
-O_co = TypeVar("O_co", bound=AnyOperation, covariant=True)
-O_contra = TypeVar("O_contra", bound=AnyOperation, contravariant=True)
-R_co = TypeVar("R_co", covariant=True)
 
 
-class Specification(Protocol[S, O_contra, R_co]):
+class SequentialModel(Protocol[S]):
     """A sequential specification."""
 
-    def apply(self, state: S, operation: O_contra, /) -> tuple[S, R_co]:
+    def apply(self, state: S, operation: Any, /) -> tuple[S, Outcome]:
         """The state after the operation, and what it gives."""
         ...
-
-
-class TimedCall(Protocol[O_co, R_co]):
-    """A call as it was observed; see :class:`~kcache_model.history.Call`."""
-
-    @property
-    def operation(self) -> O_co:
-        """What was called."""
-        ...
-
-    @property
-    def invoked(self) -> int:
-        """When it began."""
-        ...
-
-    @property
-    def returned(self) -> int | None:
-        """When it ended; ``None`` if it did not."""
-        ...
-
-    @property
-    def outcome(self) -> R_co | None:
-        """What it gave; ``None`` if it did not end."""
-        ...
-
-
-@dataclass(frozen=True)
-class SearchBudget:
-    """Where a search gives up.
-
-    Attributes:
-        seconds: of wall-clock time.
-        steps: applications of the model.
-        megabytes: of memory, what the process had in place before included; where the system tells how much that is.
-    """
-
-    seconds: float = 10.0
-    steps: int = 5_000_000
-    megabytes: float = float("inf")
-
-    def is_used_up(self, deadline: float) -> bool:
-        """Whether it is later than ``deadline``, or there is no memory left."""
-        return time.monotonic() > deadline or is_over(self.megabytes)
 
 
 @dataclass(frozen=True)
@@ -105,25 +46,24 @@ class SearchResult:
 
 
 def search_linearization(
-    model: Specification[S, O, R],
+    model: SequentialModel[S],
     initial: S,
-    calls: Sequence[TimedCall[O, R]],
+    calls: Sequence[Call[Any]],
     budget: SearchBudget,
-    agrees: Callable[[R, R], bool],
+    agrees: Callable[[Outcome, Outcome], bool],
 ) -> SearchResult:
     """Look for an order of ``calls`` that keeps to real time and that the model follows.
 
     Args:
         model: the specification.
         initial: the state before the first call.
-        calls: the calls; a pending one may be left out of the order or take any outcome.
+        calls: the calls; a pending one may be left out of the order or take any outcome. Operations have ``is_write``.
         budget: where to give up.
         agrees: whether an observed outcome agrees with an expected one.
     """
     by_invocation = sorted(range(len(calls)), key=lambda position: calls[position].invoked)
     left = sum(call.returned is not None for call in calls)
-    deadline = time.monotonic() + budget.seconds
-    steps = 0
+    running = RunningBudget(budget)
     longest: tuple[int, ...] = ()
     order: list[int] = []
     visited: set[tuple[int, S]] = set()
@@ -132,7 +72,7 @@ def search_linearization(
     while stack:
         frame = stack[-1]
         if not frame.left:
-            return SearchResult(Status.OK, tuple(order), steps)
+            return SearchResult(Status.OK, tuple(order), running.spent)
         if not frame.untried:
             if len(order) > len(longest):
                 longest = tuple(order)
@@ -142,9 +82,10 @@ def search_linearization(
             continue
         number = frame.untried.pop()
         position = by_invocation[number]
-        steps += 1
-        if steps > budget.steps or (steps % 256 == 0 and budget.is_used_up(deadline)):
-            return SearchResult(Status.UNKNOWN, max(longest, tuple(order), key=len), steps)
+        try:
+            running.spend()
+        except BudgetExhausted:
+            return SearchResult(Status.UNKNOWN, max(longest, tuple(order), key=len), running.spent)
         call = calls[position]
         after, expected = model.apply(frame.state, call.operation)
         if call.outcome is not None and not agrees(call.outcome, expected):
@@ -161,7 +102,7 @@ def search_linearization(
         candidates = _candidates(calls, by_invocation, taken, first)
         order.append(position)
         stack.append(_Frame(taken, first, after, frame.left - (call.returned is not None), candidates))
-    return SearchResult(Status.VIOLATION, longest, steps)
+    return SearchResult(Status.VIOLATION, longest, running.spent)
 
 
 class _Frame(NamedTuple):
@@ -182,9 +123,7 @@ class _Frame(NamedTuple):
     untried: list[int]
 
 
-def _candidates(
-    calls: Sequence[TimedCall[Any, Any]], by_invocation: Sequence[int], taken: int, first: int
-) -> list[int]:
+def _candidates(calls: Sequence[Call[Any]], by_invocation: Sequence[int], taken: int, first: int) -> list[int]:
     """The calls that may come next: none that is left had returned before they began."""
     found = []
     earliest = float("inf")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..history import FINAL_THREAD, Call
-from ..linearizability.search import SearchBudget, search_linearization
+from ..linearizability import SearchBudget
+from ..linearizability.search import search_linearization
 from ..outcomes import Outcome
 from ..verdict import Status
 from .specification import Specification, States, follow
@@ -56,7 +57,7 @@ def check_calls(
         budget: where to give up. The search is exponential in the number of calls that overlap.
     """
     following = _Following(specification)
-    told = [_Told(call) for call in calls]
+    told = [replace(call, operation=_Observed(call.operation, call.outcome)) for call in calls]
 
     def agrees(observed: Outcome, expected: Outcome) -> bool:
         return not expected.waits and observed.agrees_with(expected, strict_errors=strict_errors)
@@ -85,16 +86,6 @@ class _Observed:
     def is_write(self) -> bool:
         is_write: bool = self.operation.is_write
         return is_write
-
-
-class _Told:
-    """A call as the search takes it."""
-
-    def __init__(self, call: Call[Any]) -> None:
-        self.operation = _Observed(call.operation, call.outcome)
-        self.invoked = call.invoked
-        self.returned = call.returned
-        self.outcome = call.outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .operations import CallName, Operation, Tombstone, Version
-from .queue_model import QueueModel, deleted, given, key_of
+from .queue_model import DELTA_TYPES, QueueModel, deleted, given, key_of, synced
 from .state import Delta, Entry, State
-
-_TYPES = {CallName.ADD: "Added", CallName.UPDATE: "Updated", CallName.DELETE: "Deleted"}
 
 
 @dataclass(frozen=True)
@@ -21,12 +19,12 @@ class DeltaFifoModel(QueueModel):
         if operation.name is CallName.DELETE:
             key = key_of(thing, state)
             state = state.written()
-            if state.entry(key) is None and not self._knows(state, key):
+            if state.entry(key) is None and key not in [version.key for version in self._known(state)]:
                 return state
         else:
             state = state.written()
             key = key_of(thing, state)
-        return _with_delta(state, key, Delta(_TYPES[operation.name], self.transformed(state, thing)))
+        return _with_delta(state, key, Delta(DELTA_TYPES[operation.name], self.transformed(state, thing)))
 
     def replace(self, state: State, operation: Operation) -> State:
         """A change for each listed object, then a deletion for each other one that is queued, then known."""
@@ -36,24 +34,21 @@ class DeltaFifoModel(QueueModel):
             key = key_of(version, state)
             state = _with_delta(state, key, Delta(replaced, self.transformed(state, version)))
             listed.add(key)
-        unlisted = [entry for entry in state.entries() if entry.key not in listed and not _is_deleted(entry)]
+        unlisted = [entry for entry in state.entries() if entry.key not in listed and entry.newest.type != "Deleted"]
         for entry in unlisted:
-            state = _with_delta(state, entry.key or "", deleted(entry.key or "", _last_state(entry.newest.thing)))
+            (delta,) = deleted(entry.key or "", entry.newest.thing).deltas
+            state = _with_delta(state, entry.key or "", delta)
         queued = {entry.key for entry in state.entries()}
-        known = state.known if self.options.known_objects else ()
-        gone = [(str(version.key), version) for version in known if version.key not in listed | queued]
-        state = state.with_group(Entry(key, (deleted(key, version),)) for key, version in gone)
+        gone = [version for version in self._known(state) if version.key not in listed | queued]
+        state = state.with_group(deleted(str(version.key), version) for version in gone)
         return state.replaced(len(listed) + len(unlisted) + len(gone))
 
     def resync(self, state: State) -> State:
         """Shows each known object for which nothing is queued."""
-        known = state.known if self.options.known_objects else ()
-        queued = {entry.key for entry in state.entries()}
-        shown = [version for version in known if version.key not in queued]
-        return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in shown)
+        return synced(state, self._known(state))
 
-    def _knows(self, state: State, key: str) -> bool:
-        return self.options.known_objects and state.known_version(key) is not None
+    def _known(self, state: State) -> tuple[Version, ...]:
+        return state.known if self.options.known_objects else ()
 
 
 def _with_delta(state: State, key: str, delta: Delta) -> State:
@@ -64,12 +59,3 @@ def _with_delta(state: State, key: str, delta: Delta) -> State:
         kept = delta if isinstance(before[-1].thing, Tombstone) else before[-1]
         return state.with_entry(Entry(key, (*before[:-1], kept)))
     return state.with_entry(Entry(key, (*before, delta)))
-
-
-def _is_deleted(entry: Entry) -> bool:
-    return entry.newest.type == "Deleted"
-
-
-def _last_state(thing: object) -> Version | None:
-    """What a tombstone is to hold: no other tombstone."""
-    return thing.obj if isinstance(thing, Tombstone) else thing if isinstance(thing, Version) else None

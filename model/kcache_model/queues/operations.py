@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 
@@ -133,19 +134,30 @@ class Operation:
         return [] if self.thing is None else [shown(self.thing)]
 
 
-def add(thing: Thing) -> Operation:
-    """``queue.add(thing)``."""
-    return Operation(CallName.ADD, thing)
-
-
-def update(thing: Thing) -> Operation:
-    """``queue.update(thing)``."""
-    return Operation(CallName.UPDATE, thing)
-
-
-def delete(thing: Thing) -> Operation:
-    """``queue.delete(thing)``."""
-    return Operation(CallName.DELETE, thing)
+add = partial(Operation, CallName.ADD)
+"""``queue.add(thing)``."""
+update = partial(Operation, CallName.UPDATE)
+"""``queue.update(thing)``."""
+delete = partial(Operation, CallName.DELETE)
+"""``queue.delete(thing)``."""
+resync = partial(Operation, CallName.RESYNC)
+"""``queue.resync()``."""
+pop = partial(Operation, CallName.POP)
+"""``queue.pop(process)``; takes ``fails`` and ``applies``."""
+pop_batch = partial(Operation, CallName.POP_BATCH)
+"""``queue.pop_batch(process_batch, process_single)``; takes ``fails``."""
+close = partial(Operation, CallName.CLOSE)
+"""``queue.close()``."""
+is_closed = partial(Operation, CallName.IS_CLOSED)
+"""``queue.is_closed()``."""
+has_synced = partial(Operation, CallName.HAS_SYNCED)
+"""``queue.has_synced()``."""
+length = partial(Operation, CallName.LENGTH)
+"""``len(queue)``."""
+key_of = partial(Operation, CallName.KEY_OF)
+"""``queue.key_of(thing)``."""
+known = partial(Operation, CallName.KNOWN)
+"""Reads what the consumer has stored."""
 
 
 def replace(*objects: Version, resource_version: str = "") -> Operation:
@@ -153,51 +165,6 @@ def replace(*objects: Version, resource_version: str = "") -> Operation:
     return Operation(CallName.REPLACE, objects=objects, resource_version=resource_version)
 
 
-def resync() -> Operation:
-    """``queue.resync()``."""
-    return Operation(CallName.RESYNC)
-
-
 def bookmark(resource_version: str) -> Operation:
     """``queue.bookmark(resource_version)``."""
     return Operation(CallName.BOOKMARK, resource_version=resource_version)
-
-
-def pop(*, fails: bool = False, applies: bool = True) -> Operation:
-    """``queue.pop(process)``."""
-    return Operation(CallName.POP, fails=fails, applies=applies)
-
-
-def pop_batch(*, fails: bool = False) -> Operation:
-    """``queue.pop_batch(process_batch, process_single)``."""
-    return Operation(CallName.POP_BATCH, fails=fails)
-
-
-def close() -> Operation:
-    """``queue.close()``."""
-    return Operation(CallName.CLOSE)
-
-
-def is_closed() -> Operation:
-    """``queue.is_closed()``."""
-    return Operation(CallName.IS_CLOSED)
-
-
-def has_synced() -> Operation:
-    """``queue.has_synced()``."""
-    return Operation(CallName.HAS_SYNCED)
-
-
-def length() -> Operation:
-    """``len(queue)``."""
-    return Operation(CallName.LENGTH)
-
-
-def key_of(thing: Thing) -> Operation:
-    """``queue.key_of(thing)``."""
-    return Operation(CallName.KEY_OF, thing)
-
-
-def known() -> Operation:
-    """Reads what the consumer has stored."""
-    return Operation(CallName.KNOWN)

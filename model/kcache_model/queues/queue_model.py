@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from ..outcomes import Outcome, raised, returned
 from .operations import POPS, CallName, ErrorKind, Operation, Thing, Tombstone, Version
 from .program import QueueOptions, QueueProgram
 from .state import Delta, Entry, State
+
+_Given = TypeVar("_Given", Version, Tombstone, Thing)
 
 
 class CallFails(Exception):
@@ -101,7 +103,7 @@ class QueueModel:
         """The state as a ``pop`` finds it."""
         return state
 
-    def transformed(self, state: State, thing: Thing) -> Thing:
+    def transformed(self, state: State, thing: _Given) -> _Given:
         """What the transformer makes of an object before it is queued. It leaves tombstones alone."""
         if not self.options.transformer or isinstance(thing, Tombstone):
             return thing
@@ -160,6 +162,18 @@ def _handed_out(choice: Choice, operation: Operation) -> Outcome:
     return returned((*first, *texts, *(["raised"] if operation.fails else [])))
 
 
-def deleted(key: str, version: Version | None) -> Delta:
-    """The deletion of an object that a replacement lacks."""
-    return Delta("Deleted", Tombstone(key, version))
+DELTA_TYPES: Final = {CallName.ADD: "Added", CallName.UPDATE: "Updated", CallName.DELETE: "Deleted"}
+"""The types of the deltas of single writes."""
+
+
+def deleted(key: str, last: object) -> Entry:
+    """The deletion of an object that a replacement lacks; its tombstone holds the last version, no other tombstone."""
+    version = last.obj if isinstance(last, Tombstone) else last
+    return Entry(key, (Delta("Deleted", Tombstone(key, version if isinstance(version, Version) else None)),))
+
+
+def synced(state: State, known: Iterable[Version]) -> State:
+    """After a resync: shows each known object for which nothing is queued."""
+    queued = {entry.key for entry in state.entries()}
+    shown = [version for version in known if version.key not in queued]
+    return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in shown)

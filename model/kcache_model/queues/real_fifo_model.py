@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .operations import CallName, Operation, Tombstone, Version
-from .queue_model import Choice, QueueModel, deleted, given, key_of
+from .operations import CallName, Operation
+from .queue_model import DELTA_TYPES, Choice, QueueModel, deleted, given, key_of, synced
 from .state import Delta, Entry, Listing, State
 
-_TYPES = {CallName.ADD: "Added", CallName.UPDATE: "Updated", CallName.DELETE: "Deleted"}
 _BATCH = 1000
 
 
@@ -23,25 +22,25 @@ class RealFifoModel(QueueModel):
         state = state.written()
         key = key_of(given(operation), state)
         thing = self.transformed(state, given(operation))
-        return state.with_group([Entry(key, (Delta(_TYPES[operation.name], thing),))])
+        return state.with_group([Entry(key, (Delta(DELTA_TYPES[operation.name], thing),))])
 
     def replace(self, state: State, operation: Operation) -> State:
         """Deletions of what is queued, then of what is known, then the listed objects; or one event for all."""
         if self.options.atomic_events:
-            objects = tuple(self._transformed_version(state, version) for version in operation.objects)
+            objects = tuple(self.transformed(state, version) for version in operation.objects)
             listing = Listing(objects, operation.resource_version)
             state = state.with_group([Entry(None, (Delta("ReplacedAll", listing),))])
             return state.replaced(len(state.queue))
         listed = {key_of(version, state) for version in operation.objects}
         last = {entry.key: entry.newest for entry in state.entries()}
         unlisted = [
-            Entry(key, (deleted(key, _last_state(newest.thing)),))
+            deleted(key, newest.thing)
             for key, newest in last.items()
             if key is not None and key not in listed and newest.type != "Deleted"
         ]
         state = state.with_group(unlisted)
         gone = [version for version in state.known if version.key not in listed and version.key not in last]
-        state = state.with_group(Entry(version.key, (deleted(str(version.key), version),)) for version in gone)
+        state = state.with_group(deleted(str(version.key), version) for version in gone)
         for version in operation.objects:
             delta = Delta("Replaced", self.transformed(state, version))
             state = state.with_group([Entry(version.key, (delta,))])
@@ -51,9 +50,7 @@ class RealFifoModel(QueueModel):
         """Shows each known object for which nothing is queued; or one event for all."""
         if self.options.atomic_events:
             return state.with_group([Entry(None, (Delta("SyncAll", None),))])
-        queued = {entry.key for entry in state.entries()}
-        shown = [version for version in state.known if version.key not in queued]
-        return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in shown)
+        return synced(state, state.known)
 
     def bookmark(self, state: State, resource_version: str) -> State:
         """One event, if this was asked for."""
@@ -73,10 +70,6 @@ class RealFifoModel(QueueModel):
             found.append(Choice(batch, state, rest))
         return found
 
-    def _transformed_version(self, state: State, version: Version) -> Version:
-        thing = self.transformed(state, version)
-        return thing if isinstance(thing, Version) else version
-
 
 def _orders(state: State) -> Iterator[Sequence[Entry]]:
     """All orders in which the entries may be handed out."""
@@ -93,7 +86,3 @@ def _batch(order: Sequence[Entry], most: int) -> list[Entry]:
         if entry.key is None:
             break
     return batch
-
-
-def _last_state(thing: object) -> Version | None:
-    return thing.obj if isinstance(thing, Tombstone) else thing if isinstance(thing, Version) else None

@@ -90,13 +90,10 @@ def _threads(program: QueueProgram, remarks: Remarks) -> Iterator[str]:
             for number, operations in enumerate(program.threads)
         ]
     )
-    for position in range(_MOST_FINAL):
-        if (FINAL_THREAD, position) in remarks:
-            yield f"# then: {remarks[FINAL_THREAD, position]}"
+    yield from (f"# then: {remark}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD)
 
 
 _QUESTIONS = frozenset({CallName.LENGTH, CallName.HAS_SYNCED, CallName.IS_CLOSED, CallName.KEY_OF})
-_MOST_FINAL = 50
 
 
 def _call(operation: Operation, remark: str) -> Iterator[str]:

@@ -81,10 +81,6 @@ class State:
         """The first entry of ``key``."""
         return next((entry for entry in self.entries() if entry.key == key), None)
 
-    def known_version(self, key: str) -> Version | None:
-        """What the consumer has stored under ``key``."""
-        return next((version for version in self.known if version.key == key), None)
-
     def written(self) -> State:
         """After a single write."""
         return replace(self, is_populated=True)

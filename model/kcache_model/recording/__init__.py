@@ -1,7 +1,6 @@
 """Histories recorded elsewhere, in any language: read line by line, and judged while they are read."""
 
-from .assembling import Lines
-from .events import EVENTS_SCHEMA, Begin, End, Event, Header, dump_events, encode_thread
+from .events import EVENTS_SCHEMA, Begin, End, Event, Lines, dump_events, encode_thread
 from .judging import MOST_EXPLAINED, RecordingVerdict, judge_recording, recorded_history
 from .reading import Recording, read_recording
 
@@ -11,7 +10,6 @@ __all__ = [
     "Begin",
     "End",
     "Event",
-    "Header",
     "Lines",
     "Recording",
     "RecordingVerdict",

@@ -1,34 +1,20 @@
-"""Invocations and responses as lines of JSON, in the order of time: what a recorder writes while it records."""
+"""Invocations and responses as lines of JSON, in the order of time, as a recorder writes them; and calls of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
 
 from ..codec import decode_operation, decode_outcome, encode_operation, encode_outcome
 from ..decoding import Json, fields_of, is_integer, shown
 from ..errors import FormatError
-from ..history import FINAL_THREAD, PREFIX_THREAD, History
-from ..indexers.items import Semantics
+from ..history import FINAL_THREAD, PREFIX_THREAD, Call, History
 from ..indexers.operations import Operation
 from ..outcomes import Outcome
 
 EVENTS_SCHEMA: Final = "kcache/events/1"
-
-
-@dataclass(frozen=True)
-class Header:
-    """The first line of a recording.
-
-    Attributes:
-        indexes: the names of the indices that the cache was created with.
-        semantics: which generation of client-go decides.
-    """
-
-    indexes: tuple[str, ...]
-    semantics: Semantics = Semantics.CLASSIC
 
 
 @dataclass(frozen=True)
@@ -66,6 +52,53 @@ class End:
 
 
 Event = Begin | End
+
+
+class Lines(NamedTuple):
+    """Where a call stands in a recording, counted from 1.
+
+    Attributes:
+        begin: the line where it begins.
+        end: the line where it returns; ``None`` if it does not.
+    """
+
+    begin: int
+    end: int | None
+
+
+LocatedCall = tuple[Lines, Call]
+
+
+def assembled(
+    events: Iterable[Event], *, until: int | None = None, keep: Callable[[int], bool] = lambda _: True
+) -> list[LocatedCall]:
+    """The calls in the order of their invocations; those that do not return are pending.
+
+    Args:
+        events: well-formed: each thread has at most one open call.
+        until: read no further than to the response of the call at this position.
+        keep: which calls to keep, by their positions.
+    """
+    calls: dict[int, LocatedCall] = {}
+    open_calls: dict[int, int] = {}
+    position = -1
+    for event in events:
+        if isinstance(event, Begin):
+            position += 1
+            open_calls[event.thread] = position
+            if keep(position):
+                call = Call(event.thread, event.operation, event.at, None, None)
+                calls[position] = Lines(event.line, None), call
+            continue
+        at = open_calls.pop(event.thread)
+        if at in calls:
+            lines, call = calls[at]
+            call = replace(call, returned=event.at, outcome=event.outcome)
+            calls[at] = lines._replace(end=event.line), call
+        if at == until:
+            break
+    return list(calls.values())
+
 
 _ALONE: Final = {PREFIX_THREAD: "before", FINAL_THREAD: "after"}
 """What calls are marked with that are made while no thread runs."""

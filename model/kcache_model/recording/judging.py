@@ -8,11 +8,10 @@ from typing import Final
 
 from ..history import History
 from ..linearizability import SearchBudget, check_linearizable, violation_at
-from ..linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor, Unsuitable
+from ..linearizability.just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict, Unsuitable
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
-from .assembling import Lines, LocatedCall, assembled
-from .events import Begin, Event, Header
+from .events import Begin, Event, Lines, LocatedCall, assembled
 from .reading import Recording, read_recording
 
 MOST_EXPLAINED: Final = 300_000
@@ -110,19 +109,19 @@ def recorded_history(lines: Opened) -> History:
 class _Stream:
     """Hands events to the monitor, and counts."""
 
-    def __init__(self, header: Header, *, strict_errors: bool, budget: SearchBudget) -> None:
+    def __init__(self, header: History, *, strict_errors: bool, budget: SearchBudget) -> None:
         self._header = header
         self._monitor = HistoryMonitor(
             header.indexes,
             header.semantics,
             strict_errors=strict_errors,
-            budget=FrontierBudget(budget.seconds, megabytes=budget.megabytes),
+            budget=replace(budget, steps=MOST_CONFIGURATIONS),
         )
         self._open: dict[int, int] = {}
         self._threads: set[int] = set()
         self.calls = 0
 
-    def judge(self, events: Iterable[Event], on_calls: Callable[[int], None]) -> FrontierResult:
+    def judge(self, events: Iterable[Event], on_calls: Callable[[int], None]) -> HistoryVerdict:
         monitor = self._monitor
         for event in events:
             if isinstance(event, Begin):
@@ -140,11 +139,12 @@ class _Stream:
     def verdict(
         self, verdict: Verdict, history: History | None = None, lines: tuple[Lines, ...] = ()
     ) -> RecordingVerdict:
-        kept = history or History(self._header.indexes, (), self._header.semantics)
-        return RecordingVerdict(verdict, self.calls, len(self._open), len(self._threads), kept, lines)
+        return RecordingVerdict(
+            verdict, self.calls, len(self._open), len(self._threads), history or self._header, lines
+        )
 
 
-def _explained(lines: Opened, stream: _Stream, result: FrontierResult, *, strict_errors: bool) -> RecordingVerdict:
+def _explained(lines: Opened, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
     """Read as far as the first call that nothing explains, and say why."""
     position = result.position
     assert position is not None
@@ -177,7 +177,7 @@ def _located(recording: Recording) -> list[LocatedCall]:
     return list(recording.calls) if recording.calls is not None else assembled(recording.events or ())
 
 
-def _history(header: Header, located: Iterable[LocatedCall]) -> tuple[History, tuple[Lines, ...]]:
+def _history(header: History, located: Iterable[LocatedCall]) -> tuple[History, tuple[Lines, ...]]:
     found = sorted(located, key=lambda line_and_call: line_and_call[1].invoked)
     calls = tuple([call for _, call in found])
-    return History(header.indexes, calls, header.semantics), tuple([line for line, _ in found])
+    return replace(header, calls=calls), tuple([line for line, _ in found])

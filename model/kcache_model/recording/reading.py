@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from ..codec import HISTORY_SCHEMA, decode_call
 from ..decoding import fields_of, member_of, shown, texts_of
 from ..errors import FormatError
+from ..history import History
 from ..indexers.items import Semantics
 from ..indexers.operations import Operation
 from ..outcomes import Outcome
-from .assembling import Lines, LocatedCall
-from .events import EVENTS_SCHEMA, Begin, Event, Header, decode_event, thread_text
+from .events import EVENTS_SCHEMA, Begin, Event, Lines, LocatedCall, decode_event, thread_text
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Recording:
     """A recording, as far as its first line tells.
 
     Attributes:
-        header: the first line.
+        header: the first line: a history without calls.
         events: the events, read one by one, if it consists of events.
         calls: the calls with the lines where they stand, read one by one, if it consists of calls.
     """
 
-    header: Header
+    header: History
     events: Iterator[Event] | None = None
     calls: Iterator[LocatedCall] | None = None
 
@@ -51,7 +51,7 @@ def read_recording(lines: Iterable[str]) -> Recording:
             )
         fields = fields_of(data, "the first line", {"schema", "indexes"}, {"semantics"})
         semantics = member_of(Semantics, fields.get("semantics", "classic"), "semantics")
-        header = Header(texts_of(fields["indexes"]), semantics)
+        header = History(texts_of(fields["indexes"]), (), semantics)
     if schema == EVENTS_SCHEMA:
         return Recording(header, events=_events(numbered))
     return Recording(header, calls=_calls(numbered))

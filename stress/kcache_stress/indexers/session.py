@@ -16,7 +16,8 @@ from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.linearizability.frontier import FrontierBudget, FrontierResult, HistoryMonitor
+from kcache_model.linearizability import SearchBudget
+from kcache_model.linearizability.just_in_time import HistoryMonitor, HistoryVerdict
 from kcache_model.outcomes import returned
 from kcache_model.progress import ProgressListener
 from kcache_model.target import Target
@@ -34,7 +35,7 @@ _STRETCH_SECONDS = 1.0
 _MOST_SECONDS = 20.0
 """After which no further stretch should be begun."""
 
-_BUDGET = FrontierBudget(seconds=10 * _MOST_SECONDS, configurations=2_000_000)
+_BUDGET = SearchBudget(seconds=10 * _MOST_SECONDS, steps=2_000_000)
 """For a whole session. It takes a few configurations for each write."""
 
 
@@ -144,7 +145,7 @@ class Session:
         take.alone(PREFIX_THREAD, everything[-1:])
         return tuple(take.calls())
 
-    def _judge(self, calls: Sequence[Call]) -> FrontierResult | None:
+    def _judge(self, calls: Sequence[Call]) -> HistoryVerdict | None:
         """Feed the monitor; what it says once it cannot change its mind."""
         _feed(self._monitor, calls)
         _feed(self._monitor, self._carried)

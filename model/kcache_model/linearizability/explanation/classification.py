@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...anomaly import Anomaly
-from ..frontier.contents import ABSENT, Term, Version
-from ..frontier.reads import Read
-from ..frontier.writes import Replace, WideWrite, Write
+from ..just_in_time.contents import ABSENT, Term, Version
+from ..just_in_time.reads import Read
+from ..just_in_time.writes import Replace, WideWrite, Write
 from .clauses import Clause, under_way
-from .facts import Fact, FactKind
+from .facts import Fact, FactKind, Writes, put_by
 from .refutation import Refutation
-from .writes import Writes, put_by
 
 WasShown = Callable[[Version], bool]
 

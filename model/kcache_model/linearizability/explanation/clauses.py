@@ -11,14 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..frontier.contents import ABSENT, NEVER, Version
-from ..frontier.reads import Read
-from ..frontier.writes import Write
-from .facts import Fact, FactKind
-from .writes import Writes, put_by
-
-Event = Read | Write
-"""A call that takes effect at one moment."""
+from ..just_in_time.contents import ABSENT, NEVER, Event, Version
+from ..just_in_time.writes import Write
+from .facts import Fact, FactKind, Writes, put_by
 
 Edge = tuple[Event, Event]
 """The first takes effect before the second."""

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from ...anomaly import Anomaly
 from ...history import Call, History
 from ...indexers.operations import OperationName
-from ..frontier.contents import Term, Time, Version
-from ..frontier.reads import Impossible, Read
-from ..frontier.translation import Translator
-from ..frontier.writes import Write
-from .argument import TooLong, argument
+from ..just_in_time.contents import Term, Time, Version
+from ..just_in_time.reads import Impossible, Read
+from ..just_in_time.translation import Translator
+from ..just_in_time.writes import Write
+from .argument import Naming, TooLong, argument
 from .classification import classify
-from .facts import facts_of, shows
-from .fewest_facts import refuted_by_fewest
-from .naming import Naming
-from .writes import Writes
+from .facts import Writes, facts_of, shows
+from .refutation import refuted_by_fewest
 from .wrong_outcome import wrong_outcome
 
 

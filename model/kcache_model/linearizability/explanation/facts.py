@@ -1,14 +1,56 @@
-"""Facts: what the result of a read says about one key, or about one index value."""
+"""Facts: what the result of a read says about one key, or about one index value; and the writes it may be about."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..frontier.contents import ABSENT, Term, Version
-from ..frontier.reads import Get, KeysRead, Read, ValuesRead
-from .writes import Writes
+from ..just_in_time.contents import ABSENT, Term, Version
+from ..just_in_time.reads import Get, KeysRead, Read, ValuesRead
+from ..just_in_time.writes import Replace, Write
+
+
+class Writes:
+    """Finds the writes that set a key, and the write of a version.
+
+    Attributes:
+        keys: all keys that are ever named, sorted.
+        versions: all versions that are ever written, by stamp.
+    """
+
+    def __init__(self, writes: Iterable[Write]) -> None:
+        self._of_key: defaultdict[str, list[Write]] = defaultdict(list)
+        self._replaces: list[Replace] = []
+        self._of_version: dict[Version, Write] = {}
+        for write in writes:
+            if isinstance(write, Replace):
+                self._replaces.append(write)
+            for key, _ in write.effects():
+                if not isinstance(write, Replace):
+                    self._of_key[key].append(write)
+                else:
+                    self._of_key.setdefault(key, [])
+            for version in write.versions():
+                self._of_version[version] = write
+        self.keys = sorted(self._of_key)
+        self.versions = {version.stamp: version for version in self._of_version}
+
+    def of_key(self, key: str) -> list[Write]:
+        """All writes that set ``key``; a ``replace`` sets every key."""
+        return [*self._of_key.get(key, ()), *self._replaces]
+
+    def of_version(self, version: Version) -> Write:
+        """The write that put ``version`` into the store."""
+        return self._of_version[version]
+
+
+def put_by(write: Write, key: str) -> Version:
+    """What ``write``, which sets ``key``, puts there."""
+    version = write.at(key)
+    assert version is not None
+    return version
 
 
 class FactKind(enum.Enum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from .clauses import Clause, Edge, Event
+from ..just_in_time.contents import Event
+from .clauses import Clause, Edge
 
 Reason = Clause | None
 """The clause that leaves no other choice; ``None`` for real time: one call had returned before the other began."""

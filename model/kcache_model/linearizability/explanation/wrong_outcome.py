@@ -9,7 +9,7 @@ from ...history import Call, History
 from ...indexers.indexer_model import IndexerModel
 from ...indexers.operations import Operation, OperationName
 from ...render import brief_text, name_text, outcome_text
-from ..frontier.contents import Version
+from ..just_in_time.contents import Version
 
 
 def wrong_outcome(

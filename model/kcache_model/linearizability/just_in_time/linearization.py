@@ -1,4 +1,4 @@
-"""The course of the judgement: window by window, response by response, with all configurations that are possible."""
+"""The linearization of a history, window by window, response by response: all configurations that are possible."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Final
 
 from ...indexers.items import Semantics
 from ...verdict import Status
+from ..budget import BudgetExhausted, RunningBudget
 from .configuration import Configuration
 from .contents import NEVER, Time, Version
 from .dominance import undominated
-from .placing import Placing
+from .linearizer import Linearizer
 from .reads import Read
-from .result import BudgetExhausted, Purse
-from .translation import Translator
-from .window import PositionedCall
+from .translation import PositionedCall, Translator
 from .writes import Put, WideWrite, Write
 
 _RETURNED = attrgetter("returned")
@@ -28,13 +27,13 @@ _BETWEEN_LOOKS: Final = 32
 """Responses after which to look whether there is time left: each may take long if very many calls are open."""
 
 
-class Course:
-    """Lets calls begin and end in turn. All that it keeps of the past is the frontier, and the calls that are open.
+class Linearization:
+    """Lets calls begin and end in turn. All that it keeps of the past are the configurations, and the open calls.
 
     Args:
         indexes: the names of the indices of the store.
         semantics: which generation of client-go decides.
-        purse: what may be spent.
+        budget: what may be spent.
         strict_errors: whether an error must be of the type that is due.
 
     Attributes:
@@ -44,7 +43,9 @@ class Course:
         largest: the largest number of configurations after a response.
     """
 
-    def __init__(self, indexes: Iterable[str], semantics: Semantics, purse: Purse, *, strict_errors: bool) -> None:
+    def __init__(
+        self, indexes: Iterable[str], semantics: Semantics, budget: RunningBudget, *, strict_errors: bool
+    ) -> None:
         self.status = Status.OK
         self.stopped_at: int | None = None
         self.largest = 1
@@ -52,8 +53,8 @@ class Course:
         self._semantics = semantics
         self._strict_errors = strict_errors
         self._translator = Translator(self._indexes, semantics, strict_errors=strict_errors)
-        self._purse = purse
-        self._frontier = [Configuration(self._indexes)]
+        self._budget = budget
+        self._configurations = [Configuration(self._indexes)]
         self._open: list[Read | Write] = []
         self._forget_at = _LEAST_REMEMBERED
 
@@ -73,12 +74,12 @@ class Course:
         """
         window = self._translator.translate(calls, start, stop)
         until: Time = calls[stop][1].invoked if stop < len(calls) else NEVER
-        for version in window.recalled:
-            self._frontier = [each for each in self._frontier if each.recall(version)]
-        if not self._frontier:
+        for version in window.required:
+            self._configurations = [each for each in self._configurations if each.require(version)]
+        if not self._configurations:
             self.status = Status.VIOLATION
             return
-        placing = Placing(window.upcoming, self._purse.spend)
+        linearizer = Linearizer(window.upcoming, self._budget.spend)
         begun, waiting = window.begun, 0
         self._open += begun
         self._open.sort(key=_RETURNED)
@@ -91,15 +92,15 @@ class Course:
             while beginnings[waiting] <= now:
                 self._begin(begun[waiting])
                 waiting += 1
-            placing.now = now
+            linearizer.now = now
             try:
-                if ended % _BETWEEN_LOOKS == 0:
-                    self._purse.look()
-                self._end(placing, call)
+                if ended % _BETWEEN_LOOKS == 0 and self._budget.is_used_up():
+                    raise BudgetExhausted
+                self._end(linearizer, call)
             except BudgetExhausted:
                 self.status, self.stopped_at = Status.UNKNOWN, call.position
                 return
-            if not self._frontier:
+            if not self._configurations:
                 self.stopped_at = call.position
                 return
         for call in begun[waiting:]:
@@ -109,48 +110,51 @@ class Course:
 
     def _begin(self, call: Read | Write) -> None:
         if isinstance(call, Read):
-            for configuration in self._frontier:
+            for configuration in self._configurations:
                 if not (configuration.surely_holds(call) if configuration.alternatives else call.holds(configuration)):
                     configuration.unsatisfied.append(call)
         else:
-            for configuration in self._frontier:
+            for configuration in self._configurations:
                 configuration.begin(call)
 
-    def _end(self, placing: Placing, call: Read | Write) -> None:
-        frontier = self._frontier
+    def _end(self, linearizer: Linearizer, call: Read | Write) -> None:
+        configurations = self._configurations
         after: list[Configuration] = []
         if isinstance(call, Read):
-            for configuration in frontier:
+            for configuration in configurations:
                 if call in configuration.unsatisfied:
                     break
             else:
                 return
-            for configuration in frontier:
-                after += placing.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
+            for configuration in configurations:
+                after += linearizer.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
         elif isinstance(call, Put):
-            for configuration in frontier:
-                after += placing.put(configuration, call) if call in configuration.puts else (configuration,)
+            for configuration in configurations:
+                after += linearizer.put(configuration, call) if call in configuration.puts else (configuration,)
         elif isinstance(call, WideWrite):
-            for configuration in frontier:
+            for configuration in configurations:
                 after += (
-                    placing.wide_write(configuration, call) if call in configuration.wide_writes else (configuration,)
+                    linearizer.wide_write(configuration, call)
+                    if call in configuration.wide_writes
+                    else (configuration,)
                 )
         if len(after) > 1:
             after = undominated(after)
             self.largest = max(self.largest, len(after))
         elif not after:
             self.status = Status.VIOLATION
-        self._frontier = after
+        self._configurations = after
 
     def _forget(self) -> None:
         """Now and then, forget the versions that are gone."""
-        if self._translator.remembered > self._forget_at:
+        known = self._translator.store.by_stamp
+        if len(known) > self._forget_at:
             self._translator.keep(self._versions())
-            self._forget_at = 2 * self._translator.remembered + _LEAST_REMEMBERED
+            self._forget_at = 2 * len(known) + _LEAST_REMEMBERED
 
     def _versions(self) -> set[Version]:
         """The versions that may be in the store, now or as soon as an open write takes effect."""
-        found = {version for configuration in self._frontier for version in configuration.versions()}
+        found = {version for configuration in self._configurations for version in configuration.versions()}
         for call in self._open:
             if isinstance(call, Write):
                 found.update(call.versions())
@@ -162,31 +166,31 @@ class Course:
 
 
 class Checkpoint:
-    """A course between two windows.
+    """A linearization between two windows.
 
     Attributes:
         horizon: when the last of the calls that are open returns. Whatever began before the checkpoint is taken to
-            return what it did, so a course that is continued from here must go on until then.
+            return what it did, so a linearization that is continued from here must go on until then.
     """
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
-        self._frontier = [configuration.copy() for configuration in course._frontier]
-        self._open = course._open.copy()
-        self._stored = course._versions()
-        self._ahead = course._translator.ahead()
+    def __init__(self, begun: Linearization) -> None:
+        self._begun = begun
+        self._configurations = [configuration.copy() for configuration in begun._configurations]
+        self._open = begun._open.copy()
+        self._stored = begun._versions()
+        self._ahead = begun._translator.ahead()
         self._known = [(version, version.seen_until, version.due) for version in (*self._stored, *self._ahead)]
         self.horizon = max([call.returned for call in self._open if call.returned != NEVER], default=-NEVER)
 
-    def resumed(self) -> Course:
-        """A course that continues from here. What versions were known to be is restored: use one course at a time."""
-        old = self._course
-        course = Course(old._indexes, old._semantics, old._purse, strict_errors=old._strict_errors)
-        course._frontier = [configuration.copy() for configuration in self._frontier]
-        course._open = self._open.copy()
+    def resumed(self) -> Linearization:
+        """A linearization that continues from here. What was known of versions is restored: use one at a time."""
+        old = self._begun
+        resumed = Linearization(old._indexes, old._semantics, old._budget, strict_errors=old._strict_errors)
+        resumed._configurations = [configuration.copy() for configuration in self._configurations]
+        resumed._open = self._open.copy()
         for version, seen_until, due in self._known:
             version.seen_until = seen_until
             version.due = due
-        course._translator.keep(self._stored)
-        course._translator.foresee(self._ahead)
-        return course
+        resumed._translator.keep(self._stored)
+        resumed._translator.store.foresee(self._ahead)
+        return resumed

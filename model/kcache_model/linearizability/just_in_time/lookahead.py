@@ -40,7 +40,7 @@ class Upcoming:
 def is_hurt(configuration: Configuration, read: Read, write: Write) -> bool:
     """Whether ``read`` may fail to hold right after ``write`` although it held right before.
 
-    If not, the read need not be placed before the write: whatever order has it there, one with the read right after
+    If not, the read need not come before the write: whatever order has it there, one with the read right after
     the write is as good. May say yes too often.
     """
     if isinstance(write, Replace):

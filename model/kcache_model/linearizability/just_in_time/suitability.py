@@ -1,4 +1,4 @@
-"""Histories that the frontier checker can judge: those that it cannot, it recognises before it begins."""
+"""Histories that the just-in-time checker can judge: those that it cannot, it recognises before it begins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...indexers.operations import Operation, OperationName
 
 
 class Unsuitable(ValueError):
-    """The frontier checker cannot judge this; the message says why."""
+    """The just-in-time checker cannot judge this; the message says why."""
 
 
 _DOUBTFUL: Final = frozenset(
@@ -19,7 +19,7 @@ _DOUBTFUL: Final = frozenset(
 
 
 def why_not(history: History, *, strict_errors: bool = False) -> str:
-    """Why the frontier checker cannot judge ``history``, in one sentence; empty if it can. O(number of calls).
+    """Why the just-in-time checker cannot judge ``history``, in one sentence; empty if it can. O(number of calls).
 
     Args:
         history: the calls.

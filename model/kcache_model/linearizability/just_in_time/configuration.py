@@ -80,7 +80,7 @@ class Configuration(Contents):
     def begin(self, write: Write) -> None:
         """``write`` has been invoked."""
         if isinstance(write, WideWrite):
-            self.wide_writes[write] = write.is_seen or not write.is_pending
+            self.wide_writes[write] = write.is_seen or write.returned != NEVER
             return
         assert isinstance(write, Put)
         self.puts[write] = None
@@ -138,7 +138,7 @@ class Configuration(Contents):
         else:
             self.owed.pop(key, None)
 
-    def recall(self, version: Version) -> bool:
+    def require(self, version: Version) -> bool:
         """A read that begins from now on returns ``version``, which is in the store or about to be written.
 
         Returns:

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ...history import Call
 from ...indexers.items import Semantics
 from ...outcomes import Outcome
-from .constants import Constants
 from .contents import NEVER, Time, Version
+from .known import KnownStore
 from .lookahead import Upcoming
 from .reads import Impossible, Read
 from .translated_reads import READERS, ReadTranslation
 from .translated_writes import WRITERS, WriteTranslation
-from .versions import KnownVersions
-from .window import PositionedCall, Window
 from .writes import Write
+
+PositionedCall = tuple[int, Call]
+"""A call, and its position in the history."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Calls that begin one after the other, in the terms of the checker.
+
+    Attributes:
+        begun: the calls in the order of their invocations; those are missing that say nothing.
+        required: the versions whose writes began before the window and that are returned by reads that begin in it.
+        upcoming: when each key is written: complete until the last response of a call that has begun by the end.
+    """
+
+    begun: Sequence[Read | Write]
+    required: Sequence[Version]
+    upcoming: Upcoming
 
 
 class Translator:
@@ -25,13 +42,15 @@ class Translator:
         indexes: the names of the indices of the store, each once.
         semantics: which generation of client-go decides.
         strict_errors: whether an error must be of the type that is due.
+
+    Attributes:
+        store: what is known of it.
     """
 
     def __init__(self, indexes: tuple[str, ...], semantics: Semantics, *, strict_errors: bool) -> None:
-        constants = Constants(indexes, semantics, strict_errors=strict_errors)
-        self._versions = KnownVersions()
-        self._writes = WriteTranslation(indexes, self._versions, constants)
-        self._reads = ReadTranslation(indexes, self._versions, constants)
+        self.store = KnownStore(indexes, semantics, strict_errors=strict_errors)
+        self._writes = WriteTranslation(self.store)
+        self._reads = ReadTranslation(self.store)
         self._ahead: dict[int, Write | Impossible | None] = {}
         self._horizon: Time = -NEVER
 
@@ -79,33 +98,24 @@ class Translator:
                 if isinstance(write, Write):
                     written.append(write)
         self._horizon = horizon
-        recalled = self._look_back(reads, begun, window[0][1].invoked)
+        required = self._look_back(reads, begun, window[0][1].invoked)
         self._writes.forget()
         self._reads.forget()
-        return Window([call for call in begun if call is not None], recalled, Upcoming(written))
+        return Window([call for call in begun if call is not None], required, Upcoming(written))
 
     def keep(self, versions: Iterable[Version]) -> None:
         """Forget all versions but these, and those of writes that have not begun."""
-        self._versions.keep((*versions, *self.ahead()))
+        self.store.keep((*versions, *self.ahead()))
 
     def ahead(self) -> list[Version]:
         """The versions of writes that were looked at but have not begun."""
         return [version for write in self._ahead.values() if isinstance(write, Write) for version in write.versions()]
 
-    def foresee(self, versions: Iterable[Version]) -> None:
-        """These are the versions of writes to come: reads that are open may have returned them."""
-        self._versions.foresee(versions)
-
-    @property
-    def remembered(self) -> int:
-        """How many versions are known."""
-        return len(self._versions.by_stamp)
-
     def _look_back(
         self, reads: Iterable[tuple[int, int, Call, Outcome]], begun: list[Read | Write | None], begin: Time
     ) -> list[Version]:
         """Translate ``reads`` to their places in ``begun``; what they returned that was written before ``begin``."""
-        recalled: list[Version] = []
+        required: list[Version] = []
         for place, position, call, outcome in reads:
             begun[place] = read = READERS[call.operation.name](self._reads, position, call, outcome)
             if read is None:
@@ -113,8 +123,8 @@ class Translator:
             invoked, returned = read.invoked, read.returned
             for version in read.versions():
                 if version.seen_until < begin and version.written < begin:
-                    recalled.append(version)
+                    required.append(version)
                 version.seen_until = invoked
                 if returned < version.due:
                     version.due = returned
-        return recalled
+        return required

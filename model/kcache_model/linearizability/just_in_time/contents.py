@@ -1,9 +1,11 @@
-"""Contents of a cache: under each key one version of an object, and the index over them."""
+"""Contents of a cache: under each key one version of an object, and the index over them; and calls in its time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+from ...history import Call
 
 Time = float
 """A tick of the clock of the history, or :data:`NEVER`."""
@@ -16,6 +18,23 @@ UNSEEN: Final[Time] = -NEVER
 
 Term = tuple[str, str]
 """The name of an index, and a value in it."""
+
+
+class Event:
+    """A call that takes effect at one moment.
+
+    Attributes:
+        position: which call of the history it is.
+        invoked: when it began.
+        returned: when it ended; :data:`NEVER` for a pending call.
+    """
+
+    __slots__ = ("invoked", "position", "returned")
+
+    def __init__(self, position: int, call: Call) -> None:
+        self.position = position
+        self.invoked: Time = call.invoked
+        self.returned: Time = NEVER if call.returned is None else call.returned
 
 
 class Version:

@@ -1,4 +1,4 @@
-"""The frontier checker for a history that is still going on."""
+"""The just-in-time checker for a history that is still going on."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ...history import Call
 from ...indexers.items import Semantics
 from ...indexers.operations import Operation
 from ...outcomes import Outcome
+from ..budget import SearchBudget
 from .contents import NEVER, Time
-from .judgement import WINDOW, Judgement, end_of_window
-from .result import FrontierBudget, FrontierResult
+from .judgement import WINDOW, HistoryVerdict, Judgement, end_of_window
 from .suitability import Unsuitable, why_not_operation
-from .window import PositionedCall
+from .translation import PositionedCall
 
 
 class HistoryMonitor:
@@ -38,7 +38,7 @@ class HistoryMonitor:
         semantics: Semantics = Semantics.CLASSIC,
         *,
         strict_errors: bool = False,
-        budget: FrontierBudget | None = None,
+        budget: SearchBudget | None = None,
         least_stretch: int = WINDOW,
         window: int = WINDOW,
     ) -> None:
@@ -61,7 +61,7 @@ class HistoryMonitor:
         """When the last of the calls that have been judged returned."""
 
     @property
-    def result(self) -> FrontierResult | None:
+    def result(self) -> HistoryVerdict | None:
         """The answer, once later calls can no longer change it: a violation, or that the budget is used up."""
         return self._judgement.result
 
@@ -101,7 +101,7 @@ class HistoryMonitor:
         begun = self._calls[index][1]
         self._calls[index] = position, Call(begun.thread, begun.operation, begun.invoked, tick, outcome)
 
-    def finish(self) -> FrontierResult:
+    def finish(self) -> HistoryVerdict:
         """There are no more calls; those that are open are pending for good."""
         self._judge_all()
         return self._judgement.finish()

@@ -1,4 +1,4 @@
-"""Linearizability of long histories, judged response by response: the frontier of all configurations still possible.
+"""Linearizability of long histories, judged response by response, with all configurations that are still possible.
 
 Made for one kind of history: that of an indexed cache whose written objects carry unique stamps, so that a read tells
 which writes it saw.
@@ -13,8 +13,15 @@ which writes it saw.
 
 from .core import small_core
 from .history_monitor import HistoryMonitor
-from .judge import judge_history
-from .result import FrontierBudget, FrontierResult
+from .judgement import MOST_CONFIGURATIONS, HistoryVerdict, judge_history
 from .suitability import Unsuitable, why_not
 
-__all__ = ["FrontierBudget", "FrontierResult", "HistoryMonitor", "Unsuitable", "judge_history", "small_core", "why_not"]
+__all__ = [
+    "MOST_CONFIGURATIONS",
+    "HistoryMonitor",
+    "HistoryVerdict",
+    "Unsuitable",
+    "judge_history",
+    "small_core",
+    "why_not",
+]

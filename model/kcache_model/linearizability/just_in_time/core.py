@@ -13,17 +13,17 @@ from ...history import Call, History
 from ...indexers import operations as op
 from ...indexers.items import Item
 from ...verdict import Status
+from ..budget import SearchBudget
 from .contents import ABSENT, Term, Version
-from .judge import judge_history
+from .judgement import judge_history
 from .reads import Get, KeysRead, Read, ValuesRead
-from .result import FrontierBudget
 from .translation import Translator
 from .writes import Replace, Write
 
 _SHORTEST: Final = 16
 """How many of the last calls are tried first; then four times as many, and so on."""
 
-_ONE_ATTEMPT: Final = FrontierBudget(seconds=1.0, configurations=5_000)
+_ONE_ATTEMPT: Final = SearchBudget(seconds=1.0, steps=5_000)
 
 
 def small_core(history: History, position: int, *, strict_errors: bool = False, seconds: float = 5.0) -> list[Call]:

@@ -3,95 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
 
-from .contents import ABSENT, NOTHING, Contents, Found, Term, Time, Version
+from ...history import Call
+from .contents import ABSENT, NOTHING, Contents, Event, Found, Term, Version
 
 
 class Selection:
-    """Which objects a read looks at."""
+    """Which objects a read looks at.
 
-    __slots__ = ()
+    Args:
+        terms: those under at least one of these index values; ``None`` for all objects.
+    """
+
+    __slots__ = ("_more", "_name", "_terms", "_value")
+
+    def __init__(self, terms: tuple[Term, ...] | None) -> None:
+        self._terms = terms
+        self._name, self._value = terms[0] if terms else ("", "")
+        self._more = terms[1:] if terms else ()
 
     def of(self, contents: Contents) -> Found:
         """What is selected from ``contents``."""
-        raise NotImplementedError
-
-    def takes(self, version: Version) -> bool:
-        """Whether ``version`` is selected."""
-        raise NotImplementedError
-
-
-class Everything(Selection):
-    """All objects."""
-
-    __slots__ = ()
-
-    def of(self, contents: Contents) -> Found:
-        """See :class:`Selection`."""
-        return contents.cells
-
-    def takes(self, version: Version) -> bool:
-        """See :class:`Selection`."""
-        return version is not ABSENT
-
-
-class Under(Selection):
-    """The objects under one value of an index."""
-
-    __slots__ = ("_name", "_term", "_value")
-
-    def __init__(self, term: Term) -> None:
-        self._term = term
-        self._name, self._value = term
-
-    def of(self, contents: Contents) -> Found:
-        """See :class:`Selection`."""
-        return contents.index[self._name].get(self._value, NOTHING)
-
-    def takes(self, version: Version) -> bool:
-        """See :class:`Selection`."""
-        return self._term in version.terms
-
-
-class UnderAny(Selection):
-    """The objects under at least one of several values of an index."""
-
-    __slots__ = ("_terms",)
-
-    def __init__(self, terms: tuple[Term, ...]) -> None:
-        self._terms = terms
-
-    def of(self, contents: Contents) -> Found:
-        """See :class:`Selection`."""
-        found: dict[str, Version] = {}
-        for term in self._terms:
-            found.update(contents.under(term))
+        if self._terms is None:
+            return contents.cells
+        found = contents.index[self._name].get(self._value, NOTHING)
+        if self._more:
+            found = found.copy()
+            for term in self._more:
+                found.update(contents.under(term))
         return found
 
     def takes(self, version: Version) -> bool:
-        """See :class:`Selection`."""
+        """Whether ``version`` is selected."""
+        if self._terms is None:
+            return version is not ABSENT
+        if not self._more:
+            return (self._name, self._value) in version.terms
         return any(term in version.terms for term in self._terms)
 
 
-EVERYTHING: Final = Everything()
+class Read(Event):
+    """A call that changes nothing, with the result that it gave."""
 
-
-class Read:
-    """A call that changes nothing, with the result that it gave.
-
-    Attributes:
-        position: which call of the history it is.
-        invoked: when it began.
-        returned: when it ended.
-    """
-
-    __slots__ = ("invoked", "position", "returned")
-
-    def __init__(self, position: int, invoked: Time, returned: Time) -> None:
-        self.position = position
-        self.invoked = invoked
-        self.returned = returned
+    __slots__ = ()
 
     def holds(self, contents: Contents) -> bool:
         """Whether the read gives its result on ``contents``."""
@@ -124,7 +78,8 @@ class Read:
 
     def stray_key(self, contents: Contents) -> str | None:
         """A key under which ``contents`` have what the result rules out; ``None`` if there is none."""
-        raise NotImplementedError
+        del contents
+        return None
 
 
 class Impossible(Read):
@@ -142,18 +97,14 @@ class Impossible(Read):
         del key, version
         return True
 
-    def stray_key(self, contents: Contents) -> None:
-        """See :class:`Read`."""
-        del contents
-
 
 class Get(Read):
     """``get`` and ``get_by_key``."""
 
     __slots__ = ("key", "version")
 
-    def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        Read.__init__(self, position, invoked, returned)
+    def __init__(self, position: int, call: Call, key: str, version: Version) -> None:
+        Event.__init__(self, position, call)
         self.key = key
         self.version = version
 
@@ -188,8 +139,8 @@ class ObjectsRead(Read):
 
     __slots__ = ("_found", "selection")
 
-    def __init__(self, position: int, invoked: Time, returned: Time, selection: Selection, found: Found) -> None:
-        Read.__init__(self, position, invoked, returned)
+    def __init__(self, position: int, call: Call, selection: Selection, found: Found) -> None:
+        Event.__init__(self, position, call)
         self.selection = selection
         self._found = found
 
@@ -220,10 +171,8 @@ class KeysRead(Read):
 
     __slots__ = ("keys", "selection")
 
-    def __init__(
-        self, position: int, invoked: Time, returned: Time, selection: Selection, keys: frozenset[str]
-    ) -> None:
-        Read.__init__(self, position, invoked, returned)
+    def __init__(self, position: int, call: Call, selection: Selection, keys: frozenset[str]) -> None:
+        Event.__init__(self, position, call)
         self.selection = selection
         self.keys = keys
 
@@ -252,8 +201,8 @@ class ValuesRead(Read):
 
     __slots__ = ("index", "values")
 
-    def __init__(self, position: int, invoked: Time, returned: Time, index: str, values: frozenset[str]) -> None:
-        super().__init__(position, invoked, returned)
+    def __init__(self, position: int, call: Call, index: str, values: frozenset[str]) -> None:
+        Event.__init__(self, position, call)
         self.index = index
         self.values = values
 

@@ -9,11 +9,10 @@ from ...history import Call
 from ...indexers.items import Item
 from ...indexers.operations import WRITES, OperationName, WriteKind
 from ...outcomes import ErrorKind, Outcome, raised
-from .constants import Constants
-from .contents import ABSENT, NEVER, Term
+from .contents import ABSENT, Term
+from .known import KnownStore
 from .reads import Impossible
-from .versions import KnownVersions
-from .writes import Put, Replace, Transaction, Write
+from .writes import Put, Replace, WideWrite, Write
 
 _IndexValues = tuple[tuple[str, ...] | None, ...]
 """What each index function returns."""
@@ -23,15 +22,12 @@ class WriteTranslation:
     """Translates writes and makes their versions known; see :data:`WRITERS`.
 
     Args:
-        indexes: the names of the indices of the store, each once.
-        versions: where new versions are entered.
-        constants: for calls that have no effect.
+        store: what is known of it, where new versions are entered.
     """
 
-    def __init__(self, indexes: tuple[str, ...], versions: KnownVersions, constants: Constants) -> None:
-        self._indexes = indexes
-        self._versions = versions
-        self._constants = constants
+    def __init__(self, store: KnownStore) -> None:
+        self._store = store
+        self._indexes = store.indexes
         self._terms_by_values: dict[_IndexValues, tuple[Term, ...] | None] = {}
 
     def forget(self) -> None:
@@ -39,42 +35,33 @@ class WriteTranslation:
         self._terms_by_values.clear()
 
     def _put(self, position: int, call: Call) -> Write | Impossible | None:
-        item = call.operation.item
+        item, outcome = call.operation.item, call.outcome
         assert item is not None, f"{call.operation.name} needs an item"
         key, terms = item.key, self._terms(item)
         if key is None or terms is None:
-            return self._constants.translate(position, call)
-        invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
-        outcome = call.outcome
+            return self._constant(position, call)
         if outcome is not None and (outcome.value is not None or outcome.error is not None):
-            return Impossible(position, invoked, returned)
-        return Put(position, invoked, returned, key, self._versions.new(key, item.stamp, terms, invoked, returned))
+            return Impossible(position, call)
+        return Put(position, call, key, self._store.new(key, item.stamp, terms, call))
 
     def _delete(self, position: int, call: Call) -> Write | Impossible | None:
         item = call.operation.item
         assert item is not None, "delete needs an item"
         if item.key is None:
-            return self._constants.translate(position, call)
-        returned = NEVER if call.returned is None else call.returned
-        if not _succeeded(call.outcome):
-            return Impossible(position, call.invoked, returned)
-        return Put(position, call.invoked, returned, item.key, ABSENT)
+            return self._constant(position, call)
+        return Put(position, call, item.key, ABSENT) if _succeeded(call.outcome) else Impossible(position, call)
 
     def _replace(self, position: int, call: Call) -> Write | Impossible | None:
         last_of_key: dict[str, tuple[Item, tuple[Term, ...]]] = {}
         for key, item in {item.key: item for item in call.operation.items}.items():
             terms = self._terms(item)
             if key is None or terms is None:
-                return self._constants.translate(position, call)
+                return self._constant(position, call)
             last_of_key[key] = item, terms
-        invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
         if not _succeeded(call.outcome):
-            return Impossible(position, invoked, returned)
-        effect = {
-            key: self._versions.new(key, item.stamp, terms, invoked, returned)
-            for key, (item, terms) in last_of_key.items()
-        }
-        return Replace(position, invoked, returned, effect, self._indexes)
+            return Impossible(position, call)
+        effect = {key: self._store.new(key, item.stamp, terms, call) for key, (item, terms) in last_of_key.items()}
+        return Replace(position, call, effect, self._indexes)
 
     def _transaction(self, position: int, call: Call) -> Write | Impossible | None:
         last_of_key: dict[str, tuple[Item, tuple[Term, ...]] | None] = {}
@@ -86,22 +73,21 @@ class WriteTranslation:
             else:
                 last_of_key[item.key] = None if kind is WriteKind.DELETE else (item, terms)
         if not last_of_key:
-            return self._constants.translate(position, call)
-        invoked, returned = call.invoked, NEVER if call.returned is None else call.returned
+            return self._constant(position, call)
         expected = raised(ErrorKind.TRANSACTION) if failed else Outcome()
-        strict_errors = self._constants.strict_errors
+        strict_errors = self._store.strict_errors
         if call.outcome is not None and not call.outcome.agrees_with(expected, strict_errors=strict_errors):
-            return Impossible(position, invoked, returned)
+            return Impossible(position, call)
         effect = {
-            key: ABSENT if put is None else self._versions.new(key, put[0].stamp, put[1], invoked, returned)
+            key: ABSENT if put is None else self._store.new(key, put[0].stamp, put[1], call)
             for key, put in last_of_key.items()
         }
         if len(effect) == 1:
-            return Put(position, invoked, returned, *effect.popitem())
-        return Transaction(position, invoked, returned, effect)
+            return Put(position, call, *effect.popitem())
+        return WideWrite(position, call, effect)
 
     def _constant(self, position: int, call: Call) -> Impossible | None:
-        return self._constants.translate(position, call)
+        return self._store.constant(position, call)
 
     def _terms(self, item: Item) -> tuple[Term, ...] | None:
         """The index values of ``item``, each once; ``None`` if an index function fails."""

@@ -8,13 +8,12 @@ from typing import Final
 from ...history import Call
 from ...indexers.operations import WRITES, Operation, OperationName
 from ...outcomes import Outcome, Value
-from .constants import Constants
 from .contents import ABSENT, NEVER, Found, Time, Version
-from .reads import EVERYTHING, Get, Impossible, KeysRead, ObjectsRead, Read, Selection, Under, UnderAny, ValuesRead
-from .versions import KnownVersions
+from .known import KnownStore
+from .reads import Get, Impossible, KeysRead, ObjectsRead, Read, Selection, ValuesRead
 
-_What = tuple[str, str | tuple[str, ...]] | None
-"""An index and what is looked up there; ``None`` for everything."""
+_What = tuple[str | None, tuple[str, ...] | None]
+"""An index and the values that are looked up there; ``None`` for everything."""
 
 
 class ReadTranslation:
@@ -23,95 +22,76 @@ class ReadTranslation:
     Results of one selection repeat: the last ones are remembered with their translations.
 
     Args:
-        indexes: the names of the indices of the store, each once.
-        versions: what results may be about.
-        constants: for calls that do not depend on the contents.
+        store: what is known of it.
     """
 
-    def __init__(self, indexes: tuple[str, ...], versions: KnownVersions, constants: Constants) -> None:
-        self._indexes = frozenset(indexes)
-        self._known = versions.by_stamp
-        self._constants = constants
-        self._lookups: dict[_What, _Lookup] = {None: _Lookup(EVERYTHING)}
+    def __init__(self, store: KnownStore) -> None:
+        self._indexes = frozenset(store.indexes)
+        self._known = store.by_stamp
+        self._constant = store.constant
+        self._lookups: dict[_What, _Lookup] = {}
 
     def forget(self) -> None:
         """Free the memory of what can be found out again, which may have become wrong."""
-        self._lookups = {None: _Lookup(EVERYTHING)}
+        self._lookups = {}
 
-    def _get_by_key(self, position: int, call: Call, outcome: Outcome) -> Read:
-        return self._get(position, call, outcome, call.operation.key or "")
-
-    def _get_item(self, position: int, call: Call, outcome: Outcome) -> Read | None:
-        item = call.operation.item
-        assert item is not None, "get needs an item"
-        if item.key is None:
-            return self._constants.translate(position, call)
-        return self._get(position, call, outcome, item.key)
-
-    def _get(self, position: int, call: Call, outcome: Outcome, key: str) -> Read:
-        returned = NEVER if call.returned is None else call.returned
-        value = outcome.value
-        if value is None:
-            version: Version | None = ABSENT
-        else:
-            version = self._known.get(value) if isinstance(value, str) else None
-            if version is not None and (version.key != key or version.written > returned):
-                version = None
+    def _get(self, position: int, call: Call, outcome: Outcome) -> Read | None:
+        operation, value = call.operation, outcome.value
+        key = operation.key or "" if operation.item is None else operation.item.key
+        if key is None:
+            return self._constant(position, call)
+        version = ABSENT if value is None else self._known.get(value) if isinstance(value, str) else None
         if version is None or outcome.error is not None:
-            return Impossible(position, call.invoked, returned)
-        return Get(position, call.invoked, returned, key, version)
+            return Impossible(position, call)
+        read = Get(position, call, key, version)
+        if version is not ABSENT and (version.key != key or version.written > read.returned):
+            return Impossible(position, call)
+        return read
 
     def _objects(self, position: int, call: Call, outcome: Outcome) -> Read | None:
         lookup = self._lookup(call.operation)
         if lookup is None:
-            return self._constants.translate(position, call)
-        returned = NEVER if call.returned is None else call.returned
+            return self._constant(position, call)
         found = lookup.objects(outcome.value, self._known)
-        if found is None or lookup.written > returned or outcome.error is not None:
-            return Impossible(position, call.invoked, returned)
-        return ObjectsRead(position, call.invoked, returned, lookup.selection, found)
+        if found is None or outcome.error is not None:
+            return Impossible(position, call)
+        read = ObjectsRead(position, call, lookup.selection, found)
+        return read if lookup.written <= read.returned else Impossible(position, call)
 
     def _keys(self, position: int, call: Call, outcome: Outcome) -> Read | None:
         lookup = self._lookup(call.operation)
         if lookup is None:
-            return self._constants.translate(position, call)
-        returned = NEVER if call.returned is None else call.returned
+            return self._constant(position, call)
         keys = lookup.keys(outcome.value)
         if keys is None or outcome.error is not None:
-            return Impossible(position, call.invoked, returned)
-        return KeysRead(position, call.invoked, returned, lookup.selection, keys)
+            return Impossible(position, call)
+        return KeysRead(position, call, lookup.selection, keys)
 
     def _values(self, position: int, call: Call, outcome: Outcome) -> Read | None:
         index = call.operation.index
         if index not in self._indexes:
-            return self._constants.translate(position, call)
-        returned = NEVER if call.returned is None else call.returned
+            return self._constant(position, call)
         values = _distinct(outcome.value)
         if values is None or outcome.error is not None:
-            return Impossible(position, call.invoked, returned)
-        return ValuesRead(position, call.invoked, returned, index, values)
+            return Impossible(position, call)
+        return ValuesRead(position, call, index, values)
 
-    def _constant(self, position: int, call: Call, outcome: Outcome) -> Impossible | None:
+    def _nothing(self, position: int, call: Call, outcome: Outcome) -> Impossible | None:
         del outcome
-        return self._constants.translate(position, call)
+        return self._constant(position, call)
 
     def _lookup(self, operation: Operation) -> _Lookup | None:
         """What is remembered of the selection; ``None`` if the call does not depend on the contents."""
         index, item = operation.index, operation.item
-        if index is None:
-            return self._lookups[None]
-        if item is None:
-            value = operation.value or ""
-            found = self._lookups.get((index, value))
-            if found is None and index in self._indexes:
-                found = self._lookups[index, value] = _Lookup(Under((index, value)))
-            return found
-        values = item.values.get(index, ())
-        if not values or index not in self._indexes:
-            return None
+        values: tuple[str, ...] | None = None
+        if index is not None:
+            values = (operation.value or "",) if item is None else item.values.get(index, ())
+            if not values or index not in self._indexes:
+                return None
         found = self._lookups.get((index, values))
         if found is None:
-            found = self._lookups[index, values] = _Lookup(UnderAny(tuple([(index, value) for value in values])))
+            terms = None if index is None or values is None else tuple([(index, value) for value in values])
+            found = self._lookups[index, values] = _Lookup(Selection(terms))
         return found
 
 
@@ -172,9 +152,9 @@ def _distinct(value: Value) -> frozenset[str] | None:
 
 
 READERS: Final[dict[OperationName, Callable[[ReadTranslation, int, Call, Outcome], Read | None]]] = {
-    **dict.fromkeys(set(OperationName) - WRITES, ReadTranslation._constant),
-    OperationName.GET_BY_KEY: ReadTranslation._get_by_key,
-    OperationName.GET: ReadTranslation._get_item,
+    **dict.fromkeys(set(OperationName) - WRITES, ReadTranslation._nothing),
+    OperationName.GET_BY_KEY: ReadTranslation._get,
+    OperationName.GET: ReadTranslation._get,
     OperationName.LIST: ReadTranslation._objects,
     OperationName.BY_INDEX: ReadTranslation._objects,
     OperationName.INDEX: ReadTranslation._objects,

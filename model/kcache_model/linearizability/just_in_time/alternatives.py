@@ -46,8 +46,8 @@ def _are_needed(
 ) -> bool:
     """Whether the forbidden alternatives may serve another open read first, and an open write may then help this one.
 
-    Otherwise the allowed ones explain whatever the forbidden ones do: this read is placed at once, and the write after
-    it leads to the same contents.
+    Otherwise the allowed ones explain whatever the forbidden ones do: this read is linearized at once, and the
+    write after it leads to the same contents.
     """
     if not any(
         (version := write.at(key)) is not None and read.allows(key, version) for write in configuration.open_writes()

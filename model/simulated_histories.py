@@ -6,12 +6,12 @@ import random
 from dataclasses import replace
 from typing import Final
 
-from ..history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from ..indexers import operations as op
-from ..indexers.indexer_model import IndexerModel, State
-from ..indexers.items import Item, Semantics
-from ..indexers.operations import Operation, WriteKind
-from ..outcomes import ErrorKind, Outcome, raised, returned
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.operations import Operation, WriteKind
+from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 
 INDEXES: Final = ("node", "zone")
 """The indices of the simulated store."""

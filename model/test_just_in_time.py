@@ -1,4 +1,4 @@
-"""The frontier checker against the generic search, on many small histories."""
+"""The just-in-time checker against the generic search, on many small histories."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.linearizability import SearchBudget, check_linearizable
 from kcache_model.linearizability.core import with_optional_writes
-from kcache_model.linearizability.frontier import (
-    FrontierBudget,
-    FrontierResult,
+from kcache_model.linearizability.just_in_time import (
     HistoryMonitor,
+    HistoryVerdict,
     Unsuitable,
     judge_history,
     small_core,
     why_not,
 )
 from kcache_model.linearizability.search import search_linearization
-from kcache_model.linearizability.simulation import INDEXES, Simulator
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
+from model.simulated_histories import INDEXES, Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 
-HISTORIES = int(os.environ.get("KCACHE_FRONTIER_HISTORIES", "1000000" if NIGHTLY else "10000"))
+HISTORIES = int(os.environ.get("KCACHE_SMALL_HISTORIES", "1000000" if NIGHTLY else "10000"))
 """How many small histories are judged by both."""
 
 CHUNKS = 20
@@ -67,7 +66,7 @@ def test_verdict_equals_that_of_the_generic_search(seed: int) -> None:
     assert min(verdicts[Status.OK], verdicts[Status.VIOLATION]) > HISTORIES // CHUNKS // 6, verdicts
 
 
-def monitored(history: History, least_stretch: int, window: int = 512) -> FrontierResult:
+def monitored(history: History, least_stretch: int, window: int = 512) -> HistoryVerdict:
     """The answer of the monitor to the same calls, as they begin and end."""
     monitor = HistoryMonitor(history.indexes, history.semantics, least_stretch=least_stretch, window=window)
     begins = [(call.invoked, 0, position) for position, call in enumerate(history.calls)]
@@ -229,7 +228,7 @@ def test_long_history_through_the_front_door() -> None:
 
 def test_budget_runs_out() -> None:
     history = busy_history(4, 400, 8)
-    result = judge_history(history, budget=FrontierBudget(configurations=50))
+    result = judge_history(history, budget=SearchBudget(steps=50))
     assert result.status is Status.UNKNOWN
     assert 0 < result.judged < len(history.calls)
     verdict = check_linearizable(history, budget=SearchBudget(steps=50))
@@ -255,7 +254,7 @@ def test_monitor_forgets_the_past() -> None:
         position = monitor.begin(op.add(item), 2 * number)
         monitor.end(position, returned(), 2 * number + 1)
         assert len(monitor._calls) <= 10
-        assert monitor._judgement._course._translator.remembered < 2_000
+        assert len(monitor._judgement._linearization._translator.store.by_stamp) < 2_000
     position = monitor.begin(op.get_by_key("k0"), 4_000)
     monitor.end(position, returned("s0"), 4_001)
     result = monitor.finish()
@@ -294,7 +293,7 @@ def test_monitor_forgets_the_past_of_busy_threads() -> None:
 
 
 def test_monitor_gives_up_when_a_call_stays_open_too_long() -> None:
-    monitor = HistoryMonitor(INDEXES, window=16, budget=FrontierBudget(megabytes=1.0))
+    monitor = HistoryMonitor(INDEXES, window=16, budget=SearchBudget(megabytes=1.0))
     monitor.begin(op.list_keys(), 0)
     for number in range(1, 64):
         position = monitor.begin(op.list_keys(), 2 * number)

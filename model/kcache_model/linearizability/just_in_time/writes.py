@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
-from .contents import ABSENT, NEVER, UNSEEN, Contents, Found, Time, Version
+from ...history import Call
+from .contents import ABSENT, UNSEEN, Contents, Event, Found, Version
 
 
-class Write:
-    """A call that changes the contents.
+class Write(Event):
+    """A call that changes the contents."""
 
-    Attributes:
-        position: which call of the history it is.
-        invoked: when it began.
-        returned: when it ended; :data:`NEVER` for a pending call.
-    """
-
-    __slots__ = ("invoked", "position", "returned")
-
-    def __init__(self, position: int, invoked: Time, returned: Time) -> None:
-        self.position = position
-        self.invoked = invoked
-        self.returned = returned
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether it never returned, so that it may never take effect."""
-        return self.returned == NEVER
+    __slots__ = ()
 
     def at(self, key: str) -> Version | None:
         """What it puts under ``key``; ``None`` if it leaves that key alone."""
@@ -58,8 +43,8 @@ class Put(Write):
 
     __slots__ = ("key", "version")
 
-    def __init__(self, position: int, invoked: Time, returned: Time, key: str, version: Version) -> None:
-        Write.__init__(self, position, invoked, returned)
+    def __init__(self, position: int, call: Call, key: str, version: Version) -> None:
+        Event.__init__(self, position, call)
         self.key = key
         self.version = version
 
@@ -86,7 +71,7 @@ class Put(Write):
 
 
 class WideWrite(Write):
-    """Several keys are set in one instant.
+    """Several keys are set in one instant: ``transaction``, which leaves the others as they are.
 
     Attributes:
         effect: what is put under each key that is named.
@@ -94,8 +79,8 @@ class WideWrite(Write):
 
     __slots__ = ("effect",)
 
-    def __init__(self, position: int, invoked: Time, returned: Time, effect: Found) -> None:
-        super().__init__(position, invoked, returned)
+    def __init__(self, position: int, call: Call, effect: Found) -> None:
+        Event.__init__(self, position, call)
         self.effect = effect
 
     def at(self, key: str) -> Version | None:
@@ -128,12 +113,6 @@ class WideWrite(Write):
         return all(other.at(key) is not None for key in self.effect)
 
 
-class Transaction(WideWrite):
-    """``transaction``: several keys are set, the others stay as they are."""
-
-    __slots__ = ()
-
-
 class Replace(WideWrite):
     """``replace``: all keys are set, those that it does not name to :data:`ABSENT`.
 
@@ -143,10 +122,8 @@ class Replace(WideWrite):
 
     __slots__ = ("contents",)
 
-    def __init__(
-        self, position: int, invoked: Time, returned: Time, effect: Mapping[str, Version], indexes: tuple[str, ...]
-    ) -> None:
-        super().__init__(position, invoked, returned, effect)
+    def __init__(self, position: int, call: Call, effect: Found, indexes: tuple[str, ...]) -> None:
+        super().__init__(position, call, effect)
         self.contents = Contents(indexes)
         for key, version in effect.items():
             self.contents.put(key, version)

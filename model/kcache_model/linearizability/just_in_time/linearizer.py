@@ -1,7 +1,7 @@
-"""Placing open calls: all ways in which a write takes effect or a read is satisfied, with as few writes as possible.
+"""Linearizing open calls: all ways in which a write takes effect or a read is satisfied, with the fewest writes.
 
-Writes are placed lazily. A write is placed when it responds, or when a read that responds needs it; an open read is
-placed before a write only if the write would hurt it. Everything that is not placed can still come later, with the same
+Writes are linearized lazily. A write is, when it responds, or when a read that responds needs it; an open read is
+linearized before a write only if the write would hurt it. Everything that is not can still come later, with the same
 effect: writes of different keys commute, and an unseen write that comes too late may have been hidden before another
 write of its key. Wide writes are the exception: whether one comes before or after another write of the same keys is
 tried both ways.
@@ -19,14 +19,14 @@ from .reads import Read, ValuesRead
 from .writes import Put, WideWrite, Write
 
 Barred = tuple[Write, ...]
-"""Writes that must not be placed yet, because something is being placed before them."""
+"""Writes that must not be linearized yet, because something is being linearized before them."""
 
 Postponed = tuple[Read | Write, ...]
-"""Calls that have been decided to come after the write that is being placed."""
+"""Calls that have been decided to come after the write that is being linearized."""
 
 
-class Placing:
-    """All ways to place a call at the moment ``now``.
+class Linearizer:
+    """All ways to linearize a call at the moment ``now``.
 
     The methods may change the configuration that they are given, and return it among the results.
 
@@ -51,7 +51,7 @@ class Placing:
         """All ways in which ``put``, open so far, has taken effect by now."""
         if configuration.unsatisfied or configuration.wide_writes:
             if put.is_seen:
-                return self._place(configuration, put, (), ())
+                return self._linearize(configuration, put, (), ())
             return self._unseen_put(configuration, put)
         can_stay = configuration.cells.get(put.key, ABSENT).seen_until <= self.now
         if put.version.seen_until == UNSEEN:
@@ -63,9 +63,9 @@ class Placing:
 
     def wide_write(self, configuration: Configuration, write: WideWrite) -> list[Configuration]:
         """All ways in which ``write``, open so far, has taken effect by now."""
-        return self._place(configuration, write, (), (), or_hide=not write.is_seen)
+        return self._linearize(configuration, write, (), (), or_hide=not write.is_seen)
 
-    def _place(
+    def _linearize(
         self,
         start: Configuration,
         write: Write,
@@ -75,7 +75,7 @@ class Placing:
         or_hide: bool = False,
     ) -> list[Configuration]:
         """All configurations in which ``write`` has just taken effect; with ``or_hide``, also where it is hidden."""
-        placed: list[Configuration] = []
+        found: list[Configuration] = []
         todo = [(start, postponed)]
         barred = (*barred, write)
         while todo:
@@ -88,13 +88,13 @@ class Placing:
                 possible, hurt = self._first_hurt(configuration, write, postponed)
             if not possible:
                 if hideable:
-                    placed.append(_hidden(configuration, write))
+                    found.append(_hidden(configuration, write))
                 continue
             if hurt is not None:
                 if may_hold_after(configuration, hurt, write, self.now, self._upcoming):
                     todo.append((configuration.copy(), (*postponed, hurt)))
                 elif hideable:
-                    placed.append(_hidden(configuration.copy(), write))
+                    found.append(_hidden(configuration.copy(), write))
                 todo += [(each, postponed) for each in self._satisfy(configuration, hurt, barred, postponed)]
                 continue
             wide = None
@@ -103,16 +103,16 @@ class Placing:
             if wide is not None:
                 if not configuration.wide_writes[wide] or _may_follow(wide, write):
                     todo.append((configuration.copy(), (*postponed, wide)))
-                todo += [(each, postponed) for each in self._place(configuration, wide, barred, postponed)]
+                todo += [(each, postponed) for each in self._linearize(configuration, wide, barred, postponed)]
                 continue
             if hideable:
-                placed.append(_hidden(configuration.copy(), write))
+                found.append(_hidden(configuration.copy(), write))
             configuration.take(write)
-            placed.append(configuration)
-        return placed
+            found.append(configuration)
+        return found
 
     def _first_hurt(self, configuration: Configuration, write: Write, postponed: Postponed) -> tuple[bool, Read | None]:
-        """Whether the write can be placed at all, and a read of which it is undecided on which side it comes.
+        """Whether the write can be linearized at all, and a read of which it is undecided on which side it comes.
 
         Reads that hold anyway are satisfied.
         """
@@ -164,7 +164,7 @@ class Placing:
                 repairs = _repairs(part, read, barred)
                 for write in repairs:
                     tried = part if write is repairs[-1] else part.copy()
-                    todo += self._place(tried, write, barred, postponed)
+                    todo += self._linearize(tried, write, barred, postponed)
         return satisfied
 
     def _unseen_put(self, configuration: Configuration, write: Put) -> list[Configuration]:
@@ -173,7 +173,7 @@ class Placing:
         wide_writes = tuple(configuration.wide_writes)
         for wide in wide_writes:
             if wide.at(write.key) is not None and configuration.can_overwrite(wide, self.now):
-                for each in self._place(configuration.copy(), wide, (write,), ()):
+                for each in self._linearize(configuration.copy(), wide, (write,), ()):
                     found += self._unseen_put(each, write)
         can_hide = configuration.can_hide(write)
         can_stay = configuration.can_overwrite(write, self.now)
@@ -183,7 +183,7 @@ class Placing:
         if matters:
             if can_hide:
                 found.append(_hidden(configuration.copy(), write))
-            return found + self._place(configuration, write, (), wide_writes, or_hide=not can_hide)
+            return found + self._linearize(configuration, write, (), wide_writes, or_hide=not can_hide)
         return [*found, *_settled(configuration, write, can_hide=can_hide, can_stay=can_stay)]
 
     def _what_reads_say(self, configuration: Configuration, write: Put) -> tuple[bool, bool]:
