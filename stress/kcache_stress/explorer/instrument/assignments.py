@@ -9,7 +9,7 @@ from . import build
 from .calling import Calls
 from .context import Atoms
 from .expressions import Key
-from .names import DELITEM, GETITEM, INPLACE, REBIND, SETATTRIBUTE, SETITEM
+from .names import Hook
 from .tables import REFLECTIVE
 
 
@@ -57,7 +57,7 @@ class Assignments(Calls):
         name = self.mangled(target.attr)
         if report is None or name in REFLECTIVE or self.facts.is_class_level(name) or self._is_receiver(target.value):
             return report
-        return lambda of: build.call(SETATTRIBUTE, of[0], ast.Constant(name))
+        return lambda of: build.call("setattribute", of[0], ast.Constant(name))
 
     def _is_receiver(self, node: ast.expr) -> bool:
         """Whether an expression is certainly no class and no module."""
@@ -123,7 +123,7 @@ class Assignments(Calls):
             base = self._settled(self.expression(target.value), statements, target)
             hook = self._store_report(target)
             if target.attr == "__dict__":
-                statements.append(build.place(ast.Expr(build.call(REBIND, base, atom)), target))
+                statements.append(build.place(ast.Expr(build.call("rebind", base, atom)), target))
             elif hook is not None:
                 statements.append(build.place(ast.Expr(hook([base])), target))
             rebuilt: ast.expr = ast.Attribute(base, target.attr, ast.Store())
@@ -132,7 +132,7 @@ class Assignments(Calls):
             base, key, index = self._place(subscript, statements)
             if key.whole and read:
                 statements.append(build.place(ast.Expr(self.read(atom, target)), target))
-            statements += self._item_report(SETITEM, base, key, index, subscript)
+            statements += self._item_report("setitem", base, key, index, subscript)
             rebuilt = ast.Subscript(base, key.rebuild(index), ast.Store())
         return [*statements, self._assigned(ast.copy_location(rebuilt, target), atom, node)]
 
@@ -160,7 +160,7 @@ class Assignments(Calls):
         return base, key, [self._settled(operand, before, target) for operand in key.operands]
 
     def _item_report(
-        self, hook: str, base: ast.expr, key: Key, index: list[ast.expr], source: ast.Subscript
+        self, hook: Hook, base: ast.expr, key: Key, index: list[ast.expr], source: ast.Subscript
     ) -> list[ast.stmt]:
         if self.is_unshared(source.value):
             return []
@@ -205,7 +205,7 @@ class Assignments(Calls):
             target = ast.copy_location(ast.Attribute(base, target.attr, ast.Del()), target)
         elif isinstance(target, ast.Subscript):
             base, key, index = self._place(target, statements)
-            statements += self._item_report(DELITEM, base, key, index, target)
+            statements += self._item_report("delitem", base, key, index, target)
             target = ast.copy_location(ast.Subscript(base, key.rebuild(index), ast.Del()), target)
         statements.append(build.place(ast.copy_location(ast.Delete([target]), node), node))
 
@@ -233,7 +233,7 @@ class Assignments(Calls):
             new = ast.Attribute(base, target.attr, ast.Store())
         else:
             base, key, index = self._place(target, statements)
-            reports = [self._item_report(hook, base, key, index, target) for hook in (GETITEM, SETITEM)]
+            reports = [self._item_report(hook, base, key, index, target) for hook in ("getitem", "setitem")]
             old = ast.Subscript(base, key.rebuild(index), ast.Load())
             new = ast.Subscript(base, key.rebuild(index), ast.Store())
         return self._augment(node, [*statements, *reports[0]], old, reports[1], new)
@@ -264,9 +264,9 @@ class Assignments(Calls):
 
     def _inplace_report(self, node: ast.AugAssign, target: ast.expr, value: ast.expr) -> ast.stmt:
         if self.is_unshared(node.value):
-            called = build.loud([target], build.call(INPLACE, target, ast.Constant(None)))
+            called = build.loud([target], build.call("inplace", target, ast.Constant(None)))
         else:
-            called = build.loud([target, value], build.call(INPLACE, target, value))
+            called = build.loud([target, value], build.call("inplace", target, value))
         return build.place(ast.Expr(called), node)
 
     def _keeps_identity(self, node: ast.AugAssign) -> bool:

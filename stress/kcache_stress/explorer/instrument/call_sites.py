@@ -6,7 +6,7 @@ from typing import Final
 
 from . import build
 from .facts import Facts
-from .names import COMPREHENSION, NEVER, PREFIX, SITES
+from .names import COMPREHENSION, PREFIX, SITES, hook_name
 
 CALL: Final = "call"
 YIELD: Final = "yield"
@@ -210,7 +210,7 @@ def _is_hook(node: ast.expr) -> bool:
         case ast.Call(func=function):
             return _is_hook(function)
         case ast.Compare(left=left, comparators=[last]):
-            return _is_hook(left) or (isinstance(last, ast.Name) and last.id == NEVER)
+            return _is_hook(left) or (isinstance(last, ast.Name) and last.id == hook_name("never"))
         case ast.BoolOp(values=values):
             return all(_is_hook(value) for value in values)
     return False

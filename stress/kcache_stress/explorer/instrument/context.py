@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from . import build
-from .names import PREFIX, QUIET
+from .names import PREFIX, Hook
 from .scopes import Scope
 
 Atoms = Sequence[ast.expr]
@@ -57,17 +57,19 @@ class Context:
 
     def guard(
         self,
+        source: ast.AST,
         operands: Atoms,
         hook: Callable[[Atoms], ast.expr],
         operation: Callable[[Atoms], ast.expr],
         watched: Sequence[int] | None = None,
         *,
         embed: bool = True,
-        quiet: str = QUIET,
+        quiet: Hook = "quiet",
     ) -> ast.expr:
         """Evaluate the operands in order, then the hook, then the operation.
 
         Args:
+            source: has the position of what is new.
             operands: the operands, already rewritten.
             hook: makes the call of the hook from names (or constants) that stand for the operands, in this order.
             operation: makes the operation itself.
@@ -77,9 +79,9 @@ class Context:
         """
         last = max((number for number, operand in enumerate(operands) if not self._is_atom(operand)), default=-1)
         if last < 0:
-            return build.either(self._check(operands, hook, watched, quiet), operation(operands))
+            return build.place(build.either(self._check(operands, hook, watched, quiet), operation(operands)), source)
         if not self.binds:
-            return self._guard_by_lambda(operands, hook, operation, watched, quiet)
+            return build.place(self._guard_by_lambda(operands, hook, operation, watched, quiet), source)
         bindings: list[ast.expr] = []
         first: list[ast.expr] = []
         again: list[ast.expr] = []
@@ -99,14 +101,15 @@ class Context:
             else:
                 bindings.append(build.bind(name, operand))
                 first.append(build.load(name))
-        return build.either(*bindings, self._check(first, hook, watched, quiet, again), operation(again))
+        guarded = build.either(*bindings, self._check(first, hook, watched, quiet, again), operation(again))
+        return build.place(guarded, source)
 
     def _check(
         self,
         first: Atoms,
         hook: Callable[[Atoms], ast.expr],
         watched: Sequence[int] | None,
-        quiet: str,
+        quiet: Hook,
         again: Atoms | None = None,
     ) -> ast.expr:
         if watched is None:
@@ -119,7 +122,7 @@ class Context:
         hook: Callable[[Atoms], ast.expr],
         operation: Callable[[Atoms], ast.expr],
         watched: Sequence[int] | None,
-        quiet: str,
+        quiet: Hook,
     ) -> ast.expr:
         values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
         names = [self.temporary() for _ in values]

@@ -136,43 +136,15 @@ def is_transparent(code: CodeType) -> bool:
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
 
 
-_READING_FILES: Final = (
-    "copy.py",
-    "pprint.py",
-    f"json{os.sep}encoder.py",
-    f"json{os.sep}__init__.py",
-    "dataclasses.py",
-)
+_JSON: Final = f"json{os.sep}"
+_READING_FILES: Final = ("copy.py", "pprint.py", f"{_JSON}encoder.py", f"{_JSON}__init__.py", "dataclasses.py")
 _GENERATED: Final = "__create_fn__.<locals>."
 """How the functions that ``dataclasses`` makes are called."""
 
-
 _CONTAINED: Final = frozenset(
-    {
-        "contextlib",
-        "collections",
-        "dataclasses",
-        "copy",
-        "configparser",
-        "sched",
-        "weakref",
-        "_weakrefset",
-        "json",
-        "pprint",
-    }
-    | {
-        "graphlib",
-        "fractions",
-        "textwrap",
-        "difflib",
-        "string",
-        "reprlib",
-        "functools",
-        "queue",
-        "heapq",
-        "shelve",
-        "_pyio",
-    }
+    {"contextlib", "collections", "dataclasses", "copy", "configparser", "sched", "weakref", "_weakrefset", "json"}
+    | {"pprint", "graphlib", "fractions", "textwrap", "difflib", "string", "reprlib", "functools", "queue", "heapq"}
+    | {"shelve", "_pyio"}
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
 
@@ -220,7 +192,6 @@ _NOT_RUN_BY_C: Final = frozenset(
     | {"__instancecheck__", "__subclasscheck__", "__sizeof__", "__mro_entries__"}
 )
 """The special methods that no operation in C on the values of others comes to."""
-
 
 inert: Final[dict[type, bool]] = {}
 """What is known of the types that were met so far."""
