@@ -16,7 +16,7 @@ from types import CodeType
 from ..events import PAUSE, WRITE
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import Scheduler
-from .interface import STOP, Coverage, Step, Strategy
+from .interface import STOP, Sampling, Step
 
 _PATIENCE = 2_000
 """Steps after which a thread that others wait for has to let them go on."""
@@ -33,14 +33,12 @@ _SHORTEST, _LONGEST = 2.0, 40.0
 """Of how many steps a thread has at a time in executions that switch often, on average."""
 
 
-class OpcodeSampling(Strategy):
+class OpcodeSampling(Sampling):
     """Random schedules without end; the first ones run one thread after another.
 
     Args:
         seed: decides all of them.
     """
-
-    coverage = Coverage.BUDGET_SPENT
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -125,10 +123,6 @@ class OpcodeSampling(Strategy):
                 self._untried.insert(self._random.randrange(len(self._untried) + 1), (thread, new))
             known.update(found)
         return super().learn(step)
-
-    def has_more(self) -> bool:
-        """Always."""
-        return True
 
     def _some_place(self, thread: int) -> object:
         """As a rule one where more can happen than that a global name is looked up."""

@@ -11,18 +11,16 @@ import random
 
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Coverage, Step, Strategy
+from .interface import STOP, Sampling, Step
 
 
-class Pct(Strategy):
+class Pct(Sampling):
     """Random schedules without end.
 
     Args:
         seed: decides all of them.
         depth: how many orderings a bug may need; d in the guarantee.
     """
-
-    coverage = Coverage.BUDGET_SPENT
 
     def __init__(self, seed: int, depth: int = 3) -> None:
         super().__init__()
@@ -66,7 +64,3 @@ class Pct(Strategy):
         self._length = max(self._length, len(step.trace)) if self._length != 100 else max(1, len(step.trace))
         self._threads = max(self._threads, step.threads)
         return super().learn(step)
-
-    def has_more(self) -> bool:
-        """Always."""
-        return True
