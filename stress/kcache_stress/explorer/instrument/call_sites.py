@@ -92,11 +92,9 @@ class _Search(ast.NodeVisitor):
                 self._begin(node)
                 for target in node.targets:
                     self._look(target, False)
-            case ast.FunctionDef() | ast.ClassDef():
-                self._visit_all(node.body)
             case ast.Try() | ast.TryStar():
                 self._visit_all(node.body, node.handlers, node.orelse, node.finalbody)
-            case ast.ExceptHandler() | ast.Module():
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler() | ast.Module():
                 self._visit_all(node.body)
             case _:
                 self._begin(node)

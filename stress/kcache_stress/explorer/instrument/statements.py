@@ -69,12 +69,11 @@ class Statements(Assignments):
 
     visit_For = visit_AsyncFor = _loop
 
-    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:
         # `__exit__` is called, and after a call threads may be switched.
         return [self._with(node), *self._pause(node)]
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> list[ast.stmt]:
-        return [self._with(node), *self._pause(node)]
+    visit_AsyncWith = visit_With
 
     def _with(self, node: ast.With | ast.AsyncWith) -> ast.stmt:
         items: list[ast.withitem] = []

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final
 
+from kcache_model.interleaving import Switch
+
 from .naming import attributes, is_library
 
 LINE: Final = "line"
@@ -31,29 +33,6 @@ class Place:
     library: str = ""
     called: object = None
     key: object = None
-
-
-@dataclass(frozen=True)
-class Left:
-    """How a thread was left when another one went on.
-
-    Attributes:
-        thread: its number.
-        could_go_on: whether this was a preemption.
-        ended: whether it had nothing left to do.
-        holding: the names of the locks that it held.
-        waits_for: what it waited for; empty if for nothing.
-        holder: the thread that held that.
-        place: where it waited.
-    """
-
-    thread: int
-    could_go_on: bool
-    ended: bool = False
-    holding: tuple[str, ...] = ()
-    waits_for: str = ""
-    holder: int | None = None
-    place: Place = field(default_factory=Place)
 
 
 @dataclass
@@ -84,7 +63,7 @@ class Moment:
     name: str
     slot: str
     place: Place
-    left: Left | None
+    left: Switch | None
     held: tuple[str, ...]
     before: str = ""
     after: str = ""

@@ -16,7 +16,7 @@ from ..garbage import NoCollections
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
-from .moments import Left, Moment, Place
+from .moments import Moment, Place
 from .naming import Names
 from .recording import Recording
 
@@ -94,7 +94,7 @@ def _shown_sources(runner: Runner[A], texts: Texts[A]) -> Mapping[str, bytes]:
 def _shown(moments: Sequence[Moment]) -> list[Moment]:
     """What happens in modules that are shown; the switches before what is left out stay."""
     shown: list[Moment] = []
-    left: dict[int, Left] = {}
+    left: dict[int, Switch] = {}
     running = None
     for moment in moments:
         if moment.left is not None:
@@ -102,7 +102,7 @@ def _shown(moments: Sequence[Moment]) -> list[Moment]:
         if not moment.place.path:
             continue
         if moment.thread != running and shown:
-            moment.left = left.get(moment.thread) or Left(shown[-1].thread, could_go_on=False)
+            moment.left = left.get(moment.thread) or Switch(shown[-1].thread, False, False, (), "", None)
         elif moment.thread == running:
             moment.left = None
         running = moment.thread
@@ -158,7 +158,7 @@ def _told(
     waiting: tuple[Waiting, ...] = ()
     if execution.ending is Ending.DEADLOCK:
         threads = runner.sandbox.scheduler.threads.values()
-        waiting = tuple(_waiting(recording.left(thread), sources) for thread in threads if not thread.finished)
+        waiting = tuple(_waiting(*recording.left(thread), sources) for thread in threads if not thread.finished)
     return Interleaving(
         execution.threads,
         {number: name for number, name in recording.thread_names.items() if name},
@@ -193,7 +193,7 @@ def _happenings(moments: Sequence[Moment], sources: _Sources, unfinished: set[in
             code=code,
             function=moment.place.function,
             held=moment.held,
-            switch=None if moment.left is None else _switch(moment.left),
+            switch=moment.left,
             wakes=tuple(dict.fromkeys(moment.wakes)),
             begins=position == whole[0],
             ends=position == whole[-1] and moment.call not in unfinished,
@@ -247,10 +247,6 @@ def _lies_in(moment: Moment, span: tuple[int, int]) -> bool:
     return span[0] <= moment.first < span[1]
 
 
-def _switch(left: Left) -> Switch:
-    return Switch(left.thread, left.could_go_on, left.ended, left.holding, left.waits_for, left.holder)
-
-
-def _waiting(left: Left, sources: _Sources) -> Waiting:
-    where, code = sources.line(left.place)
-    return Waiting(left.thread, left.waits_for, left.holder, where, code, left.place.function, left.holding)
+def _waiting(left: Switch, place: Place, sources: _Sources) -> Waiting:
+    where, code = sources.line(place)
+    return Waiting(left.thread, left.waits_for, left.holder, where, code, place.function, left.holding)

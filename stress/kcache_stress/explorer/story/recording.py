@@ -13,6 +13,8 @@ from collections.abc import Container, Iterator
 from operator import itemgetter
 from types import FrameType
 
+from kcache_model.interleaving import Switch
+
 from ..events import (
     ACQUIRE,
     JOIN,
@@ -33,7 +35,7 @@ from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from .moments import LINE, Left, Moment, Place, event_state, place_of, thread_name
+from .moments import LINE, Moment, Place, event_state, place_of, thread_name
 from .naming import MISSING, Names, is_a, is_any, peek
 
 _OWN_FILES = os.path.dirname(__file__) + os.sep
@@ -86,24 +88,25 @@ class Recording(list[Event]):
         self._names.forget()
         moment.after = event_state(obj) if moment.place.library else self._value(obj, slot)
 
-    def left(self, thread: VirtualThread) -> Left:
-        """How a thread stands that does not run."""
+    def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
+        """How a thread stands that does not run, and where."""
+        number, running = thread.number, thread.greenlet
         if thread.finished:
-            return Left(thread.number, False, ended=True)
-        holding = self._held(thread.number)
-        running = thread.greenlet
+            return Switch(number, False, True, (), "", None), Place()
+        holding = self._held(number)
         place = self.place(running.gr_frame if running is not None else None)
         if thread.enabled:
-            return Left(thread.number, True, holding=holding, place=place)
+            return Switch(number, True, False, holding, "", None), place
+        holder = None
         kind, obj, _ = thread.pending or (ACQUIRE, None, None)
         if kind == JOIN:
-            return Left(thread.number, False, False, holding, "the end of a thread", None, place)
-        if place.library and place.library not in _ENTERING:
+            what = "the end of a thread"
+        elif place.library and place.library not in _ENTERING:
             what = f"{self._names.of(place.called)}.{place.library}()"
-            return Left(thread.number, False, False, holding, what, None, place)
-        holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
-        name = self._names.of(place.called if place.library else obj)
-        return Left(thread.number, False, False, holding, name, holder, place)
+        else:
+            holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
+            what = self._names.of(place.called if place.library else obj)
+        return Switch(number, False, False, holding, what, holder), place
 
     def unfinished(self) -> set[int]:
         """The calls of the library in the midst of which a thread waits."""
@@ -145,7 +148,7 @@ class Recording(list[Event]):
         changed = previous is not None and previous.thread != thread
         call = self._library_call(thread, place)
         if previous is None or changed or call < 0 or previous.call != call:
-            left = self.left(self._scheduler.threads[previous.thread]) if changed and previous is not None else None
+            left = self.left(self._scheduler.threads[previous.thread])[0] if changed and previous is not None else None
             previous = self._moment(event, place, left, call, frame)
             self.moments.append(previous)
         previous.last = len(self)
@@ -159,7 +162,7 @@ class Recording(list[Event]):
         """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
         previous = self.moments[-1] if self.moments else None
         if previous is None or previous.thread != thread:
-            left = None if previous is None else self.left(self._scheduler.threads[previous.thread])
+            left = None if previous is None else self.left(self._scheduler.threads[previous.thread])[0]
         elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
             previous.last = len(self)
             return
@@ -178,7 +181,7 @@ class Recording(list[Event]):
             self._library_calls[thread] = (place.key, call)
         return call
 
-    def _moment(self, event: Event, place: Place, left: Left | None, call: int, frame: FrameType) -> Moment:
+    def _moment(self, event: Event, place: Place, left: Switch | None, call: int, frame: FrameType) -> Moment:
         thread, kind, obj, slot = event
         at = len(self)
         held = self._held(thread)
