@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from .execution import Judge, Problem
+from .execution import Problem
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, investigate, with_fewest_preemptions
 from .sandbox import CannotExploreError
@@ -71,7 +71,6 @@ def explore_scenario(
     copies: Copies | None = None,
     most_events: int = MOST_EVENTS,
     samples: int = 150,
-    judge: Judge[object] = AS_FOUND,
 ) -> ScenarioResult:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
@@ -88,7 +87,6 @@ def explore_scenario(
         copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
         most_events: an execution that is longer counts as a livelock, if all threads had their turns.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
-        judge: of executions; by default, wrong is what their runner found wrong.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
@@ -108,7 +106,7 @@ def explore_scenario(
     def opened(at: Granularity) -> Iterator[Experiment[object]]:
         runner = ScenarioRunner(scenario, copies.at(at), most_events)
         try:
-            yield Experiment(runner, judge)
+            yield Experiment(runner, AS_FOUND)
         finally:
             runner.clean_up()
 
@@ -131,14 +129,13 @@ def replay_scenario(
     copies: Copies | None = None,
     is_strict: bool = False,
     most_events: int = MOST_EVENTS,
-    judge: Judge[object] = AS_FOUND,
 ) -> ScenarioReplay:
     """Follow a schedule that :func:`explore_scenario` found with the same arguments, and ``is_strict`` as it said."""
     copies = copies or Copies(scenario.instrument, granularity)
     runner = ScenarioRunner(scenario, copies, most_events, is_strict=is_strict)
     narrator = Narrator(schedule)
     try:
-        problem = judge.judge(runner.run(narrator))
+        problem = runner.run(narrator).problem
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
     finally:

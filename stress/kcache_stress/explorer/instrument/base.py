@@ -5,7 +5,7 @@ import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 from . import build
 from .context import Context
@@ -13,6 +13,8 @@ from .facts import Facts
 from .inference import Inference
 from .names import GLOBALS, cell_token, mangle
 from .scopes import Scope
+
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 
 class Rewriting(ast.NodeTransformer):
@@ -35,6 +37,12 @@ class Rewriting(ast.NodeTransformer):
             yield context
         finally:
             self.context = outer
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; code that runs while the module is imported is only searched for functions."""
+        if self.context.quiet and not isinstance(node, _DEFINITIONS):
+            return self.generic_visit(node)
+        return super().visit(node)
 
     def expression(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression."""

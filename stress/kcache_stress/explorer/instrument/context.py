@@ -77,11 +77,22 @@ class Context:
             embed: the hook takes every operand, in order, and so may bind their temporaries itself.
             quiet: the name of the set of types that do not need it.
         """
+
+        def check(first: Atoms, again: Atoms) -> ast.expr:
+            if watched is None:
+                return hook(first)
+            return build.loud([first[number] for number in watched], hook(again), quiet)
+
         last = max((number for number, operand in enumerate(operands) if not self._is_atom(operand)), default=-1)
         if last < 0:
-            return build.place(build.either(self._check(operands, hook, watched, quiet), operation(operands)), source)
+            return build.place(build.either(check(operands, operands), operation(operands)), source)
         if not self.binds:
-            return build.place(self._guard_by_lambda(operands, hook, operation, watched, quiet), source)
+            values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
+            names = [self.temporary() for _ in values]
+            fresh = iter(names)
+            atoms = [operand if isinstance(operand, ast.Constant) else build.load(next(fresh)) for operand in operands]
+            body = build.either(check(atoms, atoms), operation(atoms))
+            return build.place(ast.Call(ast.Lambda(build.names_parameters(names), body), values, []), source)
         bindings: list[ast.expr] = []
         first: list[ast.expr] = []
         again: list[ast.expr] = []
@@ -101,35 +112,7 @@ class Context:
             else:
                 bindings.append(build.bind(name, operand))
                 first.append(build.load(name))
-        guarded = build.either(*bindings, self._check(first, hook, watched, quiet, again), operation(again))
-        return build.place(guarded, source)
-
-    def _check(
-        self,
-        first: Atoms,
-        hook: Callable[[Atoms], ast.expr],
-        watched: Sequence[int] | None,
-        quiet: Hook,
-        again: Atoms | None = None,
-    ) -> ast.expr:
-        if watched is None:
-            return hook(first)
-        return build.loud([first[number] for number in watched], hook(again or first), quiet)
-
-    def _guard_by_lambda(
-        self,
-        operands: Atoms,
-        hook: Callable[[Atoms], ast.expr],
-        operation: Callable[[Atoms], ast.expr],
-        watched: Sequence[int] | None,
-        quiet: Hook,
-    ) -> ast.expr:
-        values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
-        names = [self.temporary() for _ in values]
-        fresh = iter(names)
-        atoms = [operand if isinstance(operand, ast.Constant) else build.load(next(fresh)) for operand in operands]
-        body = build.either(self._check(atoms, hook, watched, quiet), operation(atoms))
-        return ast.Call(ast.Lambda(build.names_parameters(names), body), values, [])
+        return build.place(build.either(*bindings, check(first, again), operation(again)), source)
 
     def _is_atom(self, node: ast.expr) -> bool:
         """Say whether an expression may be evaluated twice, with nothing in between."""

@@ -27,14 +27,8 @@ class Pct(Sampling):
         self._random = random.Random(seed)
         self._depth = depth
         self._length = 100  # k: the longest execution so far
-        self._threads = 2
         self._priorities: dict[int, float] = {}
         self._changes: list[int] = []
-
-    @property
-    def guarantee(self) -> float:
-        """The least probability with which one execution shows a bug of this depth."""
-        return 1.0 / (self._threads * float(self._length) ** (self._depth - 1))
 
     def begin(self, scheduler: Scheduler) -> None:
         """Draw the events at which priorities change."""
@@ -62,5 +56,4 @@ class Pct(Sampling):
     def learn(self, step: Step) -> HappensBefore | None:
         """Remember how long executions are."""
         self._length = max(self._length, len(step.trace)) if self._length != 100 else max(1, len(step.trace))
-        self._threads = max(self._threads, step.threads)
         return super().learn(step)

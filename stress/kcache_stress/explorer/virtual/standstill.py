@@ -33,7 +33,6 @@ class _Watchman:
 
     def __init__(self) -> None:
         self._clock: int | None = None
-        self._began = threading.Event()
         self._scheduler: Scheduler | None = None
         self._turn = 0
         self._why = ""
