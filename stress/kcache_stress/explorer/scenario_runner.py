@@ -22,10 +22,10 @@ from .execution import Execution, Problem
 from .granularity import Granularity
 from .happens_before import HappensBefore
 from .leftovers import Leftovers
+from .rendering.step_renderer import place_of
 from .sandbox import CannotExploreError, Roots, Sandbox
 from .schedule import Replay
 from .state.namespaces import instrumented_modules
-from .story.narrator import place_of
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched

@@ -10,11 +10,11 @@ from typing import Literal, TypeAlias
 from .execution import Problem
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, investigate, with_fewest_preemptions
+from .rendering.step_renderer import StepRenderer
 from .sandbox import CannotExploreError
 from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from .schedule import Schedule
 from .sources import fingerprint_of
-from .story.narrator import Narrator
 from .strategies.dpor import Dpor
 from .strategies.interface import MOST_EVENTS, Strategy
 from .strategies.opcode_sampling import OpcodeSampling
@@ -133,12 +133,12 @@ def replay_scenario(
     """Follow a schedule that :func:`explore_scenario` found with the same arguments, and ``is_strict`` as it said."""
     copies = copies or Copies(scenario.instrument, granularity)
     runner = ScenarioRunner(scenario, copies, most_events, is_strict=is_strict)
-    narrator = Narrator(schedule)
+    renderer = StepRenderer(schedule)
     try:
-        problem = runner.run(narrator).problem
+        problem = runner.run(renderer).problem
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
     finally:
         runner.clean_up()
     fingerprint = fingerprint_of(runner.sandbox.sources)
-    return ScenarioReplay(problem, narrator.followed, narrator.story(), fingerprint)
+    return ScenarioReplay(problem, renderer.followed, renderer.lines(), fingerprint)

@@ -1,4 +1,4 @@
-"""Moments: where single events happen in the target, and how other threads stand."""
+"""Recorded events: where single events happen in the target, and what they find and leave."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Place:
 
 
 @dataclass
-class Moment:
+class RecordedEvent:
     """One event, or those in a row that belong to one call of the standard library.
 
     Attributes:

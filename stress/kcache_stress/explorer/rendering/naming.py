@@ -25,7 +25,7 @@ K = TypeVar("K")
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000
-"""Objects, in all walks: after so many, the names of a long story are those that were found last."""
+"""Objects, in all walks: after so many, the names in a long trace are those that were found last."""
 _MOST_OBJECTS = 2_000
 _MOST_CHILDREN = 50
 _MOST_ELEMENTS = 4
