@@ -79,7 +79,6 @@ class Calls(Expressions):
         return [*([ast.Constant(None)] if not node.args and node.keywords else []), *shown]
 
     def _again(self, node: ast.Call, function: ast.expr, atoms: Atoms) -> ast.Call:
-        """Return the call with other operands."""
         count = len(node.args)
         keywords = [
             ast.copy_location(ast.keyword(keyword.arg, atom), keyword)

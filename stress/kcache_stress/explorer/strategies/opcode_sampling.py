@@ -131,7 +131,6 @@ class OpcodeSampling(Sampling):
         return self._random.choice(places) if place in self._dull and self._random.random() < _DULL else place
 
     def _add_point(self, thread: int, place: object) -> None:
-        """Let a thread be left at a place."""
         if not self._points:
             self._priorities[thread] = 2.0  # it begins, or there would be nobody to leave it for
         steps = self._places[thread][place]
@@ -149,7 +148,6 @@ class OpcodeSampling(Sampling):
         self._seen = len(trace)
 
     def _until_left(self, chosen: int) -> int:
-        """How many steps ``chosen`` has."""
         if self._mean:
             return 1 + int(self._random.expovariate(1.0 / self._mean))
         done = self._done.get(chosen, 0)

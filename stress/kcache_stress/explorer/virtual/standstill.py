@@ -38,14 +38,12 @@ class _Watchman:
         self._why = ""
 
     def begin(self, scheduler: Scheduler) -> None:
-        """An execution begins."""
         if self._clock is None:
             self._clock = self._start()
         self._turn += 1
         self._scheduler = scheduler
 
     def end(self) -> None:
-        """It has ended."""
         self._scheduler = None
 
     def _start(self) -> int:

@@ -272,7 +272,6 @@ def _parse(name: str, path: str) -> ast.Module:
 
 @functools.cache
 def _code(name: str, path: str) -> CodeType:
-    """Its code, not instrumented."""
     return compile(_parse(name, path), path, "exec", dont_inherit=True)
 
 
