@@ -11,8 +11,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from .foreign import is_foreign
-from .knowledge import READERS, inert, is_inert
+from .knowledge import READERS, inert, is_foreign, is_inert
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
 _BUFFER: Final = type(io.BytesIO().getbuffer().obj)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..events import Imprecise, Pending, take_as_a_whole
 from .beneath import LOOKING, METHOD_TYPES, Within, beneath, is_simple, only_reads, simple_containers
-from .foreign import foreign_methods, is_foreign
-from .knowledge import calls_python, is_known_function, reaches_by_name
+from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
 from .names import hook_name
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
