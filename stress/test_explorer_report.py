@@ -21,10 +21,10 @@ from kcache_model.interleaving import Interleaving, InterleavingEvent, decode_in
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.rendering.naming import MISSING, Names, peek
+from kcache_stress.explorer.rendering.renderer import render_interleaving
 from kcache_stress.explorer.schedule import schedule_of
 from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.story.naming import MISSING, Names, peek
-from kcache_stress.explorer.story.narration import narrate
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from kcache_stress.indexers.findings import program_texts
@@ -62,7 +62,7 @@ def found(spec: str, todo: Program) -> tuple[Interleaving, Problem]:
             schedule = schedule_of(result.execution.trace, Granularity.FREE)
             _, problem, _ = replayed(runner, judge, schedule)
             assert problem is not None
-            return narrate(runner, schedule, program_texts(runner), problem), problem
+            return render_interleaving(runner, schedule, program_texts(runner), problem), problem
     raise AssertionError(f"nothing is wrong with {spec}")
 
 
@@ -104,7 +104,7 @@ def test_long_stories_are_folded() -> None:
     result = search(runner, PartialOrderSampling(1), judge, SearchLimits(executions=5_000))
     assert result.execution is not None
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
-    interleaving = narrate(runner, schedule, program_texts(runner))
+    interleaving = render_interleaving(runner, schedule, program_texts(runner))
     assert len(interleaving.events) > 80
     assert len(rows_to_show(interleaving)) <= 70
 
@@ -180,9 +180,9 @@ def test_telling_changes_nothing() -> None:
     result = search(runner, PreemptionBounded(1), judge)
     assert result.execution is not None
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
-    told = narrate(runner, schedule, program_texts(runner))
+    told = render_interleaving(runner, schedule, program_texts(runner))
     assert told.followed
-    assert told == narrate(runner, schedule, program_texts(runner))
+    assert told == render_interleaving(runner, schedule, program_texts(runner))
     wrong = found(target("unlocked_get"), GET)[0]
     assert told == replace(wrong, summary="", wrong_call=None)
     assert decode_interleaving(json.loads(json.dumps(encode_interleaving(wrong)))) == wrong

@@ -163,9 +163,3 @@ def test_globals():
         ast.parse("import m\na = b = c = 0\ndef f():\n  global a, b\n  a = b\ndef g():\n  m.d = 1\n  c = 2")
     )
     assert [name for name in "abcd" if facts.is_written_global(name)] == ["a", "d"]
-
-
-def test_only_some_classes():
-    source = INIT.format(body="self.a = 1", method="self.a = 2")
-    assert collect_facts(ast.parse(source), only_classes=frozenset({"Store"})).is_mutable("a")
-    assert not collect_facts(ast.parse(source), only_classes=frozenset({"Other"})).is_mutable("a")

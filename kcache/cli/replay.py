@@ -22,8 +22,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
-from kcache_stress.explorer.regression_test import regression_test
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay_token import regression_test
 from kcache_stress.indexers.findings import PROGRAM_TOKENS
 
 from .console import stdout_console

@@ -18,6 +18,7 @@ from kcache_stress.explorer.execution import Execution, Problem
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.investigation import Experiment
 from kcache_stress.explorer.reach import existing
+from kcache_stress.explorer.rendering.renderer import Texts, render_interleaving
 from kcache_stress.explorer.sandbox import CannotExploreError, Sandbox
 from kcache_stress.explorer.scenario_runner import (
     AS_FOUND,
@@ -30,7 +31,6 @@ from kcache_stress.explorer.scenario_runner import (
 )
 from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.sources import fingerprint_of
-from kcache_stress.explorer.story.narration import Texts, narrate
 from kcache_stress.explorer.strategies.interface import Strategy
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 
@@ -216,7 +216,7 @@ class InformerLaboratory:
         runner = InformerRunner(self, program)
         steps = [["start()", *map(str, thread), "settle, stop()"] for thread in program.threads[:1]]
         steps += [["wait for start()", *map(str, thread), "done"] for thread in program.threads[1:]]
-        told = narrate(
+        told = render_interleaving(
             runner,
             found.schedule,
             Texts(

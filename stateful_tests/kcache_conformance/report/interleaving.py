@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.render import printable
-from kcache_stress.explorer.story.moments import LINE
+from kcache_stress.explorer.rendering.recorded_events import LINE
 
 from .interleaving_rows import rows_to_show, stretches
 

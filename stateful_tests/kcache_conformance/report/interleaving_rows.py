@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from kcache_model.interleaving import SYNCHRONISATION, Interleaving, InterleavingEvent
-from kcache_stress.explorer.story.moments import LINE
+from kcache_stress.explorer.rendering.recorded_events import LINE
 
 _COMFORTABLE = 24
 _MOST_ROWS = 60

@@ -16,7 +16,7 @@ from kcache_model.finding import FindingKind
 from .events import KIND_NAMES, parts_of
 from .execution import A, Execution, Judge, Problem, Runner
 from .granularity import Granularity
-from .judgement.realise import realising_threads
+from .judgement.orders import realising_threads
 from .schedule import Replay, Schedule, as_runs, as_steps, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.interface import Coverage

@@ -25,7 +25,6 @@ class _Stopping(Replay):
         self._is_there = False
 
     def begin(self, scheduler: Scheduler) -> None:
-        """Look on as events are noted."""
         super().begin(scheduler)
         scheduler.trace = _Trace(self)
 
@@ -71,7 +70,6 @@ class _Trace(list[Event]):
         self._strategy = strategy
 
     def append(self, event: Event) -> None:
-        """Note an event."""
         super().append(event)
         self._strategy.noted(event)
 

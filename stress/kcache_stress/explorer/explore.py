@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
-from kcache_model.finding import Finding, FindingKind, confirmed
+from kcache_model.finding import Finding, confirmed
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target import TargetError
 
@@ -149,29 +149,23 @@ def explore(
     return _Exploration(laboratory, options, watch or NoProgress(), on_finding).run(program)
 
 
+@dataclass(frozen=True)
 class _Exploration(Generic[P, A]):
-    def __init__(
-        self,
-        laboratory: Laboratory[P, A],
-        options: ExploreOptions,
-        watch: ProgressListener,
-        on_finding: Callable[[Finding], None],
-    ) -> None:
-        self._laboratory = laboratory
-        self._options = options
-        self._watch = watch
-        self._on_finding = on_finding
+    laboratory: Laboratory[P, A]
+    options: ExploreOptions
+    watch: ProgressListener
+    on_finding: Callable[[Finding], None]
 
     def run(self, program: P) -> Explored:
-        share = self._laboratory.share
+        share = self.laboratory.share
         samples = share.due()
         try:
-            result = self._investigated(program, self._options, self._laboratory.granularity, samples)
+            result = self._investigated(program, self.options, self.laboratory.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result)
         except UncontrolledError as error:  # where what was found is told
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
-            self._watch.rest()
+            self.watch.rest()
         if result.problem is None and result.coverage.is_complete:
             share.spend(result.executions - result.audited, samples)
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
@@ -181,7 +175,7 @@ class _Exploration(Generic[P, A]):
     def _investigated(
         self, program: P, options: ExploreOptions, granularity: Granularity, samples: int = 0
     ) -> Investigation[A]:
-        self._laboratory.announce(program, self._watch)
+        self.laboratory.announce(program, self.watch)
         return investigate(
             lambda at: self._opened(program, at),
             lambda experiment: _plan(options, experiment),
@@ -192,14 +186,14 @@ class _Exploration(Generic[P, A]):
         )
 
     def _opened(self, program: P, granularity: Granularity) -> Opened[A]:
-        return self._laboratory.at(granularity).opened(
-            program, strict_errors=self._options.strict_errors, pulse=self._watch.alive
+        return self.laboratory.at(granularity).opened(
+            program, strict_errors=self.options.strict_errors, pulse=self.watch.alive
         )
 
     def _finding(self, program: P, result: Investigation[A]) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind."""
         assert result.problem is not None
-        self._on_finding(self._laboratory.finding(program, result.problem))
+        self.on_finding(self.laboratory.finding(program, result.problem))
         if result.counterexample is not None:
             program, result = self._smaller(program, result)
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result)
@@ -209,45 +203,47 @@ class _Exploration(Generic[P, A]):
         return replace(told, detail=f"{told.detail}\nReal threads go wrong in it, too.") if is_confirmed else told
 
     def _goes_wrong(self, finding: Finding, program: P) -> bool:
-        self._on_finding(finding)  # a thread that never comes back confirms it, too
-        return self._laboratory.goes_wrong(program, self._watch, strict_errors=self._options.strict_errors)
+        self.on_finding(finding)  # a thread that never comes back confirms it, too
+        return self.laboratory.goes_wrong(program, self.watch, strict_errors=self.options.strict_errors)
 
     def _smaller(self, program: P, first: Investigation[A]) -> tuple[P, Investigation[A]]:
         """A program as small as can be in which a problem of the same kind can be repeated, and what shows it."""
-        best, options = first, self._quick()
+        best, options, kind = first, self._quick(), first.problem and first.problem.kind
 
         def fails(candidate: P) -> bool:
             nonlocal best
             found = self._investigated(candidate, options, first.granularity)
-            if found.counterexample is None or found.problem is None or found.problem.kind is not _kind(first):
+            if found.counterexample is None or found.problem is None or found.problem.kind is not kind:
                 return False
             best = found
             return True
 
-        seconds = self._options.minimise_seconds
-        return self._laboratory.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
+        seconds = self.options.minimise_seconds
+        return self.laboratory.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
 
     def _told(self, program: P, result: Investigation[A]) -> Finding:
-        laboratory = self._laboratory.at(result.granularity)
+        laboratory = self.laboratory.at(result.granularity)
         found, problem = result.counterexample, result.problem
         assert problem is not None
         if found is None:
             return laboratory.finding(program, problem)
+        count = found.preemptions
+        interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
         fewest = " (no schedule with fewer does it)" if found.is_minimal else ""
         possible = self._possible(program, found, result.granularity)
         return laboratory.finding(
             program,
             problem,
             found,
-            strict_errors=self._options.strict_errors,
-            detail=f"{_preemptions(found.preemptions)}{fewest}; {possible.value}.",
+            strict_errors=self.options.strict_errors,
+            detail=f"{interrupted}{fewest}; {possible.value}.",
         )
 
     def _possible(self, program: P, found: Counterexample[A], granularity: Granularity) -> Possible:
         """Search the same program with switches only where an interpreter with a global lock has them."""
         if granularity.with_gil is granularity or found.preemptions == 0:
             return Possible.WITH_GIL
-        options = self._options.candidates or replace(
+        options = self.options.candidates or replace(
             self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=_POSSIBLE_SECONDS
         )
         result = self._investigated(program, options, granularity.with_gil)
@@ -257,8 +253,8 @@ class _Exploration(Generic[P, A]):
 
     def _quick(self) -> ExploreOptions:
         """How smaller programs are explored, and how others are asked about."""
-        quick = replace(self._options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
-        return self._options.candidates or quick
+        quick = replace(self.options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
+        return self.options.candidates or quick
 
 
 def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tuple[Strategy, int]]:
@@ -316,11 +312,3 @@ def _checked(name: str, strategy: object) -> Strategy:
     if not isinstance(strategy, Strategy):
         raise TargetError(f"{name}(options) gave a {type(strategy).__name__}; it must be a kcache.extending.Strategy")
     return strategy
-
-
-def _kind(result: Investigation[Any]) -> FindingKind | None:
-    return None if result.problem is None else result.problem.kind
-
-
-def _preemptions(count: int) -> str:
-    return "no thread has to be interrupted" if count == 0 else f"{count} preemption{'s' if count > 1 else ''}"

@@ -205,7 +205,9 @@ class Gate:
 
     def _begin_stretch(self, frame: FrameType, back: FrameType) -> None:
         if self._scheduler.live and not _is_bookkeeping(frame, back):
-            sys.call_tracing(self.enter, (frame, f"runs {_name(frame)}, which is not instrumented", _given(frame)))
+            sys.call_tracing(
+                self.enter, (frame, f"runs {_name(frame)}, which is not instrumented", list(frame.f_locals.values()))
+            )
 
     def _classified(self, code: CodeType, namespace: dict[str, Any]) -> int:
         if id(code) in self._instrumented:
@@ -221,15 +223,8 @@ class Gate:
 
 
 _RUNTIME: Final = frozenset(
-    {
-        "threading",
-        "_threading_local",
-        "queue",
-        "functools",
-        "contextlib",
-        "concurrent.futures._base",
-        "concurrent.futures.thread",
-    }
+    {"threading", "_threading_local", "queue", "functools", "contextlib"}
+    | {"concurrent.futures._base", "concurrent.futures.thread"}
 )
 
 
@@ -268,10 +263,6 @@ def _referents(item: object) -> Iterator[object]:
         yield from (item.__kwdefaults__ or {}).values()
         return
     yield from gc.get_referents(item)
-
-
-def _given(frame: FrameType) -> list[object]:
-    return list(frame.f_locals.values())
 
 
 def _name(frame: FrameType) -> str:

@@ -13,7 +13,7 @@ from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, counterexample, smallest
 from .execution import A, Judge, Problem, Runner
 from .granularity import Granularity
-from .schedule import Replay, schedule_of
+from .schedule import Replay, Schedule, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError
 from .strategies.interface import Coverage, Strategy
@@ -83,6 +83,16 @@ class Investigation(Generic[A]):
     is_strict: bool = False
     is_surprised: bool = False
 
+    @property
+    def schedule(self) -> Schedule:
+        """Who runs for how many steps in the counterexample; empty if there is none."""
+        return () if self.counterexample is None else self.counterexample.schedule
+
+    @property
+    def preemptions(self) -> int:
+        """How often the counterexample leaves a thread that could have gone on; 0 if there is none."""
+        return 0 if self.counterexample is None else self.counterexample.preemptions
+
 
 def investigate(
     opened: Callable[[Granularity], Opened[A]],
@@ -123,19 +133,12 @@ def investigate(
         return found
 
     shown = _investigated(opened, sampling_granularity(granularity), audited, seconds)
-    both = replace(_after(result, shown), audited=shown.executions)
     if shown.problem is not None:
-        return both
+        return replace(_after(result, shown), audited=shown.executions)
     note = "; ".join(filter(None, (shown.refused, lacking, shown.note, result.note)))
     coverage = Coverage.NO_PROOF if note else result.coverage
-    return replace(
-        both,
-        coverage=coverage,
-        note=note,
-        granularity=result.granularity,
-        is_strict=result.is_strict,
-        is_surprised=result.is_surprised,
-    )
+    both = _after(shown, result)
+    return replace(both, coverage=coverage, note=note, audited=shown.executions, refused=shown.refused)
 
 
 def with_fewest_preemptions(opened: Callable[[Granularity], Opened[A]], found: Investigation[A]) -> Investigation[A]:

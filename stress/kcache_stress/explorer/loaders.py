@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Sequence
-from types import CodeType, ModuleType
-from typing import Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from .virtual.library import no_process_hooks, settle_module
 
-
-class Home(Protocol):
-    """What a sandbox is to its loaders."""
-
-    def is_instrumented(self, name: str) -> bool:
-        """Whether a module is rewritten."""
-        ...
-
-    def is_virtual(self, name: str) -> bool:
-        """Whether a module is copied as it is."""
-        ...
-
-    def outside(self) -> contextlib.AbstractContextManager[None]:
-        """While this is entered, imports find the real modules."""
-        ...
-
-    def compile(self, source: bytes, path: str) -> CodeType:
-        """The code of a module, instrumented."""
-        ...
-
-    def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
-        """Give a private module what its code needs."""
-        ...
-
-    def ready(self, name: str) -> ModuleType | None:
-        """A module of the virtual world."""
-        ...
-
-    def note_opaque(self, name: str) -> None:
-        """A module has no source."""
-        ...
+if TYPE_CHECKING:
+    from .sandbox import Sandbox
 
 
 class Finder(importlib.abc.MetaPathFinder):
     """Finds private copies, and lets everything else be imported as if there were no sandbox."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Sandbox) -> None:
         self._home = home
 
     def find_spec(
@@ -66,7 +36,7 @@ class Finder(importlib.abc.MetaPathFinder):
         if spec is None or spec.origin is None:
             return spec
         if not spec.origin.endswith(".py"):
-            home.note_opaque(name)
+            home.opaque.append(name)
             return self._shared(name)  # C is not initialised twice
         loader = InstrumentingLoader if home.is_instrumented(name) else _PlainLoader
         spec.loader = loader(name, spec.origin, home)
@@ -105,7 +75,7 @@ class _Ready(importlib.abc.Loader):
 class InstrumentingLoader(importlib.machinery.SourceFileLoader):
     """Loads a module from its source, instrumented; never from or into a cache of byte code."""
 
-    def __init__(self, name: str, path: str, home: Home) -> None:
+    def __init__(self, name: str, path: str, home: Sandbox) -> None:
         super().__init__(name, path)
         self._home = home
 
@@ -123,7 +93,7 @@ class InstrumentingLoader(importlib.machinery.SourceFileLoader):
 class _PlainLoader(importlib.machinery.SourceFileLoader):
     """Loads a module as it is, from the usual cache of byte code, but with imports that find the virtual threads."""
 
-    def __init__(self, name: str, path: str, home: Home) -> None:
+    def __init__(self, name: str, path: str, home: Sandbox) -> None:
         super().__init__(name, path)
         self._home = home
 

@@ -7,9 +7,10 @@ import itertools
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
+from .instrument.beneath import iterated
 from .reach import Kind, own_kind, unit_of
 
 _MOST_OBJECTS: Final = 2_000
@@ -57,7 +58,7 @@ def _children(obj: object) -> Iterator[object]:
     if isinstance(obj, dict):
         yield from itertools.chain.from_iterable(dict.items(obj))
     elif isinstance(obj, _CONTAINERS):
-        yield from list(_iterated(obj))
+        yield from list(itertools.islice(iterated(obj), _MOST_CHILDREN))
     elif isinstance(obj, types.FunctionType):
         yield from (cell.cell_contents for cell in obj.__closure__ or () if cell != _EMPTY)
         yield getattr(obj, "__wrapped__", None)
@@ -74,9 +75,3 @@ def _children(obj: object) -> Iterator[object]:
                     yield held.__get__(obj)
                 except AttributeError:
                     continue
-
-
-def _iterated(obj: Any) -> Iterable[object]:
-    """What is in a container, by the iterator of its base in C."""
-    base: Any = next(kind for kind in _CONTAINERS if isinstance(obj, kind))
-    return itertools.islice(base.__iter__(obj), _MOST_CHILDREN)

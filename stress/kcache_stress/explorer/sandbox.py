@@ -439,10 +439,6 @@ class Sandbox:
             return self._stand_ins[name]
         return self._world.module(name) if name in PRIVATE_MODULES else None
 
-    def note_opaque(self, name: str) -> None:
-        """A module below the roots has no Python source."""
-        self.opaque.append(name)
-
     def world_module(self, name: str) -> ModuleType:
         """The virtual ``threading`` and its like."""
         return self._world.module(name)

@@ -22,15 +22,15 @@ from .execution import Execution, Problem
 from .granularity import Granularity
 from .happens_before import HappensBefore
 from .leftovers import Leftovers
+from .rendering.step_renderer import place_of
 from .sandbox import CannotExploreError, Roots, Sandbox
 from .schedule import Replay
 from .state.namespaces import instrumented_modules
-from .story.narrator import place_of
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import Wait, waits
+from .waiting import waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
@@ -249,7 +249,10 @@ class ScenarioRunner:
             place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
             return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
         if ending is Ending.DEADLOCK:
-            return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(_as_text, waits(scheduler))))
+            return Problem(
+                FindingKind.DEADLOCK,
+                "no thread can go on: " + "; ".join(wait.with_holder() for wait in waits(scheduler)),
+            )
         if ending is Ending.ENDLESS:
             return self.livelock(most_events)
         wrong = self._scenario.check([part.result for part in parts])
@@ -301,11 +304,6 @@ def _endless(scheduler: Scheduler) -> str:
             places.append(f"thread {thread + 1} at {place_of(traceback.walk_stack(greenlet.gr_frame))[0]}")
     text = "all go on and on, and it helps nobody"
     return f"{text}; in the end: {', '.join(places)}" if places else text
-
-
-def _as_text(wait: Wait) -> str:
-    text = f"thread {wait.thread + 1} waits for {wait.what} ({wait.where})"
-    return text if wait.holder is None else f"{text}, held by thread {wait.holder + 1}"
 
 
 def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]:

@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from .execution import Judge, Problem
+from .execution import Problem
 from .granularity import Granularity
-from .investigation import Experiment, investigate, with_fewest_preemptions
+from .investigation import Experiment, Investigation, investigate, with_fewest_preemptions
+from .rendering.step_renderer import StepRenderer
 from .sandbox import CannotExploreError
 from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from .schedule import Schedule
 from .sources import fingerprint_of
-from .story.narrator import Narrator
 from .strategies.dpor import Dpor
-from .strategies.interface import MOST_EVENTS, Coverage, Strategy
+from .strategies.interface import MOST_EVENTS, Strategy
 from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
@@ -38,38 +38,8 @@ __all__ = [
 ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "bounded", "opcodes"]
 """How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
 
-
-@dataclass(frozen=True)
-class ScenarioResult:
-    """What exploring a scenario gave.
-
-    Attributes:
-        coverage: how much of its interleavings was covered.
-        executions: how many executions the search took.
-        seconds: how long it took.
-        note: why the search proves nothing: ``FILE:LINE: what``, if it could have been exhaustive otherwise.
-        problem: the first thing found wrong: an exception that ended a thread, a deadlock, a livelock, a failed check.
-        schedule: who runs for how many steps: shows the problem each time, with as few preemptions as could be found.
-        preemptions: how often that schedule leaves a thread that could have gone on.
-        granularity: where threads are switched by that schedule: an audit switches them at opcodes.
-        audited: how many executions at opcodes an exhaustive search was compared with.
-        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
-        unseen: the code that ran unseen in what showed the problem: it may have locks of its own that exclude this.
-        is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
-    """
-
-    coverage: Coverage
-    executions: int
-    seconds: float
-    problem: Problem | None = None
-    schedule: Schedule = ()
-    preemptions: int = 0
-    note: str = ""
-    granularity: Granularity = Granularity.FREE
-    audited: int = 0
-    refused: str = ""
-    unseen: str = ""
-    is_strict: bool = False
+ScenarioResult: TypeAlias = Investigation[object]
+"""What exploring a scenario gave; its schedule has as few preemptions as could be found."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +71,6 @@ def explore_scenario(
     copies: Copies | None = None,
     most_events: int = MOST_EVENTS,
     samples: int = 150,
-    judge: Judge[object] = AS_FOUND,
 ) -> ScenarioResult:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
@@ -118,7 +87,6 @@ def explore_scenario(
         copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
         most_events: an execution that is longer counts as a livelock, if all threads had their turns.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
-        judge: of executions; by default, wrong is what their runner found wrong.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
@@ -138,7 +106,7 @@ def explore_scenario(
     def opened(at: Granularity) -> Iterator[Experiment[object]]:
         runner = ScenarioRunner(scenario, copies.at(at), most_events)
         try:
-            yield Experiment(runner, judge)
+            yield Experiment(runner, AS_FOUND)
         finally:
             runner.clean_up()
 
@@ -150,22 +118,7 @@ def explore_scenario(
         samples=samples,
         seed=seed,
     )
-    found = with_fewest_preemptions(opened, found)
-    shown = found.counterexample
-    return ScenarioResult(
-        found.coverage,
-        found.executions,
-        found.seconds,
-        found.problem,
-        () if shown is None else shown.schedule,
-        0 if shown is None else shown.preemptions,
-        found.note,
-        found.granularity,
-        found.audited,
-        found.refused,
-        found.unseen,
-        found.is_strict,
-    )
+    return with_fewest_preemptions(opened, found)
 
 
 def replay_scenario(
@@ -176,17 +129,16 @@ def replay_scenario(
     copies: Copies | None = None,
     is_strict: bool = False,
     most_events: int = MOST_EVENTS,
-    judge: Judge[object] = AS_FOUND,
 ) -> ScenarioReplay:
     """Follow a schedule that :func:`explore_scenario` found with the same arguments, and ``is_strict`` as it said."""
     copies = copies or Copies(scenario.instrument, granularity)
     runner = ScenarioRunner(scenario, copies, most_events, is_strict=is_strict)
-    narrator = Narrator(schedule)
+    renderer = StepRenderer(schedule)
     try:
-        problem = judge.judge(runner.run(narrator))
+        problem = runner.run(renderer).problem
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
     finally:
         runner.clean_up()
     fingerprint = fingerprint_of(runner.sandbox.sources)
-    return ScenarioReplay(problem, narrator.followed, narrator.story(), fingerprint)
+    return ScenarioReplay(problem, renderer.followed, renderer.lines(), fingerprint)

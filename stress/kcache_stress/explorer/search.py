@@ -94,19 +94,17 @@ def search(
             # Without threads it was over before it began: setting it up waits for ever.
             step = Step(execution.trace, execution.ending, execution.threads)
             order = strategy.learn(step) if execution.threads else None
+            problem: Problem | None = None
             if execution.ending is Ending.ENDLESS:
                 cut = cut or running(runner.sandbox.scheduler)
-                problem = _livelock(runner, execution, strategy.most_events)
-                if problem is not None:
-                    seconds = time.monotonic() - began
-                    return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, None, seconds)
+                problem, order = _livelock(runner, execution, strategy.most_events), None
             elif execution.ending not in (Ending.REDUNDANT, Ending.INFEASIBLE):
                 if on_execution is not None:
                     on_execution(execution)
                 problem = None if judge is None else judge.judge(execution, order)
-                if problem is not None:
-                    seconds = time.monotonic() - began
-                    return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, order, seconds)
+            if problem is not None:
+                seconds = time.monotonic() - began
+                return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, order, seconds)
             if not strategy.has_more():
                 coverage = strategy.coverage
                 doubts |= strategy.doubts

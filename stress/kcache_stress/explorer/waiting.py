@@ -30,6 +30,13 @@ class Wait:
     where: str
     holder: int | None
 
+    def __str__(self) -> str:
+        return f"thread {self.thread + 1} waits for {self.what} ({self.where})"
+
+    def with_holder(self) -> str:
+        """The same, with who holds what it waits for, if anybody does."""
+        return str(self) if self.holder is None else f"{self}, held by thread {self.holder + 1}"
+
 
 def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
     """All threads that have not ended, and what each waits for."""

@@ -16,8 +16,8 @@ from kcache_model.render import operation_text, outcome_text
 
 from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
+from ..explorer.rendering.renderer import Texts, render_interleaving
 from ..explorer.replay_token import ReplayToken, TokenFormat
-from ..explorer.story.narration import Texts, narrate
 from .explained import explained
 from .program_runner import ProgramRunner
 
@@ -59,7 +59,7 @@ def told_finding(
     program = replace(program, hash_seed=own_hash_seed())
     runner = ProgramRunner(subject, program)
     problem = found.problem
-    interleaving = narrate(runner, found.schedule, program_texts(runner), problem)
+    interleaving = render_interleaving(runner, found.schedule, program_texts(runner), problem)
     told = explained(program, found.execution, runner.final_reads, strict_errors)
     is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
     token = ReplayToken(

@@ -26,10 +26,10 @@ from ..explorer.history import calls_of
 from ..explorer.investigation import Experiment
 from ..explorer.judgement.call_judge import CallJudge
 from ..explorer.reach import existing
+from ..explorer.rendering.renderer import Texts, render_interleaving
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from ..explorer.sources import fingerprint_of
-from ..explorer.story.narration import Texts, narrate
 from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from .findings import Setting, concurrent_finding
@@ -199,7 +199,7 @@ class ObjectLaboratory:
         if found is None:
             return concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
         runner = self.runner(program)
-        told = narrate(runner, found.schedule, self._texts(program, runner), problem)
+        told = render_interleaving(runner, found.schedule, self._texts(program, runner), problem)
         calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
         is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         verdict = self._checked(program, calls, strict_errors) if is_about_calls else None

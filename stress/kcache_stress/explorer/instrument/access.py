@@ -351,30 +351,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             gate.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)
 
-    return {
-        "_kc_read": read,
-        "_kc_pair": pair,
-        "_kc_deep": deep,
-        "_kc_within": within,
-        "_kc_mapping": mapping,
-        "_kc_of_new": of_new,
-        "_kc_compare": compare,
-        "_kc_inplace": inplace,
-        "_kc_getitem": getitem,
-        "_kc_setitem": setitem,
-        "_kc_delitem": delitem,
-        "_kc_contains": contains,
-        "_kc_iter": iterate,
-        "_kc_lazy": lazy,
-        "_kc_turns": turns,
-        "_kc_next": accesses.advance,
-        "_kc_resumed": resumed,
-        "_kc_delegate": delegate,
-        "_kc_attribute": attribute,
-        "_kc_namespace": namespace,
-        "_kc_setattribute": setattribute,
-        "_kc_rebind": rebind,
-        "_kc_reflect": reflect,
-        "_kc_by_name": by_name,
-        "_kc_match": match,
-    }
+    hooks = (read, pair, deep, within, mapping, of_new, compare, inplace, getitem, setitem, delitem, contains)
+    stepping = (iterate, turns, lazy, accesses.advance, resumed, delegate)
+    reflecting = (attribute, namespace, setattribute, rebind, reflect, by_name, match)
+    return {hook.__name__: hook for hook in (*hooks, *stepping, *reflecting)}

@@ -9,7 +9,7 @@ from . import build
 from .calling import Calls
 from .context import Atoms
 from .expressions import Key
-from .names import DELITEM, GETITEM, INPLACE, REBIND, SETATTRIBUTE, SETITEM
+from .names import Hook
 from .tables import REFLECTIVE
 
 
@@ -29,8 +29,11 @@ class Assignments(Calls):
 
     def report_store(self, name: str, source: ast.AST) -> list[ast.stmt]:
         """Return the statement that reports the store of a variable, nothing if it needs none."""
-        report = None if self.context.quiet else self.report_name(name, 1)
-        return [] if report is None else [build.place(ast.Expr(report), source)]
+        return _evaluated(None if self.context.quiet else self.report_name(name, 1), source)
+
+    def _attribute_report(self, target: ast.Attribute, base: ast.expr, write: int) -> list[ast.stmt]:
+        hook = self.attribute_report(target.attr, write)
+        return _evaluated(None if hook is None else hook([base]), target)
 
     def _settled(self, node: ast.expr, before: list[ast.stmt], source: ast.AST) -> ast.expr:
         """Return a name or constant with the value of a rewritten expression, bound by a statement if need be."""
@@ -57,7 +60,7 @@ class Assignments(Calls):
         name = self.mangled(target.attr)
         if report is None or name in REFLECTIVE or self.facts.is_class_level(name) or self._is_receiver(target.value):
             return report
-        return lambda of: build.call(SETATTRIBUTE, of[0], ast.Constant(name))
+        return lambda of: build.call("setattribute", of[0], ast.Constant(name))
 
     def _is_receiver(self, node: ast.expr) -> bool:
         """Whether an expression is certainly no class and no module."""
@@ -123,16 +126,16 @@ class Assignments(Calls):
             base = self._settled(self.expression(target.value), statements, target)
             hook = self._store_report(target)
             if target.attr == "__dict__":
-                statements.append(build.place(ast.Expr(build.call(REBIND, base, atom)), target))
+                statements += _evaluated(build.call("rebind", base, atom), target)
             elif hook is not None:
-                statements.append(build.place(ast.Expr(hook([base])), target))
+                statements += _evaluated(hook([base]), target)
             rebuilt: ast.expr = ast.Attribute(base, target.attr, ast.Store())
         else:
             subscript = cast(ast.Subscript, target)
             base, key, index = self._place(subscript, statements)
             if key.whole and read:
-                statements.append(build.place(ast.Expr(self.read(atom, target)), target))
-            statements += self._item_report(SETITEM, base, key, index, subscript)
+                statements += _evaluated(self.read(atom, target), target)
+            statements += self._item_report("setitem", base, key, index, subscript)
             rebuilt = ast.Subscript(base, key.rebuild(index), ast.Store())
         return [*statements, self._assigned(ast.copy_location(rebuilt, target), atom, node)]
 
@@ -160,12 +163,11 @@ class Assignments(Calls):
         return base, key, [self._settled(operand, before, target) for operand in key.operands]
 
     def _item_report(
-        self, hook: str, base: ast.expr, key: Key, index: list[ast.expr], source: ast.Subscript
+        self, hook: Hook, base: ast.expr, key: Key, index: list[ast.expr], source: ast.Subscript
     ) -> list[ast.stmt]:
         if self.is_unshared(source.value):
             return []
-        called = build.call(hook, base, key.slot(index))
-        return [build.place(ast.Expr(build.loud([base], called)), source)]
+        return _evaluated(build.loud([base], build.call(hook, base, key.slot(index))), source)
 
     def split_target(self, target: ast.expr, *, known_tuple: bool) -> tuple[ast.expr, list[ast.stmt]]:
         """Return the target of a loop or with-statement, and the statements that its body must begin with."""
@@ -199,13 +201,11 @@ class Assignments(Calls):
             statements += self.report_store(target.id, target)
         elif isinstance(target, ast.Attribute):
             base = self._settled(self.expression(target.value), statements, target)
-            hook = self.attribute_report(target.attr, 1)
-            if hook is not None:
-                statements.append(build.place(ast.Expr(hook([base])), target))
+            statements += self._attribute_report(target, base, 1)
             target = ast.copy_location(ast.Attribute(base, target.attr, ast.Del()), target)
         elif isinstance(target, ast.Subscript):
             base, key, index = self._place(target, statements)
-            statements += self._item_report(DELITEM, base, key, index, target)
+            statements += self._item_report("delitem", base, key, index, target)
             target = ast.copy_location(ast.Subscript(base, key.rebuild(index), ast.Del()), target)
         statements.append(build.place(ast.copy_location(ast.Delete([target]), node), node))
 
@@ -213,27 +213,22 @@ class Assignments(Calls):
         if self.context.quiet or not self.context.binds:
             node.value = self.expression(node.value)
             return node
-        target = node.target
+        target, statements = node.target, list[ast.stmt]()
+        old: ast.expr
+        new: ast.expr
         if isinstance(target, ast.Name):
             if self._is_simple(target):
                 return self._augment_local(node, target)
-            old: ast.expr = build.load(target.id)
-            before, after = self.report_name(target.id, 0), self.report_name(target.id, 1)
-            statements: list[ast.stmt] = [build.place(ast.Expr(before), target)] if before else []
-            new: ast.expr = target
-            return self._augment(node, statements, old, [build.place(ast.Expr(after), target)] if after else [], new)
-        statements = []
-        if isinstance(target, ast.Attribute):
+            reports = [_evaluated(self.report_name(target.id, write), target) for write in (0, 1)]
+            old, new = build.load(target.id), target
+        elif isinstance(target, ast.Attribute):
             base = self._settled(self.expression(target.value), statements, target)
-            reports: list[list[ast.stmt]] = []
-            for write in (0, 1):
-                hook = self.attribute_report(target.attr, write)
-                reports.append([build.place(ast.Expr(hook([base])), target)] if hook else [])
+            reports = [self._attribute_report(target, base, write) for write in (0, 1)]
             old = ast.Attribute(base, target.attr, ast.Load())
             new = ast.Attribute(base, target.attr, ast.Store())
         else:
             base, key, index = self._place(target, statements)
-            reports = [self._item_report(hook, base, key, index, target) for hook in (GETITEM, SETITEM)]
+            reports = [self._item_report(hook, base, key, index, target) for hook in ("getitem", "setitem")]
             old = ast.Subscript(base, key.rebuild(index), ast.Load())
             new = ast.Subscript(base, key.rebuild(index), ast.Store())
         return self._augment(node, [*statements, *reports[0]], old, reports[1], new)
@@ -264,12 +259,17 @@ class Assignments(Calls):
 
     def _inplace_report(self, node: ast.AugAssign, target: ast.expr, value: ast.expr) -> ast.stmt:
         if self.is_unshared(node.value):
-            called = build.loud([target], build.call(INPLACE, target, ast.Constant(None)))
+            called = build.loud([target], build.call("inplace", target, ast.Constant(None)))
         else:
-            called = build.loud([target, value], build.call(INPLACE, target, value))
+            called = build.loud([target, value], build.call("inplace", target, value))
         return build.place(ast.Expr(called), node)
 
     def _keeps_identity(self, node: ast.AugAssign) -> bool:
         """Say whether the operation is certainly one of numbers: no container takes a number, except to be repeated."""
         number = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int | float | complex)
         return number and not isinstance(node.op, ast.Mult)
+
+
+def _evaluated(report: ast.expr | None, source: ast.AST) -> list[ast.stmt]:
+    """The statement that makes a report; nothing if there is none."""
+    return [] if report is None else [build.place(ast.Expr(report), source)]

@@ -5,14 +5,16 @@ import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 from . import build
 from .context import Context
 from .facts import Facts
 from .inference import Inference
-from .names import CELL, GLOBALS, REPORT, cell_token, mangle
+from .names import GLOBALS, cell_token, mangle
 from .scopes import Scope
+
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 
 class Rewriting(ast.NodeTransformer):
@@ -36,6 +38,12 @@ class Rewriting(ast.NodeTransformer):
         finally:
             self.context = outer
 
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; code that runs while the module is imported is only searched for functions."""
+        if self.context.quiet and not isinstance(node, _DEFINITIONS):
+            return self.generic_visit(node)
+        return super().visit(node)
+
     def expression(self, node: ast.expr) -> ast.expr:
         """Rewrite an expression."""
         return cast(ast.expr, self.visit(node))
@@ -50,7 +58,7 @@ class Rewriting(ast.NodeTransformer):
 
     def report(self, owner: ast.expr, slot: str | None, write: int) -> ast.expr:
         """Return a call of the report function itself."""
-        return build.call(REPORT, owner, ast.Constant(slot), ast.Constant(write))
+        return build.call("report", owner, ast.Constant(slot), ast.Constant(write))
 
     @functools.cached_property
     def _annotates_later(self) -> bool:
@@ -77,7 +85,7 @@ class Rewriting(ast.NodeTransformer):
 
     def cell_tokens(self, scope: Scope) -> list[ast.stmt]:
         """Return the statements that make the tokens of a function's changing closure variables."""
-        return [ast.Assign([build.store(cell_token(name))], build.call(CELL)) for name in sorted(scope.cells)]
+        return [ast.Assign([build.store(cell_token(name))], build.call("cell")) for name in sorted(scope.cells)]
 
     def is_unshared(self, node: ast.expr) -> bool:
         """Say whether touching the value of an original expression needs no report."""

@@ -11,8 +11,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from .foreign import is_foreign
-from .knowledge import READERS, inert, is_inert
+from .knowledge import READERS, inert, is_foreign, is_inert
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
 
 _BUFFER: Final = type(io.BytesIO().getbuffer().obj)
@@ -28,7 +27,7 @@ METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperTyp
 _COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
 _LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
 _PLACES: Final = (*_COMPOSED, BaseException)
-_ITERATE: Final[dict[type, Any]] = {kind: kind.__iter__ for kind in (list, tuple, set, frozenset, collections.deque)}
+_ITERABLE: Final = (list, tuple, set, frozenset, collections.deque)
 
 atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
 """Types of which code in C reads nothing that can change, and runs nothing in Python: those met so far."""
@@ -175,8 +174,7 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
     if issubclass(kind, dict):
         found = (*dict.keys(item), *dict.values(item))
     elif issubclass(kind, _COMPOSED):
-        base = next((base for base in kind.__mro__ if base in _ITERATE), None)
-        found = () if base is None else tuple(_ITERATE[base](item))
+        found = tuple(iterated(item))
     elif kind in VIEWS:
         found = gc.get_referents(item)
     elif issubclass(kind, BaseException):
@@ -189,6 +187,12 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
         with contextlib.suppress(ValueError):
             found = (item.obj,)
     return () if atoms.issuperset(map(type, found)) and not through_objects else found
+
+
+def iterated(container: Any) -> Iterator[object]:
+    """What is in a list, a tuple, a set or a deque, by the iterator of its base in C; nothing for others."""
+    base: Any = next((kind for kind in _ITERABLE if issubclass(type(container), kind)), None)
+    return iter(()) if base is None else base.__iter__(container)
 
 
 _WITHOUT_VARIABLES: Final = (type, types.ModuleType, types.FunctionType)

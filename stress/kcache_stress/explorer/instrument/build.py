@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeVar
 
-from .names import NEVER, QUIET, TYPE
+from .names import Hook, hook_name
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -58,9 +58,9 @@ def store(name: str) -> ast.Name:
     return ast.Name(name, ast.Store())
 
 
-def call(name: str, *arguments: ast.expr) -> ast.Call:
+def call(hook: Hook, *arguments: ast.expr) -> ast.Call:
     """Return a call of a hook."""
-    return ast.Call(load(name), list(arguments), [])
+    return ast.Call(load(hook_name(hook)), list(arguments), [])
 
 
 def either(*parts: ast.expr) -> ast.expr:
@@ -73,13 +73,13 @@ def either(*parts: ast.expr) -> ast.expr:
 
 def bind(name: str, value: ast.expr) -> ast.expr:
     """Return an expression that binds a name and is false."""
-    return ast.Compare(ast.NamedExpr(store(name), value), [ast.Is()], [load(NEVER)])
+    return ast.Compare(ast.NamedExpr(store(name), value), [ast.Is()], [load(hook_name("never"))])
 
 
-def loud(operands: Sequence[ast.expr], hook: ast.expr, quiet: str = QUIET) -> ast.expr:
+def loud(operands: Sequence[ast.expr], hook: ast.expr, quiet: Hook = "quiet") -> ast.expr:
     """Return an expression that evaluates `hook` only if the type of an operand may need it: it is not in `quiet`."""
     tests: list[ast.expr] = [
-        ast.Compare(ast.Call(load(TYPE), [operand], []), [ast.NotIn()], [load(quiet)]) for operand in operands
+        ast.Compare(call("type", operand), [ast.NotIn()], [load(hook_name(quiet))]) for operand in operands
     ]
     test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)
     return ast.BoolOp(ast.And(), [test, hook])

@@ -6,7 +6,7 @@ from typing import Final
 
 from . import build
 from .facts import Facts
-from .names import COMPREHENSION, NEVER, PREFIX, SITES
+from .names import COMPREHENSION, PREFIX, SITES, hook_name
 
 CALL: Final = "call"
 YIELD: Final = "yield"
@@ -92,11 +92,9 @@ class _Search(ast.NodeVisitor):
                 self._begin(node)
                 for target in node.targets:
                     self._look(target, False)
-            case ast.FunctionDef() | ast.ClassDef():
-                self._visit_all(node.body)
             case ast.Try() | ast.TryStar():
                 self._visit_all(node.body, node.handlers, node.orelse, node.finalbody)
-            case ast.ExceptHandler() | ast.Module():
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler() | ast.Module():
                 self._visit_all(node.body)
             case _:
                 self._begin(node)
@@ -210,7 +208,7 @@ def _is_hook(node: ast.expr) -> bool:
         case ast.Call(func=function):
             return _is_hook(function)
         case ast.Compare(left=left, comparators=[last]):
-            return _is_hook(left) or (isinstance(last, ast.Name) and last.id == NEVER)
+            return _is_hook(left) or (isinstance(last, ast.Name) and last.id == hook_name("never"))
         case ast.BoolOp(values=values):
             return all(_is_hook(value) for value in values)
     return False

@@ -2,34 +2,16 @@
 """Rewriting of calls."""
 
 import ast
+import functools
+from collections.abc import Callable
 from typing import Final, cast
 
 from . import build
 from .context import Atoms
 from .expressions import Expressions, attribute, is_super
 from .knowledge import UNKNOWN_BUILTINS
-from .names import (
-    AFTER,
-    ATOMS,
-    BY_NAME,
-    CALL,
-    CALL1,
-    DEEP,
-    DOUBLE_STAR,
-    LOCALS,
-    MAPPING,
-    METHOD,
-    METHOD1,
-    NAMESPACE,
-    NEXT,
-    OF_NEW,
-    QUIET,
-    READ,
-    SETATTRIBUTE,
-    STAR,
-    UNPACKED,
-    WITHIN,
-)
+from .locality import NEW
+from .names import Hook
 from .tables import COMPARING_NAMES, CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
 
 _UNTOUCHING: Final = frozenset(
@@ -45,7 +27,6 @@ _LOOKING: Final = frozenset({"repr", "str", "sum", "any", "all", "dict", "set", 
 _LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
 _ATTRIBUTES: Final = {"getattr": 0, "hasattr": 0, "setattr": 1, "delattr": 1}
 """Builtins that reach an attribute by its name, and whether they store it."""
-_NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
 class Calls(Expressions):
@@ -57,9 +38,9 @@ class Calls(Expressions):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return node
         if self._names_locals(node):
-            return build.place(build.call(LOCALS, node), node) if self.context.scope.kind == "function" else node
+            return build.place(build.call("locals", node), node) if self.context.scope.kind == "function" else node
         called = self._call(node)
-        return build.place(build.call(AFTER, called), node) if self.pauses else called
+        return build.place(build.call("after", called), node) if self.pauses else called
 
     def _names_locals(self, node: ast.Call) -> bool:
         if not isinstance(node.func, ast.Name) or node.args or node.keywords:
@@ -79,14 +60,14 @@ class Calls(Expressions):
         return self._plain(node)
 
     def _arguments(self, node: ast.Call) -> list[ast.expr]:
-        return [*self.expressions(node.args), *(self.expression(keyword.value) for keyword in node.keywords)]
+        return self.expressions(self._values(node))
 
     def _values(self, node: ast.Call) -> list[ast.expr]:
         return [*node.args, *(keyword.value for keyword in node.keywords)]
 
     def _is_hidden(self, value: ast.expr) -> bool:
         """Say whether a hook need not see an argument: a new object, which nobody else can know, and nothing in it."""
-        return isinstance(value, _NEW) and self.is_flat(value)
+        return isinstance(value, NEW) and self.is_flat(value)
 
     def _shown(self, node: ast.Call, atoms: Atoms) -> list[ast.expr]:
         """Return the arguments as a hook needs them."""
@@ -97,11 +78,7 @@ class Calls(Expressions):
         # a first argument given by name is no key
         return [*([ast.Constant(None)] if not node.args and node.keywords else []), *shown]
 
-    def _shows_all(self, node: ast.Call) -> bool:
-        return not any(map(self._is_hidden, self._values(node)))
-
     def _again(self, node: ast.Call, function: ast.expr, atoms: Atoms) -> ast.Call:
-        """Return the call with other operands."""
         count = len(node.args)
         keywords = [
             ast.copy_location(ast.keyword(keyword.arg, atom), keyword)
@@ -117,54 +94,58 @@ class Calls(Expressions):
         if name in _UNTOUCHING and not (name == "type" and len(node.args) > 1):
             return self._untouched(node)
         if name in _ATTRIBUTES and len(node.args) > 1:
-            guarded = self.context.guard(
-                self._arguments(node),
-                lambda of: build.call(BY_NAME, of[0], of[1], ast.Constant(_ATTRIBUTES[name])),
-                lambda of: self._again(node, node.func, of),
-                embed=False,
-            )
-            return build.place(guarded, node)
+            write = ast.Constant(_ATTRIBUTES[name])
+            return self._after(node, lambda of: build.call("by_name", of[0], of[1], write), embed=False)
         if name == "next" and node.args:
-            guarded = self.context.guard(
-                self._arguments(node),
-                lambda of: build.call(NEXT, of[0]),
-                lambda of: self._again(node, node.func, of),
-                embed=False,
-            )
-            return build.place(guarded, node)
+            return self._after(node, lambda of: build.call("advance", of[0]), embed=False)
         if name == "vars" and len(node.args) == 1:
-            guarded = self.context.guard(
-                self._arguments(node),
-                lambda of: build.call(NAMESPACE, of[0]),
-                lambda of: self._again(node, node.func, of),
-            )
-            return build.place(guarded, node)
+            return self._after(node, lambda of: build.call("namespace", of[0]))
         if name in _READERS and len(node.args) == 1 and not node.keywords:
             looks, argument = name in _LOOKING, node.args[0]
             if self.is_flat(argument) or (not looks and self.is_unshared(argument)):
                 return self._untouched(node)
-            hook = READ if not looks else WITHIN if self.is_unshared(argument) else MAPPING if name == "dict" else DEEP
-            guarded = self.context.guard(
-                self._arguments(node),
-                lambda of: build.call(hook, *of),
-                lambda of: self._again(node, node.func, of),
-                [0],
-                quiet=ATOMS if looks else QUIET,
-            )
-            return build.place(guarded, node)
+            hook: Hook = "read"
+            if looks:
+                hook = "within" if self.is_unshared(argument) else "mapping" if name == "dict" else "deep"
+            return self._after(node, lambda of: build.call(hook, *of), [0], quiet="atoms" if looks else "quiet")
         if name in _ATTRIBUTES or name in UNKNOWN_BUILTINS or not all(map(self.is_unshared, self._values(node))):
             return None
         watched = self._watched_arguments(node)
         if not watched:
             return self._untouched(node)
-        guarded = self.context.guard(
-            self._arguments(node),
-            lambda of: build.call(WITHIN, *(of[number] for number in watched)),
-            lambda of: self._again(node, node.func, of),
-            watched,
-            quiet=ATOMS,
+        return self._after(
+            node, lambda of: build.call("within", *(of[number] for number in watched)), watched, quiet="atoms"
         )
-        return build.place(guarded, node)
+
+    def _after(
+        self,
+        node: ast.Call,
+        hook: Callable[[Atoms], ast.expr],
+        watched: list[int] | None = None,
+        *,
+        embed: bool = True,
+        quiet: Hook = "quiet",
+    ) -> ast.expr:
+        """Return the call of a builtin, after a hook."""
+        again = functools.partial(self._again, node, node.func)
+        return self.context.guard(node, self._arguments(node), hook, again, watched, embed=embed, quiet=quiet)
+
+    def _method_after(
+        self,
+        node: ast.Call,
+        function: ast.Attribute,
+        operands: list[ast.expr],
+        hook: Callable[[Atoms], ast.expr],
+        watched: list[int] | None = None,
+        *,
+        embed: bool = True,
+    ) -> ast.expr:
+        """Return the call of a method, of the object that comes first among the operands, after a hook."""
+
+        def again(of: Atoms) -> ast.expr:
+            return self._again(node, attribute(of[0], function), of[1:])
+
+        return self.context.guard(node, operands, hook, again, watched, embed=embed)
 
     def _watched_arguments(self, node: ast.Call) -> list[int]:
         return [number for number, value in enumerate(self._values(node)) if not self.is_flat(value)]
@@ -195,41 +176,29 @@ class Calls(Expressions):
 
         def hook(of: Atoms) -> ast.expr:
             shown = self._shown(node, of[1:])
-            return build.call(METHOD1 if len(shown) == 1 else METHOD, of[0], ast.Constant(name), *shown)
+            return build.call("method1" if len(shown) == 1 else "method", of[0], ast.Constant(name), *shown)
 
-        guarded = self.context.guard(
-            [self.expression(function.value), *arguments],
-            hook,
-            lambda of: self._again(node, attribute(of[0], function), of[1:]),
-            self._inline(name, stored, watched),
-        )
-        return build.place(guarded, node)
+        operands = [self.expression(function.value), *arguments]
+        return self._method_after(node, function, operands, hook, self._inline(name, stored, watched))
 
     def _method_of_new(self, node: ast.Call, name: str) -> ast.expr:
         """Rewrite a method call on a container that nobody else can know: what it runs over may be known to others."""
         rewrite = self.consumed if name in CONSUMING_NAMES else self.expression
-        arguments = [rewrite(value) for value in (*node.args, *(keyword.value for keyword in node.keywords))]
+        arguments = [rewrite(value) for value in self._values(node)]
         return self._again(node, self.expression(node.func), arguments)
 
     def _looking_method_of_new(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
         """Rewrite one that looks at the elements of the container, or at those of its arguments."""
-        guarded = self.context.guard(
-            [self.expression(function.value), *self._arguments(node)],
-            lambda of: build.call(OF_NEW, *of),
-            lambda of: self._again(node, attribute(of[0], function), of[1:]),
-        )
-        return build.place(guarded, node)
+        operands = [self.expression(function.value), *self._arguments(node)]
+        return self._method_after(node, function, operands, lambda of: build.call("of_new", *of))
 
     def _store_by_name(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
         """Rewrite `object.__setattr__(self, name, value)` or `self.__setattr__(name, value)`."""
         first = 1 if len(arguments) > 1 + (function.attr == "__setattr__") else 0
-        guarded = self.context.guard(
-            [self.expression(function.value), *arguments],
-            lambda of: build.call(SETATTRIBUTE, of[first], of[first + 1]),
-            lambda of: self._again(node, attribute(of[0], function), of[1:]),
-            embed=False,
+        operands = [self.expression(function.value), *arguments]
+        return self._method_after(
+            node, function, operands, lambda of: build.call("setattribute", of[first], of[first + 1]), embed=False
         )
-        return build.place(guarded, node)
 
     def _inline(self, name: str, stored: bool, watched: list[int]) -> list[int] | None:
         """Say whose types tell whether the hook is needed; None if it always is."""
@@ -241,13 +210,8 @@ class Calls(Expressions):
 
     def _perhaps_foreign(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
         """Rewrite a call of a method that only matters if its object is a foreign one."""
-        guarded = self.context.guard(
-            [self.expression(function.value), *arguments],
-            lambda of: build.call(METHOD, of[0], ast.Constant(self.mangled(function.attr))),
-            lambda of: self._again(node, attribute(of[0], function), of[1:]),
-            [0],
-        )
-        return build.place(guarded, node)
+        operands, name = [self.expression(function.value), *arguments], ast.Constant(self.mangled(function.attr))
+        return self._method_after(node, function, operands, lambda of: build.call("method", of[0], name), [0])
 
     def _is_own_method(self, function: ast.Attribute) -> bool:
         """Say whether a method of the class that is being rewritten is called on its receiver."""
@@ -258,22 +222,20 @@ class Calls(Expressions):
             and self.mangled(function.attr) not in self.facts.stored_names
         )
 
-    def _is_own_function(self, name: str) -> bool:
-        return name in self.functions and self.context.scope.owner(name) is None
-
     def _plain(self, node: ast.Call, arguments: list[ast.expr] | None = None) -> ast.expr:
         """Rewrite a call of something that is only known when it is called."""
-        if isinstance(node.func, ast.Name) and self._is_own_function(node.func.id):
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in self.functions and self.context.scope.owner(name) is None:
             return self._untouched(node)
         if arguments is None:
             arguments = self._arguments(node)
-        guarded = self.context.guard(
+        return self.context.guard(
+            node,
             [self.expression(node.func), *arguments],
-            lambda of: build.call(CALL1 if len(of) == 2 and node.args else CALL, of[0], *self._shown(node, of[1:])),
+            lambda of: build.call("call1" if len(of) == 2 and node.args else "call", of[0], *self._shown(node, of[1:])),
             lambda of: self._again(node, of[0], of[1:]),
-            embed=self._shows_all(node),
+            embed=not any(map(self._is_hidden, self._values(node))),
         )
-        return build.place(guarded, node)
 
     def _unpacked(self, node: ast.Call) -> ast.expr:
         """Rewrite a call with star-arguments: positional ones become one tuple, as Python makes it itself."""
@@ -292,10 +254,10 @@ class Calls(Expressions):
             if keywords and self.context.binds:  # what follows a single star is unpacked when the named ones are there
                 name = self.context.temporary()
                 operands[1] = ast.NamedExpr(build.store(name), positional)
-                operands.append(build.call(STAR, build.load(name)))
+                operands.append(build.call("star", build.load(name)))
                 at = -1
             else:
-                operands[1] = build.call(STAR, positional)
+                operands[1] = build.call("star", positional)
 
         def operation(of: Atoms) -> ast.expr:
             again = [
@@ -310,10 +272,10 @@ class Calls(Expressions):
                 for keyword, atom in zip(node.keywords, of[2 : 2 + len(keywords)], strict=True)
                 if keyword.arg is not None
             ]
-            return build.call(UNPACKED, of[0], of[at], *named)
+            return build.call("unpacked", of[0], of[at], *named)
 
-        return build.place(self.context.guard(operands, hook, operation, embed=False), node)
+        return self.context.guard(node, operands, hook, operation, embed=False)
 
     def _unpacked_names(self, node: ast.expr) -> ast.expr:
         value = self.expression(node)
-        return value if self.is_unshared(node) else build.place(build.call(DOUBLE_STAR, value), node)
+        return value if self.is_unshared(node) else build.place(build.call("double_star", value), node)

@@ -407,15 +407,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         """Handle a call with star-arguments; an iterator must not be consumed before the call itself does it."""
         call(callee, *(positional if type(positional) in sequences else ()), *keywords)
 
-    return {
-        "_kc_method": method,
-        "_kc_method1": method1,
-        "_kc_call": call,
-        "_kc_call1": call1,
-        "_kc_unpacked": unpacked,
-        "_kc_star": star,
-        "_kc_double_star": double_star,
-    }
+    return {hook.__name__: hook for hook in (method, method1, call, call1, unpacked, star, double_star)}
 
 
 _REACHING: Final = frozenset({"__getstate__", "__setstate__", "__set__", "__delete__"})

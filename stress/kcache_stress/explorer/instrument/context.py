@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from . import build
-from .names import PREFIX, QUIET
+from .names import PREFIX, Hook
 from .scopes import Scope
 
 Atoms = Sequence[ast.expr]
@@ -57,17 +57,19 @@ class Context:
 
     def guard(
         self,
+        source: ast.AST,
         operands: Atoms,
         hook: Callable[[Atoms], ast.expr],
         operation: Callable[[Atoms], ast.expr],
         watched: Sequence[int] | None = None,
         *,
         embed: bool = True,
-        quiet: str = QUIET,
+        quiet: Hook = "quiet",
     ) -> ast.expr:
         """Evaluate the operands in order, then the hook, then the operation.
 
         Args:
+            source: has the position of what is new.
             operands: the operands, already rewritten.
             hook: makes the call of the hook from names (or constants) that stand for the operands, in this order.
             operation: makes the operation itself.
@@ -75,11 +77,22 @@ class Context:
             embed: the hook takes every operand, in order, and so may bind their temporaries itself.
             quiet: the name of the set of types that do not need it.
         """
+
+        def check(first: Atoms, again: Atoms) -> ast.expr:
+            if watched is None:
+                return hook(first)
+            return build.loud([first[number] for number in watched], hook(again), quiet)
+
         last = max((number for number, operand in enumerate(operands) if not self._is_atom(operand)), default=-1)
         if last < 0:
-            return build.either(self._check(operands, hook, watched, quiet), operation(operands))
+            return build.place(build.either(check(operands, operands), operation(operands)), source)
         if not self.binds:
-            return self._guard_by_lambda(operands, hook, operation, watched, quiet)
+            values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
+            names = [self.temporary() for _ in values]
+            fresh = iter(names)
+            atoms = [operand if isinstance(operand, ast.Constant) else build.load(next(fresh)) for operand in operands]
+            body = build.either(check(atoms, atoms), operation(atoms))
+            return build.place(ast.Call(ast.Lambda(build.names_parameters(names), body), values, []), source)
         bindings: list[ast.expr] = []
         first: list[ast.expr] = []
         again: list[ast.expr] = []
@@ -99,34 +112,7 @@ class Context:
             else:
                 bindings.append(build.bind(name, operand))
                 first.append(build.load(name))
-        return build.either(*bindings, self._check(first, hook, watched, quiet, again), operation(again))
-
-    def _check(
-        self,
-        first: Atoms,
-        hook: Callable[[Atoms], ast.expr],
-        watched: Sequence[int] | None,
-        quiet: str,
-        again: Atoms | None = None,
-    ) -> ast.expr:
-        if watched is None:
-            return hook(first)
-        return build.loud([first[number] for number in watched], hook(again or first), quiet)
-
-    def _guard_by_lambda(
-        self,
-        operands: Atoms,
-        hook: Callable[[Atoms], ast.expr],
-        operation: Callable[[Atoms], ast.expr],
-        watched: Sequence[int] | None,
-        quiet: str,
-    ) -> ast.expr:
-        values = [operand for operand in operands if not isinstance(operand, ast.Constant)]
-        names = [self.temporary() for _ in values]
-        fresh = iter(names)
-        atoms = [operand if isinstance(operand, ast.Constant) else build.load(next(fresh)) for operand in operands]
-        body = build.either(self._check(atoms, hook, watched, quiet), operation(atoms))
-        return ast.Call(ast.Lambda(build.names_parameters(names), body), values, [])
+        return build.place(build.either(*bindings, check(first, again), operation(again)), source)
 
     def _is_atom(self, node: ast.expr) -> bool:
         """Say whether an expression may be evaluated twice, with nothing in between."""

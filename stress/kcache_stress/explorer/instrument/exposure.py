@@ -1,3 +1,4 @@
+# ruff: noqa: N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
 """Local variables in place of the evaluation stack, so that a paused frame can be read.
 
 What a frame will do depends on where it is, on its local variables, and on its evaluation stack, which nobody can see.
@@ -11,7 +12,7 @@ from typing import Final, cast
 
 from . import build
 from .call_sites import has_calls
-from .names import COMPREHENSION, CONTEXT, EMPTY_SET, ITERATOR, PREFIX, START, Comprehension
+from .names import COMPREHENSION, CONTEXT, ITERATOR, PREFIX, Comprehension
 
 _RESULT: Final = "_kc_result"
 _MADE: Final = "_kc_made"
@@ -41,21 +42,12 @@ class _Binder(ast.NodeTransformer):
         self._helpers = outside
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._without_helpers(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return self._without_helpers(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._without_helpers(node)
-
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         if self._helpers is None:
             return self.generic_visit(node)
         name = f"{ITERATOR}_{self._depth}"
         iterable: ast.expr = self.visit(node.iter)
-        bound = build.place(ast.Assign([build.store(name)], build.call(START, iterable)), iterable)
+        bound = build.place(ast.Assign([build.store(name)], build.call("start", iterable)), iterable)
         node.iter = build.place(build.load(name), iterable)
         return [bound, self._inner(node), _cleared(name, node)]
 
@@ -90,7 +82,7 @@ class _Binder(ast.NodeTransformer):
         return self._comprehension(node, ast.List([], ast.Load()), _method("append"))
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        return self._comprehension(node, build.call(EMPTY_SET), _method("add"))
+        return self._comprehension(node, build.call("set"), _method("add"))
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         target = ast.Subscript(build.load(_MADE), build.load(_KEY), ast.Store())
@@ -129,6 +121,8 @@ class _Binder(ast.NodeTransformer):
         self.generic_visit(node)
         self._helpers = outside
         return node
+
+    visit_ClassDef = visit_Lambda = visit_AsyncFunctionDef = _without_helpers
 
     def _inner(self, node: ast.For | ast.With) -> ast.stmt:
         self._depth += 1

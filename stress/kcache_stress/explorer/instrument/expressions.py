@@ -1,4 +1,4 @@
-# ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
+# ruff: noqa: D102, N802, N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
 """Rewriting of expressions: reads, operators, comprehensions."""
 
 import ast
@@ -11,28 +11,7 @@ from typing import Final, cast
 from . import build
 from .base import Rewriting
 from .context import Atoms, Context
-from .names import (
-    ATOMS,
-    ATTRIBUTE,
-    COMPARE,
-    CONTAINS,
-    DEEP,
-    DELEGATE,
-    GETITEM,
-    ITER,
-    LAZY,
-    NAMESPACE,
-    PAIR,
-    QUIET,
-    READ,
-    REFLECT,
-    RESUMED,
-    SETATTRIBUTE,
-    SLICE,
-    TURNS,
-    WITHIN,
-    Comprehension,
-)
+from .names import Comprehension, Hook
 from .tables import REFLECTIVE, REFLECTIVE_READS
 
 _ELEMENT: Final = "_kc_element"
@@ -75,14 +54,14 @@ class Expressions(Rewriting):
 
     def read(self, value: ast.expr, source: ast.AST) -> ast.expr:
         """Return the value, its contents having been reported as read."""
-        guarded = self.context.guard([value], lambda of: build.call(READ, *of), lambda of: of[0], [0])
-        return build.place(guarded, source)
+        return self.context.guard(source, [value], lambda of: build.call("read", *of), lambda of: of[0], [0])
 
     def shown(self, value: ast.expr, source: ast.expr) -> ast.expr:
         """Return the value, with all that is within its elements having been reported as read."""
-        hook = WITHIN if self.is_unshared(source) else DEEP
-        guarded = self.context.guard([value], lambda of: build.call(hook, *of), lambda of: of[0], [0], quiet=ATOMS)
-        return build.place(guarded, source)
+        hook: Hook = "within" if self.is_unshared(source) else "deep"
+        return self.context.guard(
+            source, [value], lambda of: build.call(hook, *of), lambda of: of[0], [0], quiet="atoms"
+        )
 
     def iterated(self, node: ast.expr, *, later: bool = False) -> ast.expr:
         """Rewrite what a loop runs over."""
@@ -91,21 +70,21 @@ class Expressions(Rewriting):
             return value
         fresh = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NEW_ITERATORS
         fresh = fresh and self.inference.is_builtin(node.func.id, self.context.scope)  # type: ignore[attr-defined]
-        hook = build.call(LAZY if later else ITER, value, *([ast.Constant(1)] if fresh else []))
+        hook = build.call("lazy" if later else "iterate", value, *([ast.Constant(1)] if fresh else []))
         return build.place(hook, node)
 
     def attribute_report(self, attribute: str, write: int = 0) -> Callable[[Atoms], ast.expr] | None:
         """Return what makes the report of an attribute from its object, None if it needs none."""
         name = self.mangled(attribute)
         if write and name in REFLECTIVE:
-            return lambda of: build.call(REFLECT, of[0], ast.Constant(name))
+            return lambda of: build.call("reflect", of[0], ast.Constant(name))
         if self.facts.is_class_level(name):
-            hook = SETATTRIBUTE if write else ATTRIBUTE
+            hook: Hook = "setattribute" if write else "attribute"
             return lambda of: build.call(hook, of[0], ast.Constant(name))
         if name == "__dict__" and not write:
-            return lambda of: build.call(NAMESPACE, of[0])
+            return lambda of: build.call("namespace", of[0])
         if name in REFLECTIVE_READS:
-            return lambda of: build.call(REFLECT, of[0], ast.Constant(name))
+            return lambda of: build.call("reflect", of[0], ast.Constant(name))
         if self.facts.is_mutable(name):
             return lambda of: self.report(of[0], name, write)
         return None
@@ -128,11 +107,11 @@ class Expressions(Rewriting):
 
     def _slice_call(self, node: ast.Slice) -> ast.expr:
         bounds = [bound or ast.Constant(None) for bound in (node.lower, node.upper, node.step)]
-        return build.place(build.call(SLICE, *bounds), node)
+        return build.place(build.call("slice", *bounds), node)
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:
         node.value = node.value and self.expression(node.value)
-        return build.place(build.call(RESUMED, node), node)
+        return build.place(build.call("resumed", node), node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self.context.quiet or not isinstance(node.ctx, ast.Load):
@@ -152,8 +131,7 @@ class Expressions(Rewriting):
         hook = self.attribute_report(node.attr)
         if hook is None:
             return ast.copy_location(ast.Attribute(base, node.attr, node.ctx), node)
-        guarded = self.context.guard([base], hook, lambda of: attribute(of[0], node))
-        return build.place(guarded, node)
+        return self.context.guard(node, [base], hook, lambda of: attribute(of[0], node))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if self.context.quiet or not isinstance(node.ctx, ast.Load):
@@ -163,13 +141,13 @@ class Expressions(Rewriting):
         if self.is_unshared(node.value):
             index = key.rebuild(key.operands)
             return ast.copy_location(ast.Subscript(base, index, node.ctx), node)
-        guarded = self.context.guard(
+        return self.context.guard(
+            node,
             [base, *key.operands],
-            lambda of: build.call(GETITEM, of[0], key.slot(of[1:])),
+            lambda of: build.call("getitem", of[0], key.slot(of[1:])),
             lambda of: ast.copy_location(ast.Subscript(of[0], key.rebuild(of[1:]), ast.Load()), node),
             [0],
         )
-        return build.place(guarded, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if self.context.quiet:
@@ -197,15 +175,16 @@ class Expressions(Rewriting):
         watched = [] if self.context.quiet else self._watched(node)
         if not watched:
             return ast.copy_location(ast.BinOp(left, node.op, right), node)
-        one, both = (DEEP, COMPARE) if shows else (READ, PAIR)
-        guarded = self.context.guard(
+        one: Hook = "deep" if shows else "read"
+        both: Hook = "compare" if shows else "pair"
+        return self.context.guard(
+            node,
             [left, right],
             lambda of: build.call(both, *of) if len(watched) > 1 else build.call(one, of[watched[0]]),
             lambda of: ast.copy_location(ast.BinOp(of[0], node.op, of[1]), node),
             watched,
-            quiet=ATOMS if shows else QUIET,
+            quiet="atoms" if shows else "quiet",
         )
-        return build.place(guarded, node)
 
     def _watched(self, node: ast.BinOp) -> list[int]:
         """Say which operands may be containers: none beside a scalar, unless that multiplies or formats."""
@@ -245,15 +224,16 @@ class Expressions(Rewriting):
             return ast.copy_location(ast.Compare(of[0], [operator], [of[1]]), node)
 
         constant = any(isinstance(value, ast.Constant) or self.is_scalar(value) for value in originals)
-        needed, hook, watched = not (constant or isinstance(operator, ast.Is | ast.IsNot)), COMPARE, [0]
+        hook: Hook = "compare"
+        needed, watched = not (constant or isinstance(operator, ast.Is | ast.IsNot)), [0]
         if isinstance(operator, ast.In | ast.NotIn):
             needed = not (_are_scalars(originals[1], self.is_scalar) or (constant and self.is_unshared(originals[1])))
             if not self.is_unshared(originals[1]):
-                hook, watched = CONTAINS, [1]
+                hook, watched = "contains", [1]
         if not needed:
             return operation([left, right])
-        return build.place(
-            self.context.guard([left, right], lambda of: build.call(hook, *of), operation, watched, quiet=ATOMS), node
+        return self.context.guard(
+            node, [left, right], lambda of: build.call(hook, *of), operation, watched, quiet="atoms"
         )
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
@@ -293,20 +273,8 @@ class Expressions(Rewriting):
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
         value = self.expression(node.value)
         if not (self.context.quiet or self.is_unshared(node.value)):
-            value = build.place(build.call(DELEGATE, value), node.value)
+            value = build.place(build.call("delegate", value), node.value)
         return ast.copy_location(ast.YieldFrom(value), node)
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._comprehension(node)
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         first = node.generators[0]
@@ -329,12 +297,14 @@ class Expressions(Rewriting):
                 clause.ifs = [*self._stored(clause), *(self.truth(condition) for condition in clause.ifs)]
                 if self.pauses and not quiet and not clause.is_async:
                     enters = clause is first and _ENTERS and not isinstance(node, ast.GeneratorExp)
-                    clause.iter = build.place(build.call(TURNS, clause.iter, ast.Constant(enters)), clause.iter)
+                    clause.iter = build.place(build.call("turns", clause.iter, ast.Constant(enters)), clause.iter)
             if isinstance(node, ast.DictComp):
                 node.key, node.value = self.expression(node.key), self.expression(node.value)
             else:
                 node.elt = self.expression(node.elt)
         return build.place(build.either(*hoisted, node), node)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def _stored(self, clause: ast.comprehension) -> list[ast.expr]:
         """Let an attribute be the target of a loop: store a plain variable to it in a condition that holds."""

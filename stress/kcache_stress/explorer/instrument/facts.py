@@ -1,3 +1,4 @@
+# ruff: noqa: N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
 """Facts about the attribute names of all instrumented modules together.
 
 An attribute that is only ever stored on `self` inside `__init__`, before any other thread can have seen the object,
@@ -8,7 +9,7 @@ import ast
 import builtins
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -150,32 +151,30 @@ class Facts:
         )
 
 
-def collect_facts(tree: ast.Module, *, only_classes: frozenset[str] | None = None) -> Facts:
-    """Read the facts of one module off its source; of the named top-level classes alone if `only_classes` is given."""
+def collect_facts(tree: ast.Module) -> Facts:
+    """Read the facts of one module off its source."""
     collector = _Collector()
-    for statement in tree.body:
-        if only_classes is None or (isinstance(statement, ast.ClassDef) and statement.name in only_classes):
-            collector.visit(statement)
+    collector.visit(tree)
     return collector.facts()
 
 
 class _Collector(ast.NodeVisitor):
     def __init__(self) -> None:
-        self._mutable: set[str] = set()
-        self._everything = False
+        self._mutable_names: set[str] = set()
+        self._everything_mutable = False
         self._after_super: set[str] = set()
-        self._escapes = False
+        self._init_escapes = False
         self._class_level: set[str] = set()
-        self._owners: set[tuple[str, str]] = set()
-        self._classes: set[str] = set()
-        self._modules: set[str] = set()
-        self._globals: set[str] = set()
-        self._stored: set[str] = set()
+        self._named_owners: set[tuple[str, str]] = set()
+        self._class_names: set[str] = set()
+        self._module_names: set[str] = set()
+        self._written_globals: set[str] = set()
+        self._stored_names: set[str] = set()
         self._class: ast.ClassDef | None = None
         self._functions: list[Function | ast.Lambda] = []
         self._class_like: set[str] = set()
-        self._constructed: set[ast.Attribute] = set()
-        self._fields: set[str] = set()
+        self._early_stores: set[ast.Attribute] = set()
+        self._constructed: set[str] = set()
         self._reconstructs = False
         self._bases: set[str] = set()
         self._everything_global = False
@@ -185,53 +184,32 @@ class _Collector(ast.NodeVisitor):
         self._called: set[ast.expr] = set()
 
     def facts(self) -> Facts:
-        return Facts(
-            frozenset(self._mutable),
-            self._everything,
-            frozenset(self._after_super),
-            self._escapes,
-            frozenset(self._class_level),
-            frozenset(self._owners),
-            frozenset(self._classes),
-            frozenset(self._modules),
-            frozenset(self._globals),
-            frozenset(self._stored),
-            self._reconstructs,
-            frozenset(self._bases),
-            frozenset(self._mangled(store.attr) for store in self._constructed) | self._fields,
-            self._everything_global,
-            frozenset(self._derivations),
-            frozenset(self._constructors),
-            frozenset(self._setters),
-        )._concluded()
+        self._constructed |= {store.attr for store in self._early_stores}
+        found = {field.name: getattr(self, f"_{field.name}") for field in fields(Facts)}
+        found = {name: frozenset(value) if isinstance(value, set) else value for name, value in found.items()}
+        return Facts(**found)._concluded()
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._classes.add(node.name)
+        outer, self._class = self._class, node
+        self._class_names.add(node.name)
         self._derivations.update((node.name, _name_of_base(base)) for base in node.bases)
         for statement in node.body:  # a class may keep anything that can be called
             if isinstance(statement, ast.Assign):
                 names = set(_plain_names(statement.targets))
-                self._stored.update(names)
+                self._stored_names.update(names)
                 self._reconstructs |= bool(names & _CONSTRUCTORS)
                 if not isinstance(statement.value, ast.Constant):
-                    self._setters.update(map(self._mangled_in(node), names))
+                    self._setters.update(map(self._mangled, names))
             elif isinstance(statement, ast.AnnAssign) and isinstance(statement.value, ast.Call):
-                self._setters.update(map(self._mangled_in(node), _plain_names([statement.target])))
+                self._setters.update(map(self._mangled, _plain_names([statement.target])))
             elif isinstance(statement, ast.FunctionDef) and any(map(_is_setter, statement.decorator_list)):
-                self._setters.add(self._mangled_in(node)(statement.name))
+                self._setters.add(self._mangled(statement.name))
         if node.decorator_list:  # perhaps a dataclass, whose `__init__` stores what is annotated
             for statement in node.body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                    self._fields.add(statement.target.id)
-        outer, self._class = self._class, node
+                    self._constructed.add(statement.target.id)
         self.generic_visit(node)
         self._class = outer
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._function(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._functions.append(node)
@@ -239,36 +217,36 @@ class _Collector(ast.NodeVisitor):
         self._functions.pop()
 
     def visit_Import(self, node: ast.Import) -> None:
-        self._modules.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        self._module_names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        self._modules.update(alias.asname or alias.name for alias in node.names)
-        self._everything |= any(alias.name in _BY_NAME for alias in node.names)
+        self._module_names.update(alias.asname or alias.name for alias in node.names)
+        self._everything_mutable |= any(alias.name in _BY_NAME for alias in node.names)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
-            self._everything |= node.attr in _REACHES_ALL
+            self._everything_mutable |= node.attr in _REACHES_ALL
             self._everything_global |= node.attr in _REFLECTIVE_GLOBALS
             self._reconstructs |= node.attr in _CONSTRUCTORS and node not in self._called
             return
         if node.attr == "__dict__":
-            self._everything = True
+            self._everything_mutable = True
         name = self._mangled(node.attr)
-        self._stored.add(name)
-        if not self._functions or node in self._constructed:
+        self._stored_names.add(name)
+        if not self._functions or node in self._early_stores:
             return  # code outside functions runs while the module is imported: no thread can see it
-        self._mutable.add(name)
+        self._mutable_names.add(name)
         self._owner(node.value, name)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str):
-            self._everything |= node.value in _REACHES_ALL or node.value in _BY_NAME
+            self._everything_mutable |= node.value in _REACHES_ALL or node.value in _BY_NAME
             self._everything_global |= node.value in _REFLECTIVE_GLOBALS
             self._reconstructs |= node.value in _CONSTRUCTORS
 
     def visit_Name(self, node: ast.Name) -> None:
-        self._everything |= node.id in _BY_NAME
+        self._everything_mutable |= node.id in _BY_NAME
         self._reconstructs |= node.id in _CONSTRUCTORS and isinstance(node.ctx, ast.Load)
         if self._functions:
             self._everything_global |= node.id == "globals"
@@ -280,8 +258,8 @@ class _Collector(ast.NodeVisitor):
             inside = getattr(self._functions[-1], "name", "") in {"__init__", "__post_init__"}
             self._reconstructs |= not inside or getattr(node.func.value, "id", "") == "self"
             if not inside:
-                self._mutable.update(keyword.arg for keyword in node.keywords if keyword.arg)
-                self._everything |= any(keyword.arg is None for keyword in node.keywords)
+                self._mutable_names.update(keyword.arg for keyword in node.keywords if keyword.arg)
+                self._everything_mutable |= any(keyword.arg is None for keyword in node.keywords)
         self._called.add(node.func)
         if name not in {"setattr", "delattr", "__setattr__", "__delattr__"}:
             self.generic_visit(node)
@@ -290,12 +268,12 @@ class _Collector(ast.NodeVisitor):
         position = 0 if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call) else 1
         key = node.args[position] if len(node.args) > position else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            self._stored.add(key.value)
-            self._mutable.add(key.value)
+            self._stored_names.add(key.value)
+            self._mutable_names.add(key.value)
             if position == 1:
                 self._owner(node.args[0], key.value)
         else:
-            self._everything = True
+            self._everything_mutable = True
         for child in (*node.args, *node.keywords):
             self.visit(child)
         if isinstance(node.func, ast.Attribute):
@@ -303,10 +281,10 @@ class _Collector(ast.NodeVisitor):
 
     def _function(self, node: Function) -> None:
         if any("cached_property" in ast.unparse(decorator) for decorator in node.decorator_list):
-            self._mutable.add(node.name)
+            self._mutable_names.add(node.name)
             self._class_level.add(node.name)
         if node.name == "__setstate__":
-            self._everything = True
+            self._everything_mutable = True
         if node.name == "__new__":
             self._reconstructs = True  # it may return an object that others know, and `__init__` runs on it
         if self._class is not None and node in self._class.body and not self._functions:
@@ -321,6 +299,8 @@ class _Collector(ast.NodeVisitor):
         self._functions.pop()
         self._class_like = outer
 
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
+
     def _declared(self, node: Function, names: set[str]) -> None:
         stores = (ast.Name, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias)
         for child in ast.walk(node):
@@ -330,37 +310,33 @@ class _Collector(ast.NodeVisitor):
                 if isinstance(child, ast.alias):
                     bound = child.asname or child.name.partition(".")[0]
                 if not load and self._mangled(bound) in names:
-                    self._globals.add(self._mangled(bound))
+                    self._written_globals.add(self._mangled(bound))
             for bound in _bound_by_pattern(child):
                 if self._mangled(bound) in names:
-                    self._globals.add(self._mangled(bound))
+                    self._written_globals.add(self._mangled(bound))
 
     def _constructor(self, owner: ast.ClassDef, node: Function) -> None:
         construction = construction_of(owner, node)
         if construction is None:
             return
-        self._constructed |= construction.private | construction.after_super
+        self._early_stores |= construction.private | construction.after_super
         self._after_super |= {self._mangled(store.attr) for store in construction.after_super}
         if construction.after_super:
             self._bases.update(_name_of_base(base) for base in owner.bases)
-        self._escapes |= construction.escapes
+        self._init_escapes |= construction.escapes
         self._constructors.add(tuple(map(self._mangled, construction.order)))
 
     def _owner(self, owner: ast.expr, name: str) -> None:
         """Note whether `name` is stored on something that is not an ordinary instance."""
         if isinstance(owner, ast.Name):
-            self._owners.add((owner.id, name))
+            self._named_owners.add((owner.id, name))
         if _is_class(owner) or (isinstance(owner, ast.Name) and owner.id in self._class_like):
             self._class_level.add(name)
         elif isinstance(owner, ast.Attribute):
-            self._owners.add((owner.attr, name))
+            self._named_owners.add((owner.attr, name))
 
     def _mangled(self, name: str) -> str:
         return mangle(name, self._class.name if self._class else None)
-
-    @staticmethod
-    def _mangled_in(owner: ast.ClassDef) -> Callable[[str], str]:
-        return lambda name: mangle(name, owner.name)
 
 
 def _is_setter(decorator: ast.expr) -> bool:

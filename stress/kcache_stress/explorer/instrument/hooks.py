@@ -1,32 +1,18 @@
 """The functions that instrumented code calls, ready to be put into the globals of a module."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 from .access import access_hooks
 from .beneath import atoms, forget_types
 from .calls import call_hooks
-from .names import (
-    AFTER,
-    ATOMS,
-    CELL,
-    EMPTY_SET,
-    HOOK_MARK,
-    LOCALS,
-    NEVER,
-    PAUSE,
-    PREFIX,
-    QUIET,
-    REPORT,
-    SLICE,
-    START,
-    TYPE,
-)
-from .reporting import Accesses, Report, ReportTogether, Watcher
+from .names import HOOK_MARK, PREFIX
+from .reporting import Accesses, Report, ReportTogether
+
+if TYPE_CHECKING:
+    from ..gate import Gate
 
 __all__ = ["HOOK_MARK", "Report", "make_hooks"]
-
-_NEVER: Final = object()
 
 
 class Cell:
@@ -35,8 +21,12 @@ class Cell:
     __slots__ = ()
 
 
+def _nothing() -> None:
+    return None
+
+
 def make_hooks(
-    report: Report, gate: Watcher, pause: Callable[[], None] | None = None, together: ReportTogether | None = None
+    report: Report, gate: "Gate", pause: Callable[[], None] | None = None, together: ReportTogether | None = None
 ) -> dict[str, object]:
     """Return the names that a rewritten module needs in its globals before its code is executed.
 
@@ -57,33 +47,19 @@ def make_hooks(
             del namespace[name]
         return namespace
 
+    pause_now = pause or _nothing
+
+    def after(value: object) -> object:
+        pause_now()
+        return value
+
     hooks: dict[str, object] = {
-        HOOK_MARK: True,
-        REPORT: report,
-        QUIET: accesses.quiet,
-        ATOMS: atoms,
-        TYPE: type,
-        NEVER: _NEVER,
-        SLICE: slice,
-        START: iter,
-        EMPTY_SET: set,
-        CELL: Cell,
-        LOCALS: own_locals,
+        "mark": True,
+        "report": report,
+        "quiet": accesses.quiet,
+        "atoms": atoms,
+        "pause": pause_now,
     }
-    hooks |= access_hooks(accesses, pause or _nothing)
-    hooks |= call_hooks(accesses)
-    if pause is not None:
-        pause_now = pause
-
-        def after(value: object) -> object:
-            pause_now()
-            return value
-
-        hooks |= {PAUSE: pause, AFTER: after}
-    else:
-        hooks |= {PAUSE: _nothing, AFTER: lambda value: value}
-    return hooks
-
-
-def _nothing() -> None:
-    return None
+    hooks |= {"type": type, "never": object(), "slice": slice, "start": iter, "set": set, "cell": Cell}
+    hooks |= {"locals": own_locals, "after": after, **access_hooks(accesses, pause_now), **call_hooks(accesses)}
+    return {f"{PREFIX}{name}": hook for name, hook in hooks.items()}

@@ -7,9 +7,13 @@ nothing. An entry is a claim; add one only if the implementation in C or in the 
 import abc
 import codecs
 import contextlib
+import contextvars
 import copy
 import copyreg
 import dataclasses
+import datetime
+import decimal
+import enum
 import functools
 import heapq
 import inspect
@@ -17,10 +21,16 @@ import json
 import math
 import operator
 import os
+import re
+import struct
 import sys
 import types
+import weakref
+from collections.abc import Callable
 from types import CodeType
 from typing import Any, Final
+
+from .tables import CONTAINERS, IMMUTABLE, ITERATORS, VIEWS
 
 PURE_MODULES: Final = frozenset(
     {"math", "cmath", "_operator", "_struct", "unicodedata", "binascii", "zlib", "_sre", "_string", "_stat"}
@@ -136,43 +146,15 @@ def is_transparent(code: CodeType) -> bool:
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
 
 
-_READING_FILES: Final = (
-    "copy.py",
-    "pprint.py",
-    f"json{os.sep}encoder.py",
-    f"json{os.sep}__init__.py",
-    "dataclasses.py",
-)
+_JSON: Final = f"json{os.sep}"
+_READING_FILES: Final = ("copy.py", "pprint.py", f"{_JSON}encoder.py", f"{_JSON}__init__.py", "dataclasses.py")
 _GENERATED: Final = "__create_fn__.<locals>."
 """How the functions that ``dataclasses`` makes are called."""
 
-
 _CONTAINED: Final = frozenset(
-    {
-        "contextlib",
-        "collections",
-        "dataclasses",
-        "copy",
-        "configparser",
-        "sched",
-        "weakref",
-        "_weakrefset",
-        "json",
-        "pprint",
-    }
-    | {
-        "graphlib",
-        "fractions",
-        "textwrap",
-        "difflib",
-        "string",
-        "reprlib",
-        "functools",
-        "queue",
-        "heapq",
-        "shelve",
-        "_pyio",
-    }
+    {"contextlib", "collections", "dataclasses", "copy", "configparser", "sched", "weakref", "_weakrefset", "json"}
+    | {"pprint", "graphlib", "fractions", "textwrap", "difflib", "string", "reprlib", "functools", "queue", "heapq"}
+    | {"shelve", "_pyio"}
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
 
@@ -221,7 +203,6 @@ _NOT_RUN_BY_C: Final = frozenset(
 )
 """The special methods that no operation in C on the values of others comes to."""
 
-
 inert: Final[dict[type, bool]] = {}
 """What is known of the types that were met so far."""
 
@@ -258,3 +239,40 @@ def calls_python(item: object) -> bool:
     if kind in (types.MethodWrapperType, types.BuiltinMethodType):
         return not is_inert(type(item.__self__))  # type: ignore[attr-defined]
     return any(isinstance(vars(base).get("__call__"), types.FunctionType) for base in kind.__mro__)
+
+
+_HARMLESS_MODULES: Final = frozenset({"_thread", "abc", "typing", "_abc", "greenlet", "_greenlet"})
+_HARMLESS: Final[tuple[Any, ...]] = (
+    *IMMUTABLE,
+    *(type, BaseException, frozenset, memoryview, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType),
+    *(types.BuiltinFunctionType, types.MethodWrapperType, types.GeneratorType, types.CodeType, types.FrameType),
+    *(types.CellType, types.GenericAlias, types.UnionType, types.TracebackType, types.WrapperDescriptorType),
+    *(types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, types.SimpleNamespace),
+    *(types.ClassMethodDescriptorType, property, staticmethod, classmethod, super, functools.partial),
+    *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, struct.Struct),
+    *(re.Pattern, re.Match, contextvars.ContextVar, contextvars.Token),
+    *(operator.itemgetter, operator.attrgetter, operator.methodcaller, weakref.ref),
+    *(weakref.ProxyType, weakref.CallableProxyType),
+)
+"""Types of C that never change, whose changes are nobody else's business, or that others look into."""
+
+
+def is_foreign(kind: type) -> bool:
+    """Whether a type is written in C, is no container that is known, and may change."""
+    if kind in VIEWS or kind in ITERATORS or issubclass(kind, (*_HARMLESS, *CONTAINERS)):
+        return False
+    return any(
+        isinstance(value, types.MethodDescriptorType)
+        for base in kind.__mro__[:-1]
+        if base.__module__ not in _HARMLESS_MODULES
+        for value in vars(base).values()
+    )
+
+
+def foreign_methods(kind: type, is_own: Callable[[types.FunctionType], bool]) -> bool:
+    """Whether a class has methods in Python that are not instrumented, those of the standard library's ABCs aside."""
+    return any(
+        isinstance(value, types.FunctionType) and not is_own(value)
+        for base in kind.__mro__[:-1]
+        for value in vars(base).values()
+    )

@@ -7,14 +7,16 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from ..events import Imprecise, Pending, take_as_a_whole
 from .beneath import LOOKING, METHOD_TYPES, Within, beneath, is_simple, only_reads, simple_containers
-from .foreign import foreign_methods, is_foreign
-from .knowledge import calls_python, is_known_function, reaches_by_name
-from .names import RESUMED
+from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
+from .names import hook_name
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
+
+if TYPE_CHECKING:
+    from ..gate import Gate
 
 Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
@@ -23,51 +25,8 @@ ReportTogether = Callable[[tuple[Pending, ...]], None]
 
 _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 9
+_RESUMED: Final = hook_name("resumed")
 _LOUD: Final = frozenset({memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
-
-
-class Watcher(Protocol):
-    """What accesses ask of the gate."""
-
-    def is_own(self, function: types.FunctionType) -> bool:
-        """Whether a function is instrumented."""
-        ...
-
-    def is_known(self, function: types.FunctionType) -> bool:
-        """Whether a function that is not instrumented does nothing that matters."""
-        ...
-
-    def has_fixed_fields(self, item: object) -> bool:
-        """Whether an object is of a dataclass whose fields nothing stores once they are there."""
-        ...
-
-    def where(self, frame: types.FrameType | None) -> str:
-        """``FILE:LINE`` of the innermost instrumented frame."""
-        ...
-
-    def note(self, what: str) -> None:
-        """Something unknown was met, which the gate will see when it runs."""
-        ...
-
-    def enter(
-        self, frame: types.FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False
-    ) -> None:
-        """Something unknown, which the gate cannot see, is about to run."""
-        ...
-
-    def is_shared(self, generator: object) -> bool:
-        """Whether another thread has gone on in a generator, too."""
-        ...
-
-    def rebinds(self, name: str) -> None:
-        """A name of a class or a module is about to be bound."""
-        ...
-
-    def doubt(self, what: str, *, lasts: bool = False) -> None:
-        """What comes of this line is no proof, whatever the order; nor is any execution after it, if that lasts."""
-        ...
-
-
 _EMPTY: Final[tuple[Iterable[object], ...]] = (
     *({}, {}.values(), {}.items(), [], (), set(), range(0), "", b"", collections.deque()),
 )
@@ -91,7 +50,7 @@ class Accesses:
         resumed: the generators that are about to go on, each by way of the one before.
     """
 
-    def __init__(self, report: Report, gate: Watcher, together: ReportTogether | None = None) -> None:
+    def __init__(self, report: Report, gate: "Gate", together: ReportTogether | None = None) -> None:
         self.report = report
         self._together = together
         self.gate = gate
@@ -360,7 +319,7 @@ class Accesses:
         self.report_all(lambda: [(1, each, slot if each is generator else None) for each in _delegates(generator)])
         chain = _delegates(generator)
         last = chain[-1]
-        if last.gi_yieldfrom is None and not throws and last.gi_frame is not None and RESUMED in last.gi_code.co_names:
+        if last.gi_yieldfrom is None and not throws and last.gi_frame is not None and _RESUMED in last.gi_code.co_names:
             self.resumed = tuple(chain)
 
     def look_within(self, items: Sequence[object]) -> None:

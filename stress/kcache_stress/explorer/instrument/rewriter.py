@@ -1,7 +1,6 @@
 """Rewriting a module so that it reports its accesses to possibly shared state."""
 
 import ast
-from typing import cast
 
 from . import build
 from .facts import Facts
@@ -21,7 +20,7 @@ def rewrite(
         pauses: also call the pause hook where CPython can switch threads while it holds its global lock.
         only_classes: rewrite only these top-level classes.
     """
-    rewriter = _Module(tree, find_scopes(tree), facts, pauses=pauses)
+    rewriter = Statements(tree, find_scopes(tree), facts, pauses=pauses)
     body: list[ast.stmt] = []
     for statement in tree.body:
         if only_classes is None or (isinstance(statement, ast.ClassDef) and statement.name in only_classes):
@@ -46,14 +45,3 @@ def _first_statement(tree: ast.Module) -> int:
             break
         start += 1
     return start
-
-
-class _Module(Statements):
-    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
-        """Visit a node; code that runs while the module is imported is only searched for functions."""
-        if self.context.quiet and not isinstance(node, _DEFINITIONS):
-            return self.generic_visit(node)
-        return cast(ast.AST, super().visit(node))
-
-
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef

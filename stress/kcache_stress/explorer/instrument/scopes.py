@@ -1,3 +1,4 @@
+# ruff: noqa: N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
 """Scopes of the names of a module, and the closure variables that change after they were captured."""
 
 import ast
@@ -191,19 +192,12 @@ class _Builder(ast.NodeVisitor):
             self._bind(node.rest, node)
         self.generic_visit(node)
 
-    def visit_For(self, node: ast.For) -> None:
-        self._loop(node)
-
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> None:
-        self._loop(node)
-
-    def visit_While(self, node: ast.While) -> None:
-        self._loop(node)
-
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
         outer, self._loops = self._loops, (*self._loops, node)
         self.generic_visit(node)
         self._loops = outer
+
+    visit_For = visit_AsyncFor = visit_While = _loop
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self._bind(node.name, node)
@@ -214,17 +208,13 @@ class _Builder(ast.NodeVisitor):
             self.visit(statement)
         self._scope = outer
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._function(node)
-
     def _function(self, node: Function) -> None:
         self._bind(node.name, node)
         for decorator in node.decorator_list:
             self.visit(decorator)
         self._callable(node, node.body)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self._callable(node, [node.body])
@@ -249,18 +239,6 @@ class _Builder(ast.NodeVisitor):
         self._bind(node.arg, node)
         self._scope.parameters.add(mangle(node.arg, self._scope.class_name))
 
-    def visit_ListComp(self, node: ast.ListComp) -> None:
-        self._comprehension(node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> None:
-        self._comprehension(node)
-
-    def visit_DictComp(self, node: ast.DictComp) -> None:
-        self._comprehension(node)
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        self._comprehension(node)
-
     def _comprehension(self, node: Comprehension) -> None:
         self.visit(node.generators[0].iter)
         outer, self._scope = self._scope, self._open("comprehension", node, self._scope.class_name)
@@ -273,3 +251,5 @@ class _Builder(ast.NodeVisitor):
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.visit(part)
         self._scope = outer
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension

@@ -1,4 +1,4 @@
-# ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
+# ruff: noqa: D102, N802, N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
 """Rewriting of statements other than assignments."""
 
 import ast
@@ -9,7 +9,7 @@ from . import build
 from .assignments import Assignments
 from .construction import construction_of
 from .context import Context
-from .names import MATCH, PAUSE, PREFIX, REFLECT, RESUMED, Function, mangle
+from .names import PREFIX, Function, mangle
 
 
 class Statements(Assignments):
@@ -28,7 +28,7 @@ class Statements(Assignments):
     def _pause(self, source: ast.AST) -> list[ast.stmt]:
         if not self.pauses or self.context.quiet:
             return []
-        return [build.place(ast.Expr(build.call(PAUSE)), source)]
+        return [build.place(ast.Expr(build.call("pause")), source)]
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         return self.cleared(ast.copy_location(ast.Expr(self.expression(node.value)), node))
@@ -61,24 +61,19 @@ class Statements(Assignments):
         node.msg = node.msg and self.expression(node.msg)
         return self.cleared(node)
 
-    def visit_For(self, node: ast.For) -> ast.stmt:
-        return self._loop(node)
-
-    def visit_AsyncFor(self, node: ast.AsyncFor) -> ast.stmt:
-        return self._loop(node)
-
     def _loop(self, node: ast.For | ast.AsyncFor) -> ast.stmt:
         tuples = _yields_tuples(node.iter)
         node.iter = self.expression(node.iter) if isinstance(node, ast.AsyncFor) else self.iterated(node.iter)
         node.target, stores = self.split_target(node.target, known_tuple=tuples)
         return self._blocks(node, node.target, stores, self._pause(node.target))
 
-    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+    visit_For = visit_AsyncFor = _loop
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:
         # `__exit__` is called, and after a call threads may be switched.
         return [self._with(node), *self._pause(node)]
 
-    def visit_AsyncWith(self, node: ast.AsyncWith) -> list[ast.stmt]:
-        return [self._with(node), *self._pause(node)]
+    visit_AsyncWith = visit_With
 
     def _with(self, node: ast.With | ast.AsyncWith) -> ast.stmt:
         items: list[ast.withitem] = []
@@ -101,12 +96,6 @@ class Statements(Assignments):
         node.body = [*self.clear(node.items[-1].context_expr), *self.block(node.body)]
         return node
 
-    def visit_Try(self, node: ast.Try) -> ast.stmt:
-        return self._try(node)
-
-    def visit_TryStar(self, node: ast.TryStar) -> ast.stmt:
-        return self._try(node)
-
     def _try(self, node: ast.Try | ast.TryStar) -> ast.stmt:
         before, self.context.most = self.context.most, 0
         node.body = self.block(node.body)
@@ -123,6 +112,8 @@ class Statements(Assignments):
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
 
+    visit_Try = visit_TryStar = _try
+
     def visit_Match(self, node: ast.Match) -> ast.stmt:
         looks_deeper = any(
             isinstance(part, ast.MatchClass | ast.MatchMapping | ast.MatchSequence)
@@ -130,10 +121,9 @@ class Statements(Assignments):
             for part in ast.walk(case.pattern)
         )
         if looks_deeper and self.context.binds and not self.context.quiet:
-            subject = self.context.guard(
-                [self.expression(node.subject)], lambda of: build.call(MATCH, *of), lambda of: of[0]
+            node.subject = self.context.guard(
+                node.subject, [self.expression(node.subject)], lambda of: build.call("match", *of), lambda of: of[0]
             )
-            node.subject = build.place(subject, node.subject)
         else:
             node.subject = self.consumed(node.subject)
         for case in node.cases:
@@ -147,15 +137,11 @@ class Statements(Assignments):
             case.body = [*self.clear(case.pattern), *captures, *self.block(case.body)]
         return node
 
-    def visit_Import(self, node: ast.Import) -> ast.stmt | list[ast.stmt]:
-        return self._import(node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
-        return self._import(node)
-
     def _import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
         names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
         return [*(report for name in names for report in self.report_store(name, node)), node]
+
+    visit_Import = visit_ImportFrom = _import
 
     def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
         reports = self.report_store(node.name, node)
@@ -172,15 +158,9 @@ class Statements(Assignments):
             elsewhere = not quiet and any(map(_stores_elsewhere, node.body))
             node.body = self.block(node.body)
             if elsewhere:  # there are no temporaries in classes
-                doubt = build.call(REFLECT, ast.Constant(None), ast.Constant("a class body that stores elsewhere"))
+                doubt = build.call("reflect", ast.Constant(None), ast.Constant("a class body that stores elsewhere"))
                 node.body.insert(0, build.place(ast.Expr(doubt), node))
         return [*reports, *self.cleared(node)]
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> list[ast.stmt]:
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> list[ast.stmt]:
-        return self._function(node)
 
     def _function(self, node: Function) -> list[ast.stmt]:
         reports = self.report_store(node.name, node)
@@ -194,10 +174,12 @@ class Statements(Assignments):
             docstring = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
             start = [build.place(token, node) for token in self.cell_tokens(context.scope)]
             if is_generator(node):
-                start.append(build.place(ast.Expr(build.call(RESUMED)), node))
+                start.append(build.place(ast.Expr(build.call("resumed")), node))
             body = self.block(node.body[len(docstring) :])
             node.body = [*docstring, *self._pause(node), *start, *body]
         return [*reports, *self.cleared(node)]
+
+    visit_FunctionDef = visit_AsyncFunctionDef = _function
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._defaults(node.args)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
-from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
+from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.object_types.specification import Specification
 from kcache_model.outcomes import ErrorKind, Outcome
 
@@ -16,8 +17,7 @@ from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
 from ..waiting import cycle
-from .orders import Shape, marks_by_need, marks_in_order
-from .unexplained import first_unexplained
+from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
@@ -85,7 +85,7 @@ class CallJudge:
             self._starts[execution.prefix] = start
         if start == IMPOSSIBLE:
             return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
-        found = first_unexplained(
+        found = _first_unexplained(
             self.monitor, start, shape, outcomes, lambda end: self._explains(end, execution.final)
         )
         if found is not None:
@@ -131,17 +131,56 @@ class CallJudge:
         return observed.agrees_with(expected, strict_errors=self._strict_errors)
 
 
+@dataclass(frozen=True)
+class _Unexplained:
+    """An order of beginnings and ends that nothing explains.
+
+    Attributes:
+        order: up to where nothing explains it.
+        call: the call whose outcome is impossible; ``None`` if that shows only when all have ended.
+    """
+
+    order: tuple[Mark, ...]
+    call: int | None
+
+
+def _first_unexplained(
+    monitor: Monitor[S, Op, R],
+    start: int,
+    shape: Shape,
+    outcomes: Sequence[R],
+    explains_end: Callable[[int], bool],
+) -> _Unexplained | None:
+    """Judge all orders that an execution admits; the first that nothing explains.
+
+    Args:
+        monitor: of the calls.
+        start: its set of configurations before the first of them.
+        shape: the orders.
+        outcomes: what each call gave.
+        explains_end: whether what was read when all had ended fits a set of configurations.
+    """
+    marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
+
+    def follow(at: int, mark: Mark) -> int | None:
+        if mark > 0:
+            return monitor.invoked(at, mark - 1)
+        after = monitor.returned(at, -mark - 1, outcomes[-mark - 1])
+        return None if after == IMPOSSIBLE else after
+
+    for order, end in linear_extensions(marks, start, follow):
+        if end is None:
+            return _Unexplained(order, -order[-1] - 1)
+        if not explains_end(end):
+            return _Unexplained(order, None)
+    return None
+
+
 def _deadlock(execution: Execution[Outcome]) -> Problem:
     if not execution.waits:
         return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
     circle = cycle(execution.waits)
-    waits = {wait.thread: wait for wait in execution.waits}
     if circle:
-        parts = [
-            f"thread {thread + 1} waits for {waits[thread].what} ({waits[thread].where}), "
-            f"held by thread {(waits[thread].holder or 0) + 1}"
-            for thread in circle
-        ]
-        return Problem(FindingKind.DEADLOCK, "; ".join(parts))
-    parts = [f"thread {wait.thread + 1} waits for {wait.what} ({wait.where})" for wait in execution.waits]
-    return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(parts))
+        waits = {wait.thread: wait for wait in execution.waits}
+        return Problem(FindingKind.DEADLOCK, "; ".join(waits[thread].with_holder() for thread in circle))
+    return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(str, execution.waits)))

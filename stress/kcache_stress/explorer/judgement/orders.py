@@ -8,7 +8,7 @@ such event: later beginnings and earlier ends put more calls in a definite order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import le
 from typing import Any, TypeAlias, TypeVar
@@ -42,29 +42,19 @@ Shape: TypeAlias = Marks | tuple[Mark, ...]
 def marks_in_order(execution: Execution[Any]) -> tuple[Mark, ...]:
     """Beginnings and ends as they really happened in the execution."""
     found: list[tuple[float, int, Mark]] = []
-    call = 0
-    for thread, spans in enumerate(execution.spans):
-        for span in spans:
-            call += 1
-            first, last = own_events(execution, thread, span)
-            # Without an event it happened, all of it, right before the next event of anybody.
-            begun, ended = (first, last) if first >= 0 else (span[0] - 0.5, span[0] - 0.5)
-            found += [(begun, 0, call), (ended, 1, -call)]
+    for _, call, start, first, last in _calls(execution):
+        # Without an event it happened, all of it, right before the next event of anybody.
+        begun, ended = (first, last) if first >= 0 else (start - 0.5, start - 0.5)
+        found += [(begun, 0, call), (ended, 1, -call)]
     return tuple(mark for _, _, mark in sorted(found))
 
 
 def marks_by_need(execution: Execution[Any], order: HappensBefore) -> Marks:
     """Beginnings and ends, with what happens before each."""
     threads = len(execution.spans)
-    marks: list[list[tuple[Mark, int]]] = []
-    call = 0
-    for thread, spans in enumerate(execution.spans):
-        own: list[tuple[Mark, int]] = []
-        for span in spans:
-            call += 1
-            first, last = own_events(execution, thread, span, order.visible)
-            own += [(call, first), (-call, last)]
-        marks.append(own)
+    marks: list[list[tuple[Mark, int]]] = [[] for _ in range(threads)]
+    for thread, call, _, first, last in _calls(execution, order.visible):
+        marks[thread] += [(call, first), (-call, last)]
     needs = []
     for thread in range(threads):
         others = [other for other in range(threads) if other != thread]
@@ -130,7 +120,43 @@ def linear_extensions(
             yield order, state
 
 
-def own_events(
+def realising_threads(execution: Execution[Any], order: HappensBefore, marks: Sequence[Mark]) -> list[int]:
+    """Who does each event, in an execution equivalent to ``execution`` where the calls begin and end as ``marks`` say.
+
+    For each mark in turn: everything that happens before its event, in the order of the trace, then the event.
+    """
+    trace = execution.trace
+    done = bytearray(len(trace))
+    schedule: list[int] = []
+
+    def do(event: int) -> None:
+        clock = order.clocks[event]
+        for position in range(event + 1):
+            if not done[position] and (position == event or clock[trace[position][0]] > position):
+                done[position] = 1
+                schedule.append(trace[position][0])
+
+    events: dict[Mark, int] = {}
+    for _, call, _, first, last in _calls(execution, order.visible):
+        events[call], events[-call] = first, last
+    for mark in marks:
+        event = events.get(mark, -1)
+        if event >= 0:
+            do(event)
+    schedule += [trace[position][0] for position in range(len(trace)) if not done[position]]
+    return schedule
+
+
+def _calls(execution: Execution[Any], visible: bytearray | None = None) -> Iterator[tuple[int, Mark, int, int, int]]:
+    """For each call: its thread, the mark of its beginning, where its span begins, its first and its last event."""
+    call = 0
+    for thread, spans in enumerate(execution.spans):
+        for span in spans:
+            call += 1
+            yield (thread, call, span[0], *_own_events(execution, thread, span, visible))
+
+
+def _own_events(
     execution: Execution[Any], thread: int, span: tuple[int, int], visible: bytearray | None = None
 ) -> tuple[int, int]:
     """First and last event of the thread within the span, of those that are visible; (-1, -1) if there are none."""

@@ -159,5 +159,15 @@ class Strategy(ABC):
         return []
 
 
+class Sampling(Strategy):
+    """Schedules without end, drawn at random."""
+
+    coverage = Coverage.BUDGET_SPENT
+
+    def has_more(self) -> bool:
+        """Always."""
+        return True
+
+
 STOP: Final = HUB
 """What ``choose`` returns when the execution has been ended."""

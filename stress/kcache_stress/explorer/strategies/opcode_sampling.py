@@ -16,7 +16,7 @@ from types import CodeType
 from ..events import PAUSE, WRITE
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import Scheduler
-from .interface import STOP, Coverage, Step, Strategy
+from .interface import STOP, Sampling, Step
 
 _PATIENCE = 2_000
 """Steps after which a thread that others wait for has to let them go on."""
@@ -33,14 +33,12 @@ _SHORTEST, _LONGEST = 2.0, 40.0
 """Of how many steps a thread has at a time in executions that switch often, on average."""
 
 
-class OpcodeSampling(Strategy):
+class OpcodeSampling(Sampling):
     """Random schedules without end; the first ones run one thread after another.
 
     Args:
         seed: decides all of them.
     """
-
-    coverage = Coverage.BUDGET_SPENT
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -126,10 +124,6 @@ class OpcodeSampling(Strategy):
             known.update(found)
         return super().learn(step)
 
-    def has_more(self) -> bool:
-        """Always."""
-        return True
-
     def _some_place(self, thread: int) -> object:
         """As a rule one where more can happen than that a global name is looked up."""
         places = list(self._places[thread])
@@ -137,7 +131,6 @@ class OpcodeSampling(Strategy):
         return self._random.choice(places) if place in self._dull and self._random.random() < _DULL else place
 
     def _add_point(self, thread: int, place: object) -> None:
-        """Let a thread be left at a place."""
         if not self._points:
             self._priorities[thread] = 2.0  # it begins, or there would be nobody to leave it for
         steps = self._places[thread][place]
@@ -155,7 +148,6 @@ class OpcodeSampling(Strategy):
         self._seen = len(trace)
 
     def _until_left(self, chosen: int) -> int:
-        """How many steps ``chosen`` has."""
         if self._mean:
             return 1 + int(self._random.expovariate(1.0 / self._mean))
         done = self._done.get(chosen, 0)

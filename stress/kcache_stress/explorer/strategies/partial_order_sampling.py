@@ -11,17 +11,15 @@ from math import log
 
 from ..events import parts_of
 from ..virtual.scheduler import FOREVER
-from .interface import STOP, Coverage, Strategy
+from .interface import STOP, Sampling
 
 
-class PartialOrderSampling(Strategy):
+class PartialOrderSampling(Sampling):
     """Random schedules without end.
 
     Args:
         seed: decides all of them.
     """
-
-    coverage = Coverage.BUDGET_SPENT
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -74,7 +72,3 @@ class PartialOrderSampling(Strategy):
                 for _, obj, _ in parts_of(*pending):
                     watched.setdefault(id(obj), []).append(number)
         self._watched = self.scheduler.watched = watched
-
-    def has_more(self) -> bool:
-        """Always."""
-        return True

@@ -11,10 +11,10 @@ import random
 
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Coverage, Step, Strategy
+from .interface import STOP, Sampling, Step
 
 
-class Pct(Strategy):
+class Pct(Sampling):
     """Random schedules without end.
 
     Args:
@@ -22,21 +22,13 @@ class Pct(Strategy):
         depth: how many orderings a bug may need; d in the guarantee.
     """
 
-    coverage = Coverage.BUDGET_SPENT
-
     def __init__(self, seed: int, depth: int = 3) -> None:
         super().__init__()
         self._random = random.Random(seed)
         self._depth = depth
         self._length = 100  # k: the longest execution so far
-        self._threads = 2
         self._priorities: dict[int, float] = {}
         self._changes: list[int] = []
-
-    @property
-    def guarantee(self) -> float:
-        """The least probability with which one execution shows a bug of this depth."""
-        return 1.0 / (self._threads * float(self._length) ** (self._depth - 1))
 
     def begin(self, scheduler: Scheduler) -> None:
         """Draw the events at which priorities change."""
@@ -64,9 +56,4 @@ class Pct(Strategy):
     def learn(self, step: Step) -> HappensBefore | None:
         """Remember how long executions are."""
         self._length = max(self._length, len(step.trace)) if self._length != 100 else max(1, len(step.trace))
-        self._threads = max(self._threads, step.threads)
         return super().learn(step)
-
-    def has_more(self) -> bool:
-        """Always."""
-        return True

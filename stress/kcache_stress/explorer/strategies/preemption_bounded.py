@@ -16,15 +16,14 @@ class PreemptionBounded(Strategy):
 
     Args:
         most: the highest bound.
-        least: the lowest bound.
 
     Attributes:
         bound: the bound that is being searched.
     """
 
-    def __init__(self, most: int, least: int = 0) -> None:
+    def __init__(self, most: int) -> None:
         super().__init__()
-        self.bound = least
+        self.bound = 0
         self._most = most
         self._path: list[tuple[list[int], int, int]] = []  # candidates, which one is taken, preemptions before it
         self._depth = 0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 
-from .interface import STOP, Coverage, Strategy
+from .interface import STOP, Sampling
 
 
-class RandomWalk(Strategy):
+class RandomWalk(Sampling):
     """Random schedules without end.
 
     Args:
         seed: decides all of them.
     """
-
-    coverage = Coverage.BUDGET_SPENT
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -27,7 +25,3 @@ class RandomWalk(Strategy):
             return STOP
         self.scheduler.left = 1
         return candidates[int(self._random() * len(candidates))]
-
-    def has_more(self) -> bool:
-        """Always."""
-        return True

@@ -11,8 +11,8 @@ from .virtual_thread import Timed
 _LONGEST_TIMEOUT = float(2**53)
 
 
-class VirtualLock:
-    """``_thread.lock``: not re-entrant, may be released by any thread.
+class _Lock:
+    """What both kinds of locks are.
 
     Attributes:
         free: whether nobody holds it.
@@ -25,6 +25,27 @@ class VirtualLock:
     def __init__(self) -> None:
         self.free = True
         self.owner = -1
+
+    def release(self) -> None:
+        """Give it back."""
+        raise NotImplementedError
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def locked(self) -> bool:
+        """Whether somebody holds it (an ``RLock`` tells from Python 3.14 on)."""
+        if self.scheduler.live:
+            self.scheduler.point(QUERY, self, None)
+        return not self.free
+
+
+class VirtualLock(_Lock):
+    """``_thread.lock``: not re-entrant, may be released by any thread."""
+
+    __slots__ = ()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Take it; see ``_thread.lock.acquire``."""
@@ -53,38 +74,23 @@ class VirtualLock:
 
     release_lock = release
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-    def locked(self) -> bool:
-        """Whether somebody holds it."""
-        if self.scheduler.live:
-            self.scheduler.point(QUERY, self, None)
-        return not self.free
-
-    locked_lock = locked
+    locked_lock = _Lock.locked
 
     def _at_fork_reinit(self) -> None:
         self.free = True
 
 
-class VirtualRLock:
+class VirtualRLock(_Lock):
     """``_thread.RLock``: may be taken again by the thread that holds it.
 
     Attributes:
-        free: whether nobody holds it.
-        owner: number of the thread that holds it.
         count: how often it holds it.
     """
 
-    __slots__ = ("__weakref__", "count", "free", "owner")
-    scheduler: Scheduler
+    __slots__ = ("count",)
 
     def __init__(self) -> None:
-        self.free = True
-        self.owner = -1
+        super().__init__()
         self.count = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
@@ -118,17 +124,6 @@ class VirtualRLock:
                 scheduler.point(RELEASE, self, None)
             self.free = True
         self.count -= 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.release()
-
-    def locked(self) -> bool:
-        """Whether somebody holds it (Python 3.14)."""
-        if self.scheduler.live:
-            self.scheduler.point(QUERY, self, None)
-        return not self.free
 
     def _is_owned(self) -> bool:
         return not self.free and self.owner == self.scheduler.current

@@ -448,7 +448,6 @@ class Scheduler:
         self.raise_failure()
 
     def _enter(self, thread: VirtualThread) -> None:
-        """Begin the work of a thread."""
         thread.greenlet = self._pool.take()
         thread.greenlet.switch(thread)
 

@@ -33,20 +33,17 @@ class _Watchman:
 
     def __init__(self) -> None:
         self._clock: int | None = None
-        self._began = threading.Event()
         self._scheduler: Scheduler | None = None
         self._turn = 0
         self._why = ""
 
     def begin(self, scheduler: Scheduler) -> None:
-        """An execution begins."""
         if self._clock is None:
             self._clock = self._start()
         self._turn += 1
         self._scheduler = scheduler
 
     def end(self) -> None:
-        """It has ended."""
         self._scheduler = None
 
     def _start(self) -> int:

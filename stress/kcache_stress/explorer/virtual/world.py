@@ -29,22 +29,9 @@ from .uncontrolled import STAND_INS
 from .virtual_thread import NEVER, Aborted, Timed
 
 PRIVATE_MODULES = (
-    "_thread",
-    "time",
-    "threading",
-    "_threading_local",
-    "queue",
-    "functools",
-    "contextlib",
-    "concurrent",
-    "concurrent.futures",
-    "concurrent.futures._base",
-    "concurrent.futures.thread",
-    "random",
-    "_queue",
-    "builtins",
-    "importlib",
-    *STAND_INS,
+    *("_thread", "time", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib", "random"),
+    *("concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
+    *("builtins", "importlib", *STAND_INS),
 )
 """The modules of a virtual world."""
 
@@ -285,7 +272,6 @@ def _parse(name: str, path: str) -> ast.Module:
 
 @functools.cache
 def _code(name: str, path: str) -> CodeType:
-    """Its code, not instrumented."""
     return compile(_parse(name, path), path, "exec", dont_inherit=True)
 
 

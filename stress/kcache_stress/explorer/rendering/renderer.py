@@ -1,10 +1,10 @@
-"""An execution told step by step, as plain data: what each thread did, where, to what, and what it found there."""
+"""An execution rendered step by step, as plain data: what each thread did, where, to what, and what it found there."""
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic
@@ -16,11 +16,11 @@ from ..garbage import NoCollections
 from ..schedule import Replay, Schedule
 from ..strategies.interface import Ending
 from ..virtual.scheduler import Scheduler
-from .moments import Left, Moment, Place
 from .naming import Names
+from .recorded_events import Place, RecordedEvent
 from .recording import Recording
 
-__all__ = ["Interleaving", "Texts", "narrate"]
+__all__ = ["Interleaving", "Texts", "render_interleaving"]
 
 
 _MOST_EVENTS: Final = 2_000
@@ -70,7 +70,9 @@ class Texts(Generic[A]):
     is_hidden: Callable[[str], bool] | None = None
 
 
-def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A], problem: Problem | None = None) -> Interleaving:
+def render_interleaving(
+    runner: Runner[A], schedule: Schedule, texts: Texts[A], problem: Problem | None = None
+) -> Interleaving:
     """Run a schedule once more and tell what happens, and what is wrong with it."""
     names = Names(texts.called)
     strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts.made)
@@ -81,7 +83,7 @@ def narrate(runner: Runner[A], schedule: Schedule, texts: Texts[A], problem: Pro
             if recording is None:  # it did not get as far as that
                 return Interleaving(0, {}, (), (), (), (), (), (), False)
             recording.settle()
-            return _with_problem(_end_of(_told(runner, execution, recording, strategy, texts)), problem)
+            return _with_problem(_end_of(_rendered(runner, execution, recording, strategy, texts)), problem)
         finally:
             runner.clean_up()
 
@@ -91,44 +93,44 @@ def _shown_sources(runner: Runner[A], texts: Texts[A]) -> Mapping[str, bytes]:
     return {path: source for path, source in sources.items() if is_hidden is None or not is_hidden(path)}
 
 
-def _shown(moments: Sequence[Moment]) -> list[Moment]:
+def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     """What happens in modules that are shown; the switches before what is left out stay."""
-    shown: list[Moment] = []
-    left: dict[int, Left] = {}
+    shown: list[RecordedEvent] = []
+    left: dict[int, Switch] = {}
     running = None
-    for moment in moments:
-        if moment.left is not None:
-            left[moment.thread] = moment.left
-        if not moment.place.path:
+    for event in recorded:
+        if event.left is not None:
+            left[event.thread] = event.left
+        if not event.place.path:
             continue
-        if moment.thread != running and shown:
-            moment.left = left.get(moment.thread) or Left(shown[-1].thread, could_go_on=False)
-        elif moment.thread == running:
-            moment.left = None
-        running = moment.thread
-        shown.append(moment)
+        if event.thread != running and shown:
+            event.left = left.get(event.thread) or Switch(shown[-1].thread, False, False, (), "", None)
+        elif event.thread == running:
+            event.left = None
+        running = event.thread
+        shown.append(event)
     return shown
 
 
-def _with_problem(told: Interleaving, problem: Problem | None) -> Interleaving:
+def _with_problem(rendered: Interleaving, problem: Problem | None) -> Interleaving:
     if problem is None:
-        return told
+        return rendered
     wrong = None
     if problem.order and problem.order[-1] < 0 and "after the threads" not in problem.summary:
         position = -problem.order[-1] - 1
-        wrong = position if position < len(told.calls) else None
-    return replace(told, summary=problem.summary, wrong_call=wrong)
+        wrong = position if position < len(rendered.calls) else None
+    return replace(rendered, summary=problem.summary, wrong_call=wrong)
 
 
-def _end_of(told: Interleaving) -> Interleaving:
+def _end_of(whole: Interleaving) -> Interleaving:
     """The last events of an interleaving, and the calls that had not ended before them."""
-    cut = len(told.events) - _MOST_EVENTS
+    cut = len(whole.events) - _MOST_EVENTS
     if cut <= 0:
-        return told
+        return whole
     calls = tuple(
-        replace(call, first=max(call.first - cut, 0), last=call.last - cut) for call in told.calls if call.last >= cut
+        replace(call, first=max(call.first - cut, 0), last=call.last - cut) for call in whole.calls if call.last >= cut
     )
-    return replace(told, events=told.events[cut:], calls=calls, omitted=cut)
+    return replace(whole, events=whole.events[cut:], calls=calls, omitted=cut)
 
 
 class _Sources:
@@ -150,20 +152,20 @@ class _Sources:
         return f"{Path(place.path).name}:{place.line}", code
 
 
-def _told(
+def _rendered(
     runner: Runner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Interleaving:
     sources = _Sources(_shown_sources(runner, texts))
-    moments = recording.moments if texts.is_hidden is None else _shown(recording.moments)
+    recorded = recording.events if texts.is_hidden is None else _shown(recording.events)
     waiting: tuple[Waiting, ...] = ()
     if execution.ending is Ending.DEADLOCK:
         threads = runner.sandbox.scheduler.threads.values()
-        waiting = tuple(_waiting(recording.left(thread), sources) for thread in threads if not thread.finished)
+        waiting = tuple(_waiting(*recording.left(thread), sources) for thread in threads if not thread.finished)
     return Interleaving(
         execution.threads,
         {number: name for number, name in recording.thread_names.items() if name},
-        _happenings(moments, sources, recording.unfinished()),
-        _calls(texts, execution, moments),
+        tuple(_events(recorded, sources, recording.unfinished())),
+        _calls(texts, execution, recorded),
         tuple(texts.before(execution)),
         tuple(texts.afterwards(execution)),
         waiting,
@@ -172,57 +174,54 @@ def _told(
     )
 
 
-def _happenings(moments: Sequence[Moment], sources: _Sources, unfinished: set[int]) -> tuple[InterleavingEvent, ...]:
+def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: set[int]) -> Iterator[InterleavingEvent]:
     pieces: defaultdict[int, list[int]] = defaultdict(list)
-    for position, moment in enumerate(moments):
-        pieces[moment.call].append(position)
-    shared, meets = _encounters(moments)
-    found = []
-    for position, moment in enumerate(moments):
-        whole = pieces[moment.call] if moment.call >= 0 else [position]
-        where, code = sources.line(moment.place)
-        happening = InterleavingEvent(
-            step=moment.first + 1,
-            thread=moment.thread,
-            kind=moment.kind,
-            subject=moment.name,
-            slot=moment.slot,
-            value=moment.before,
-            after=moment.after,
+    for position, event in enumerate(recorded):
+        pieces[event.call].append(position)
+    shared, meets = _encounters(recorded)
+    for position, event in enumerate(recorded):
+        whole = pieces[event.call] if event.call >= 0 else [position]
+        where, code = sources.line(event.place)
+        yield InterleavingEvent(
+            step=event.first + 1,
+            thread=event.thread,
+            kind=event.kind,
+            subject=event.name,
+            slot=event.slot,
+            value=event.before,
+            after=event.after,
             where=where,
             code=code,
-            function=moment.place.function,
-            held=moment.held,
-            switch=None if moment.left is None else _switch(moment.left),
-            wakes=tuple(dict.fromkeys(moment.wakes)),
+            function=event.place.function,
+            held=event.held,
+            switch=event.left,
+            wakes=tuple(dict.fromkeys(event.wakes)),
             begins=position == whole[0],
-            ends=position == whole[-1] and moment.call not in unfinished,
+            ends=position == whole[-1] and event.call not in unfinished,
             shared=position in shared,
             meets=position in meets,
         )
-        found.append(happening)
-    return tuple(found)
 
 
-def _encounters(moments: Sequence[Moment]) -> tuple[set[int], set[int]]:
+def _encounters(recorded: Sequence[RecordedEvent]) -> tuple[set[int], set[int]]:
     """Positions of what several threads touch and change; and of those where one thread meets what another one did."""
     touched: defaultdict[object, list[tuple[int, bool]]] = defaultdict(list)
-    for position, moment in enumerate(moments):
-        for what, changes in moment.touched:
+    for position, event in enumerate(recorded):
+        for what, changes in event.touched:
             touched[what].append((position, changes))
     shared: set[int] = set()
     meets: set[int] = set()
     for accesses in touched.values():
-        threads = {moments[position].thread for position, _ in accesses}
+        threads = {recorded[position].thread for position, _ in accesses}
         if len(threads) > 1 and any(changes for _, changes in accesses):
             shared.update(position for position, _ in accesses)
         for (one, changes), (other, changes_too) in itertools.pairwise(accesses):
-            if moments[one].thread != moments[other].thread and (changes or changes_too):
+            if recorded[one].thread != recorded[other].thread and (changes or changes_too):
                 meets |= {one, other}
     return shared, meets
 
 
-def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) -> tuple[InterleavedCall, ...]:
+def _calls(texts: Texts[A], execution: Execution[A], recorded: Sequence[RecordedEvent]) -> tuple[InterleavedCall, ...]:
     calls = []
     for thread, operations in enumerate(texts.threads):
         spans = execution.spans[thread] if thread < len(execution.spans) else []
@@ -233,8 +232,9 @@ def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) 
                 span = spans[position]
             else:
                 span = (spans[-1][1] if spans else 0, len(execution.trace))
-            own = [at for at, moment in enumerate(moments) if moment.thread == thread and _lies_in(moment, span)]
-            following = next((at for at, moment in enumerate(moments) if moment.first >= span[0]), len(moments))
+            begun, ended = span
+            own = [at for at, event in enumerate(recorded) if event.thread == thread and begun <= event.first < ended]
+            following = next((at for at, event in enumerate(recorded) if event.first >= begun), len(recorded))
             first, last = (own[0], own[-1]) if own else (following, following - 1)
             outcome = texts.outcome(outcomes[position]) if returned else None
             calls.append(InterleavedCall(thread, text, outcome, first, last))
@@ -243,14 +243,6 @@ def _calls(texts: Texts[A], execution: Execution[A], moments: Sequence[Moment]) 
     return tuple(calls)
 
 
-def _lies_in(moment: Moment, span: tuple[int, int]) -> bool:
-    return span[0] <= moment.first < span[1]
-
-
-def _switch(left: Left) -> Switch:
-    return Switch(left.thread, left.could_go_on, left.ended, left.holding, left.waits_for, left.holder)
-
-
-def _waiting(left: Left, sources: _Sources) -> Waiting:
-    where, code = sources.line(left.place)
-    return Waiting(left.thread, left.waits_for, left.holder, where, code, left.place.function, left.holding)
+def _waiting(left: Switch, place: Place, sources: _Sources) -> Waiting:
+    where, code = sources.line(place)
+    return Waiting(left.thread, left.waits_for, left.holder, where, code, place.function, left.holding)

@@ -1,10 +1,12 @@
-"""Moments: where single events happen in the target, and how other threads stand."""
+"""Recorded events: where single events happen in the target, and what they find and leave."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final
+
+from kcache_model.interleaving import Switch
 
 from .naming import attributes, is_library
 
@@ -33,31 +35,8 @@ class Place:
     key: object = None
 
 
-@dataclass(frozen=True)
-class Left:
-    """How a thread was left when another one went on.
-
-    Attributes:
-        thread: its number.
-        could_go_on: whether this was a preemption.
-        ended: whether it had nothing left to do.
-        holding: the names of the locks that it held.
-        waits_for: what it waited for; empty if for nothing.
-        holder: the thread that held that.
-        place: where it waited.
-    """
-
-    thread: int
-    could_go_on: bool
-    ended: bool = False
-    holding: tuple[str, ...] = ()
-    waits_for: str = ""
-    holder: int | None = None
-    place: Place = field(default_factory=Place)
-
-
 @dataclass
-class Moment:
+class RecordedEvent:
     """One event, or those in a row that belong to one call of the standard library.
 
     Attributes:
@@ -84,7 +63,7 @@ class Moment:
     name: str
     slot: str
     place: Place
-    left: Left | None
+    left: Switch | None
     held: tuple[str, ...]
     before: str = ""
     after: str = ""

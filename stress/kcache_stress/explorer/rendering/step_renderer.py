@@ -1,4 +1,4 @@
-"""Narrator of a schedule of a scenario, line by line of the source."""
+"""Renderer of the trace of a schedule of a scenario, line by line of the source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..strategies.interface import STOP
 _EXPLORER: Final = str(Path(__file__).parent.parent)
 
 
-class Narrator(Replay):
+class StepRenderer(Replay):
     """Follows a schedule one step at a time, and tells what each step is."""
 
     def __init__(self, schedule: Schedule) -> None:
@@ -37,7 +37,7 @@ class Narrator(Replay):
             self._steps.append((step, _what(thread.pending)))
         return chosen
 
-    def story(self) -> tuple[str, ...]:
+    def lines(self) -> tuple[str, ...]:
         """The steps in order, those at one line as one: what the line says, or what is done there if nobody knows."""
         lines = []
         for step, run in itertools.groupby(self._steps, key=itemgetter(0)):

@@ -13,6 +13,8 @@ from collections.abc import Container, Iterator
 from operator import itemgetter
 from types import FrameType
 
+from kcache_model.interleaving import Switch
+
 from ..events import (
     ACQUIRE,
     JOIN,
@@ -33,8 +35,8 @@ from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from .moments import LINE, Left, Moment, Place, event_state, place_of, thread_name
 from .naming import MISSING, Names, is_a, is_any, peek
+from .recorded_events import LINE, Place, RecordedEvent, event_state, place_of, thread_name
 
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
@@ -51,7 +53,7 @@ class Recording(list[Event]):
         names: how objects are called.
 
     Attributes:
-        moments: what was seen.
+        events: what was seen.
         thread_names: what threads of the target are called, as far as the target says so.
     """
 
@@ -60,9 +62,9 @@ class Recording(list[Event]):
         self._scheduler = scheduler
         self._sources = sources
         self._names = names
-        self.moments: list[Moment] = []
+        self.events: list[RecordedEvent] = []
         self.thread_names: dict[int, str] = {}
-        self._written: tuple[Moment, object, object] | None = None
+        self._written: tuple[RecordedEvent, object, object] | None = None
         self._library_calls: dict[int, tuple[object, int]] = {}
         self._next_call = 0
         self._locks: dict[int, VirtualLock | VirtualRLock] = {}
@@ -82,28 +84,29 @@ class Recording(list[Event]):
         """Read what the last write has left."""
         if self._written is None:
             return
-        (moment, obj, slot), self._written = self._written, None
+        (recorded, obj, slot), self._written = self._written, None
         self._names.forget()
-        moment.after = event_state(obj) if moment.place.library else self._value(obj, slot)
+        recorded.after = event_state(obj) if recorded.place.library else self._value(obj, slot)
 
-    def left(self, thread: VirtualThread) -> Left:
-        """How a thread stands that does not run."""
+    def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
+        """How a thread stands that does not run, and where."""
+        number, running = thread.number, thread.greenlet
         if thread.finished:
-            return Left(thread.number, False, ended=True)
-        holding = self._held(thread.number)
-        running = thread.greenlet
+            return Switch(number, False, True, (), "", None), Place()
+        holding = self._held(number)
         place = self.place(running.gr_frame if running is not None else None)
         if thread.enabled:
-            return Left(thread.number, True, holding=holding, place=place)
+            return Switch(number, True, False, holding, "", None), place
+        holder = None
         kind, obj, _ = thread.pending or (ACQUIRE, None, None)
         if kind == JOIN:
-            return Left(thread.number, False, False, holding, "the end of a thread", None, place)
-        if place.library and place.library not in _ENTERING:
+            what = "the end of a thread"
+        elif place.library and place.library not in _ENTERING:
             what = f"{self._names.of(place.called)}.{place.library}()"
-            return Left(thread.number, False, False, holding, what, None, place)
-        holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
-        name = self._names.of(place.called if place.library else obj)
-        return Left(thread.number, False, False, holding, name, holder, place)
+        else:
+            holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
+            what = self._names.of(place.called if place.library else obj)
+        return Switch(number, False, False, holding, what, holder), place
 
     def unfinished(self) -> set[int]:
         """The calls of the library in the midst of which a thread waits."""
@@ -141,13 +144,13 @@ class Recording(list[Event]):
         direct = not place.library or place.library in _ENTERING or place.library in ("acquire", "release")
         if direct and (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)):
             self._locks[id(obj)] = obj
-        previous = self.moments[-1] if self.moments else None
+        previous = self.events[-1] if self.events else None
         changed = previous is not None and previous.thread != thread
         call = self._library_call(thread, place)
         if previous is None or changed or call < 0 or previous.call != call:
-            left = self.left(self._scheduler.threads[previous.thread]) if changed and previous is not None else None
-            previous = self._moment(event, place, left, call, frame)
-            self.moments.append(previous)
+            left = self.left(self._scheduler.threads[previous.thread])[0] if changed and previous is not None else None
+            previous = self._recorded(event, place, left, call, frame)
+            self.events.append(previous)
         previous.last = len(self)
         if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
             # Who waits in a Condition has taken a lock that somebody else is to give back.
@@ -157,16 +160,16 @@ class Recording(list[Event]):
 
     def _pass(self, thread: int, place: Place) -> None:
         """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
-        previous = self.moments[-1] if self.moments else None
+        previous = self.events[-1] if self.events else None
         if previous is None or previous.thread != thread:
-            left = None if previous is None else self.left(self._scheduler.threads[previous.thread])
+            left = None if previous is None else self.left(self._scheduler.threads[previous.thread])[0]
         elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
             previous.last = len(self)
             return
         else:
             left = None
         at = len(self)
-        self.moments.append(Moment(at, at, thread, LINE, "", "", place, left, self._held(thread)))
+        self.events.append(RecordedEvent(at, at, thread, LINE, "", "", place, left, self._held(thread)))
 
     def _library_call(self, thread: int, place: Place) -> int:
         if not place.library:
@@ -178,7 +181,7 @@ class Recording(list[Event]):
             self._library_calls[thread] = (place.key, call)
         return call
 
-    def _moment(self, event: Event, place: Place, left: Left | None, call: int, frame: FrameType) -> Moment:
+    def _recorded(self, event: Event, place: Place, left: Switch | None, call: int, frame: FrameType) -> RecordedEvent:
         thread, kind, obj, slot = event
         at = len(self)
         held = self._held(thread)
@@ -187,27 +190,27 @@ class Recording(list[Event]):
             entered = _ENTERING.get(method)
             name, suffix = self._names.of(place.called), "" if entered else f".{method}()"
             touched: list[tuple[object, bool]] = [(id(place.called), method not in _LOOKING)]
-            return Moment(
+            return RecordedEvent(
                 at, at, thread, entered or "call", name, suffix, place, left, held, touched=touched, call=call
             )
         changes = kind not in (READ, QUERY, SPAWN, JOIN)
         touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
         if type(slot) is Together:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
-            obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # the story tells of one: what is changed, or the first
+            obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
-            return Moment(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
+            return RecordedEvent(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
         name, suffix = self._names.of(obj), self._suffix(obj, slot) if kind <= WRITE else ""
-        moment = Moment(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
+        recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
         if kind <= WRITE:
-            moment.before = self._value(obj, slot)
+            recorded.before = self._value(obj, slot)
         elif kind == TRY:
-            moment.before = "taken" if slot else "not taken"
+            recorded.before = "taken" if slot else "not taken"
         if kind == WRITE:
-            self._written = (moment, obj, slot)
-        return moment
+            self._written = (recorded, obj, slot)
+        return recorded
 
     def _suffix(self, obj: object, slot: object) -> str:
         if slot is None or is_any(obj, (set, frozenset)):

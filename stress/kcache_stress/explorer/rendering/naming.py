@@ -18,6 +18,7 @@ from typing import TypeGuard, TypeVar
 
 from kcache_model.stamped import Stamped
 
+from ..instrument.beneath import iterated
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.world import PRIVATE_MODULES
 
@@ -25,7 +26,7 @@ K = TypeVar("K")
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000
-"""Objects, in all walks: after so many, the names of a long story are those that were found last."""
+"""Objects, in all walks: after so many, the names in a long trace are those that were found last."""
 _MOST_OBJECTS = 2_000
 _MOST_CHILDREN = 50
 _MOST_ELEMENTS = 4
@@ -192,7 +193,6 @@ class Names:
         return found
 
     def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
-        """The name of what ``obj`` holds."""
         passing = self._lasting is not None and is_any(obj, _SEQUENCES) and id(held) not in self._lasting
         return self._number(held) if passing and not is_any(held, _LEAVES) else name + suffix
 
@@ -242,21 +242,12 @@ def _children(obj: object) -> Iterator[tuple[str, object]]:
             if type(key) in _SIMPLE:
                 yield f"[{_cut(repr(key))}]", held
     elif is_any(obj, _SEQUENCES):
-        for position, held in enumerate(itertools.islice(list(_elements(obj)), _MOST_CHILDREN)):
+        for position, held in enumerate(itertools.islice(list(iterated(obj)), _MOST_CHILDREN)):
             yield f"[{position}]", held
     elif type(obj).__name__ != "Thread":
         hidden = is_library(obj)  # what is inside goes by the name of the whole
         for name, held in itertools.islice(attributes(obj).items(), _MOST_CHILDREN):
             yield "" if hidden else f".{name}", held
-
-
-def _elements(obj: object) -> Iterator[object]:
-    """What is in a list, a tuple or a deque, whatever its class makes of iteration."""
-    if is_a(obj, list):
-        return list.__iter__(obj)
-    if is_a(obj, tuple):
-        return tuple.__iter__(obj)
-    return deque.__iter__(obj) if is_a(obj, deque) else iter(())
 
 
 def _globals(namespace: Mapping[str, object]) -> Iterator[tuple[str, object]]:
