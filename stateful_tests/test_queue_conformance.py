@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
 from kcache_conformance.gallery import QueueExample, queue_gallery
 from kcache_conformance.objects.programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
-from kcache_conformance.objects.sequential import patient_caller, run_program
+from kcache_conformance.objects.sequential import PatientCaller, run_program
 from kcache_conformance.phase import PhaseContext
 from kcache_conformance.queues.object_types import DELTA_FIFO, REAL_FIFO
 from kcache_conformance.queues.object_types import FIFO as FIFO_TYPE
@@ -69,7 +70,7 @@ def test_client_go_is_reproduced_by_the_model_and_the_reference(kind: QueueKind)
         for operation, outcome in zip(one.program.prefix, one.outcomes, strict=True):
             states, expected = follow(model, states, operation, outcome)
             assert outcome.agrees_with(expected, strict_errors=True), (one.id, operation)
-        with patient_caller() as makes:
+        with closing(PatientCaller()) as makes:
             assert (
                 run_program(TYPES[kind], reference(kind), one.program, makes, NoProgress(), strict_errors=True) is None
             )

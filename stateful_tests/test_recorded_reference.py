@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,6 @@ from kcache_conformance.recorded.objects import (
     RecordedObject,
     index_func,
     read_object,
-    strip_labels,
 )
 from kcache_conformance.recorded.scenario import translate
 from kcache_model.indexers.items import Semantics
@@ -47,6 +47,12 @@ _ONLY_HERE = {
 """Recorded operations that are no calls of an Indexer -> how often they were recorded."""
 
 _ERROR_TYPES = {"KeyError": kcache.KeyFuncError, "TransactionError": kcache.TransactionError}
+
+
+def strip_labels(obj: RecordedObject) -> RecordedObject:
+    """The transformer that recordings call ``stripLabels``: a copy without labels."""
+    metadata = SimpleNamespace(**{**vars(obj.metadata), "labels": {}})
+    return RecordedObject(obj.uid, metadata, dict(obj.spec))
 
 
 def _text_in_python(text: str) -> str:

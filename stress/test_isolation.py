@@ -10,7 +10,8 @@ import pytest
 
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.isolation import JobEnd, run_job, supervisor
-from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, read_journal
+from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, noted_program, read_journal
+from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
@@ -160,20 +161,22 @@ def test_an_implementation_that_closes_the_channel_cannot_pass_for_good(tmp_path
 def test_journals(tmp_path: Path) -> None:
     file, memory = FileJournal(tmp_path / "journal"), MemoryJournal()
     for journal in (file, memory):
-        journal.begin(Program((), (op.list_keys(),)))
-        journal.step(op.list_objects())
-        journal.begin(Program(("node",)))
+        watch = Watchdog(journal, 60.0, lambda _: None)
+        watch.begin(Program((), (op.list_keys(),)))
+        watch.step(op.list_objects())
+        watch.begin(Program(("node",)))
         for operation in PROGRAM.prefix:
-            journal.step(operation)
-    assert read_journal(tmp_path / "journal") == PROGRAM
-    assert memory.program == PROGRAM
+            watch.step(operation)
+        watch.rest()
+    assert read_journal(tmp_path / "journal") == memory.text
+    assert noted_program(memory.text) == PROGRAM
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"schema": "other"}', "\n\n"])
 def test_an_unreadable_journal_names_no_program(tmp_path: Path, text: str) -> None:
     (tmp_path / "journal").write_text(text, encoding="utf-8")
-    assert read_journal(tmp_path / "journal") is None
-    assert read_journal(tmp_path / "missing") is None
+    assert noted_program(read_journal(tmp_path / "journal")) is None
+    assert read_journal(tmp_path / "missing") == ""
 
 
 def test_the_import_path_of_a_child_begins_with_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:

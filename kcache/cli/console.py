@@ -12,7 +12,10 @@ from rich.text import Text
 
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
 from kcache_conformance.report.counts import counts_text
+from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.verdict import Status
 
 _PLAIN_WIDTH = 100
@@ -36,20 +39,25 @@ def stdout_console() -> Console:
     return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False)
 
 
+def progress_bar(console: Console) -> Progress:
+    """A bar with counts on a terminal; nothing elsewhere."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[counts]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
 class TerminalProgress:
     """Shows a bar on a terminal, and a line for each finished phase everywhere."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[counts]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
+        self._progress = progress_bar(console)
         self._task = self._progress.add_task("starting", total=1.0, counts="")
 
     def __enter__(self) -> Self:
@@ -91,15 +99,25 @@ def phase_line(phase: PhaseFinished) -> Text:
     return line.append(counts_text(phase))
 
 
-def print_result(console: Console, result: SuiteResult, target: str, *, strict_errors: bool) -> None:
-    """The findings and the verdict."""
+def run_and_print(
+    console: Console, title: str, target: str, options: SuiteOptions, *, is_coverage_shown: bool = False
+) -> SuiteResult:
+    """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
+    console.print(title, soft_wrap=True)
+    with TerminalProgress(console) as listener:
+        result = run_suite(target, options, listener)
+    for phase in result.phases:
+        if is_coverage_shown and phase.coverage:
+            console.print()
+            console.print(coverage_table(phase.coverage, phase.overlapped))
     if result.not_tested:
         line = f"  not tested, because the target does not offer it: {', '.join(result.not_tested)}"
         console.print(line, soft_wrap=True)
     for finding in result.findings:
         console.print()
-        print_finding(console, finding, target, strict_errors=strict_errors)
+        print_finding(console, finding, target, strict_errors=options.strict_errors)
     console.print()
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
     console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
+    return result

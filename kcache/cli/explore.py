@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import enum
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 import click
 
-from kcache import Semantics
+from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.runs.batch import Batch, Tally, describe
+from kcache_conformance.runs.batch import Batch, describe
 from kcache_conformance.runs.explored_examples import explore_examples
 from kcache_conformance.runs.spread import spread
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_type import TargetType
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
@@ -23,19 +22,19 @@ from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .explorer_report import explored_text, explored_title, print_explorer_finding, progress
+from .explorer_report import progress, seen_text
 from .options import (
-    chosen_target,
-    duration,
+    Asked,
+    budget_option,
     executor,
     explorer_options,
-    require_known,
-    shape,
+    seed_option,
+    takes_asked,
     target_argument,
     type_option,
     type_text,
 )
-from .outputs import Outputs, outputs_option
+from .outputs import outputs_option
 from .programs import read_program
 
 _BATCH_PROGRAMS = 40
@@ -45,6 +44,13 @@ _SAMPLING = frozenset(
     {StrategyName.POS.value, StrategyName.PCT.value, StrategyName.RANDOM.value, StrategyName.OPCODES.value}
 )
 _MOST_EXAMPLES = 1_000_000
+
+
+def _shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([2-4])x([1-4])", value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no shape; write for example 2x2, at most 4x4")
+    return int(found[1]), int(found[2])
 
 
 class Generator(enum.StrEnum):
@@ -88,15 +94,13 @@ class Generator(enum.StrEnum):
 )
 @click.option(
     "--shape",
-    callback=shape,
+    callback=_shape,
     default="3x2",
     show_default=True,
     metavar="THREADSxOPERATIONS",
     help="The largest programs, up to 4x4.",
 )
-@click.option(
-    "--budget", callback=duration, metavar="DURATION", default="30s", show_default=True, help="Time for everything."
-)
+@budget_option("30s", "Time for everything.")
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
@@ -106,38 +110,30 @@ class Generator(enum.StrEnum):
     "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."
 )
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides everything random.")
+@seed_option("Decides everything random.")
 @explorer_options
 @outputs_option
+@takes_asked
 def explore(
-    target: str | None,
-    is_reference: bool,
-    target_type: TargetType,
+    asked: Asked,
     program: str | None,
     generator: str,
     strategy: str,
     granularity: str,
     shape: tuple[int, int],
-    budget: float,
     executions: int | None,
     preemptions: int,
     depth: int,
-    seed: int,
-    instrument: tuple[str, ...],
-    semantics: str,
-    strict_errors: bool,
     jobs: int,
     dask: str | None,
-    patience: float,
-    outputs: Outputs,
 ) -> None:
     """Explore the interleavings of concurrent programs on TARGET, deterministically.
 
     The modules of TARGET are instrumented and run under a virtual scheduler. Stops at the first violation and shows
     the interleaving.
     """
-    require_known(target_type, semantics=semantics)
-    target = chosen_target(target, is_reference, target_type.reference)
+    target, suite_options = asked.resolved("explorer")
+    target_type, seed, budget = asked.target_type, suite_options.seed, suite_options.budget_seconds
     console = stdout_console()
     by_hypothesis = generator == Generator.HYPOTHESIS.value
     if by_hypothesis:
@@ -154,14 +150,18 @@ def explore(
         preemptions=preemptions,
         depth=depth,
         seed=seed,
-        strict_errors=strict_errors,
+        strict_errors=suite_options.strict_errors,
+    )
+    title = (
+        f"kcache explore {type_text(target_type)}{target} "
+        f"(strategy {options.strategy}, granularity {options.granularity.value})"
     )
     with clear_errors():
-        outputs.touch()
+        asked.outputs.touch()
         if strategy not in list(StrategyName):
             strategy_named(strategy)
         chosen = () if program is None else (read_program(program, target_type),)
-        description = describe(target, instrument, options.granularity, target_type.name)
+        description = describe(target, suite_options.instrument, options.granularity, target_type.name)
         if description.refused:
             stress = f"stress serves: kcache check {type_text(target_type)}{target} --only stress"
             raise TargetError(f"{target} cannot be explored: {description.refused}; {stress}")
@@ -171,12 +171,12 @@ def explore(
             type=target_type.name,
             programs=chosen,
             shape=shape,
-            semantics=Semantics(semantics),
-            instrument=instrument,
+            semantics=suite_options.semantics,
+            instrument=suite_options.instrument,
             seconds=budget,
-            patience_seconds=patience,
+            patience_seconds=suite_options.patience_seconds,
         )
-        console.print(explored_text(target, options, description, target_type), soft_wrap=True)
+        console.print(title + seen_text(description), soft_wrap=True)
         with progress(console) as show, executor(dask) as pool:
             if by_hypothesis:
                 examples = replace(template, seeds=(_first_seed(seed), _MOST_EXAMPLES))
@@ -191,13 +191,14 @@ def explore(
                 )
     if tally.audited:
         console.print(f"  audited by {tally.audited} executions of the code as it is, switched at opcodes")
-    counts = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
-    console.print(f"  {counts}")
+    explored = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
+    console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
     if tally.finding is not None:
         status, verdict = tally.finding.status, "what was found is not confirmed"
-        print_explorer_finding(console, tally.finding, target)
+        console.print()
+        print_finding(console, tally.finding, target)
     elif not tally.programs:
         status, verdict = Status.UNKNOWN, "no time was left for a single program; give it a larger budget"
     elif tally.note or (chosen and not tally.exhausted):
@@ -205,19 +206,16 @@ def explore(
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
     else:
         status, verdict = Status.OK, ""
-    title = explored_title(target, options, target_type)
-    suite_options = SuiteOptions(
-        Semantics(semantics),
-        strict_errors,
-        seed=seed,
-        budget_seconds=budget,
-        patience_seconds=patience,
-        phases=("explorer",),
-        kind=target_type.name,
-        instrument=instrument,
-    )
     with clear_errors():
-        outputs.write(_report(title, target, suite_options, tally, status, verdict))
+        headline = "No interleaving that was tried goes wrong." if status is Status.OK else ""
+        paragraphs = (f"No proof: {tally.note}.",) if tally.note else ()
+        report = RunReport("explore", title, target, suite_options, headline=headline, paragraphs=paragraphs)
+        counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
+        asked.outputs.write(
+            report_of_one_phase(
+                report, status, tally.finding, counts, verdict, no_proof=tally.note, seconds=tally.seconds
+            )
+        )
     if status is Status.UNKNOWN:
         console.print(f"unknown: {verdict}", style="bold yellow")
     elif status is Status.OK:
@@ -231,20 +229,6 @@ def _granularity(strategy: str, granularity: str) -> Granularity:
     if strategy == StrategyName.OPCODES.value:
         return Granularity.OPCODES_GIL if granularity == Granularity.GIL.value else Granularity.OPCODES
     return Granularity(granularity)
-
-
-def _report(title: str, target: str, options: SuiteOptions, tally: Tally, status: Status, verdict: str) -> RunReport:
-    headline = "No interleaving that was tried goes wrong." if status is Status.OK else ""
-    paragraphs = (f"No proof: {tally.note}.",) if tally.note else ()
-    return report_of_one_phase(
-        RunReport("explore", title, target, options, headline=headline, paragraphs=paragraphs),
-        status,
-        tally.finding,
-        {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted},
-        verdict,
-        no_proof=tally.note,
-        seconds=tally.seconds,
-    )
 
 
 def _require_one_search(program: str | None, jobs: int, dask: str | None) -> None:

@@ -6,18 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.runs.batch import Description, Tally
 from kcache_conformance.runs.verify import Certificate
 from kcache_conformance.target_type import TargetType
-from kcache_model.finding import Finding
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions
 
+from .console import progress_bar
 from .options import type_text
 
 Show = Callable[[int | None, Tally], None]
@@ -26,15 +23,7 @@ Show = Callable[[int | None, Tally], None]
 @contextmanager
 def progress(console: Console) -> Iterator[Show]:
     """A bar on a terminal; nothing elsewhere."""
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[counts]}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
+    with progress_bar(console) as bar:
         task = bar.add_task("exploring", total=None, counts="")
 
         def show(total: int | None, tally: Tally) -> None:
@@ -44,31 +33,20 @@ def progress(console: Console) -> Iterator[Show]:
         yield show
 
 
-def explored_title(target: str, options: ExploreOptions, target_type: TargetType) -> str:
-    """``kcache explore target (...)``."""
-    named = f"{type_text(target_type)}{target}"
-    return f"kcache explore {named} (strategy {options.strategy}, granularity {options.granularity.value})"
-
-
-def explored_text(target: str, options: ExploreOptions, description: Description, target_type: TargetType) -> str:
-    """What is explored, and what cannot be seen of it."""
-    return explored_title(target, options, target_type) + _seen(description)
-
-
 def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
     """What was verified, and how far."""
     bound = certificate.bound
     tally = certificate.tally
-    is_proof = certificate.status is Status.OK
+    total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     named = f"{type_text(target_type)}{certificate.target}"
-    console.print(f"kcache verify {named}{_seen(certificate.description)}", soft_wrap=True)
+    console.print(f"kcache verify {named}{seen_text(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
         **({"semantics": certificate.semantics.value} if "semantics" in target_type.knows else {}),
         "granularity": certificate.granularity,
         "reduction": "source-DPOR with sleep sets" if certificate.granularity == "free" else "source-DPOR",
-        "programs": f"{tally.programs} of {_total(certificate.programs)}, modulo renaming and order of threads",
+        "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
         "exhausted": f"{tally.exhausted} programs: all interleavings",
         "executions": str(tally.executions),
         "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
@@ -79,24 +57,14 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
     with console.capture() as capture:
         console.print(table)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
-    if is_proof:
+    if certificate.status is Status.OK:
         console.print(Text("verified", style="bold green"))
     elif tally.finding is None:
         advice = "; give it a larger budget or a smaller bound" if not tally.note else f"; {tally.note}"
         console.print(Text(f"not verified: not everything was covered{advice}", style="bold yellow"), soft_wrap=True)
 
 
-def print_explorer_finding(console: Console, finding: Finding, target: str) -> None:
-    """The finding, with its interleaving."""
-    console.print()
-    print_finding(console, finding, target)
-
-
-def _total(programs: int | None) -> str:
-    return "more than could be counted in time" if programs is None else str(programs)
-
-
-def _seen(description: Description) -> str:
+def seen_text(description: Description) -> str:
     """What of the target's code is seen, a line for each way."""
     parts = {
         "instrumented": description.instrumented,

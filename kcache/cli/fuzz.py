@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from kcache_conformance.fuzzing.evidence import EngineReport
 from kcache_conformance.fuzzing.json_report import write_fuzz_json
 from kcache_conformance.fuzzing.options import DEFAULT_SECONDS, FuzzOptions
 from kcache_conformance.fuzzing.report_text import engine_line, print_report
@@ -21,7 +20,7 @@ from kcache_model.render import printable
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, patience_option
+from .options import budget_option, patience_option, seed_option
 from .outputs import Outputs, outputs_option
 
 _RULES = click.Choice([rule.value for rule in Rule])
@@ -53,16 +52,8 @@ _RULES = click.Choice([rule.value for rule in Rule])
 )
 @click.option("--strategy", metavar="MODULE:NAME", help="Objects of this Hypothesis strategy.")
 @click.option("--strict", is_flag=True, help="Warnings fail, too: objects that no API server gives, and lesser rules.")
-@click.option(
-    "--budget",
-    "seconds",
-    callback=duration,
-    metavar="DURATION",
-    default=f"{DEFAULT_SECONDS:g}s",
-    show_default=True,
-    help="For all engines together.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything random.")
+@budget_option(f"{DEFAULT_SECONDS:g}s", "For all engines together.")
+@seed_option("Of everything random.")
 @click.option("--fan-out", type=click.IntRange(min=1), help="The most values that an object may have.")
 @click.option("--only", multiple=True, type=_RULES, metavar="RULE", help="Check only this rule; may be repeated.")
 @click.option("--exclude", multiple=True, type=_RULES, metavar="RULE", help="Do not check this rule; may be repeated.")
@@ -79,14 +70,14 @@ def fuzz(
     samples: tuple[Path, ...],
     strategy: str | None,
     strict: bool,
-    seconds: float,
+    budget_seconds: float,
     seed: int,
     fan_out: int | None,
     only: tuple[str, ...],
     exclude: tuple[str, ...],
     crosshair: bool,
     first: bool,
-    patience: float,
+    patience_seconds: float,
     outputs: Outputs,
 ) -> None:
     """Look for an object for which FUNCTION breaks the contract of an index function (or key function).
@@ -107,11 +98,11 @@ def fuzz(
             samples=tuple(map(str, samples)),
             strategy=strategy,
         ),
-        seconds=seconds,
+        seconds=budget_seconds,
         seed=seed,
         is_strict=strict,
         most_values=fan_out,
-        patience_seconds=patience,
+        patience_seconds=patience_seconds,
         only=tuple(map(Rule, only)),
         exclude=tuple(map(Rule, exclude)),
         is_symbolic=crosshair,
@@ -121,24 +112,22 @@ def fuzz(
     with clear_errors():
         outputs.touch()
         kind = kind.removesuffix("-function")
-        settings = f"{kind} function, seed {seed}, budget {seconds:g} s{', strict' if strict else ''}"
+        settings = f"{kind} function, seed {seed}, budget {budget_seconds:g} s{', strict' if strict else ''}"
         title = f"kcache fuzz {printable(function)} ({settings})"
         console.print(Text(title), soft_wrap=True)
-
-        def listener(report: EngineReport) -> None:
-            console.print(engine_line(report), soft_wrap=True)
-
-        report = run_fuzz(function, Kind(kind), options, listener)
+        report = run_fuzz(
+            function, Kind(kind), options, lambda engine: console.print(engine_line(engine), soft_wrap=True)
+        )
         print_report(console, report)
         suite_options = SuiteOptions(
             strict=strict,
             seed=seed,
-            budget_seconds=seconds,
-            patience_seconds=patience,
+            budget_seconds=budget_seconds,
+            patience_seconds=patience_seconds,
             phases=(PHASE,),
             kind=f"{kind}-function",
         )
         if "json" in outputs.files:
             write_fuzz_json(outputs.files["json"], report)
-        outputs.without("json").write(report_of(report, title, suite_options))
+        outputs.write(report_of(report, title, suite_options), without="json")
     sys.exit(EXIT_CODES[report.status])

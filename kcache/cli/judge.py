@@ -6,7 +6,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
+from typing import NoReturn
 
 import click
 from rich.console import Console
@@ -35,13 +36,17 @@ from kcache_model.verdict import Status
 from .console import STATUS_STYLES, stdout_console
 from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
-from .options import duration, megabytes, strict_errors_option, type_option, type_text
-from .outputs import file_option, touch
+from .options import budget_option, megabytes, strict_errors_option, type_option, type_text
+from .outputs import Outputs, outputs_option
 from .rereading import Rereadable
 
 VERDICT_SCHEMA = "kcache/verdict/1"
 
 _MOST_SHOWN = 12
+_SUMMARIES = {
+    "json": "Write the verdict as JSON to a file.",
+    "html": "Write the verdict as a page that can be read offline.",
+}
 
 _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 """How many times its budget the command may take, to explain what it found included; and how many seconds on top."""
@@ -50,14 +55,7 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @type_option("What the calls were made on:")
-@click.option(
-    "--budget",
-    callback=duration,
-    metavar="DURATION",
-    default="60s",
-    show_default=True,
-    help="How long to read and to judge.",
-)
+@budget_option("60s", "How long to read and to judge.")
 @click.option(
     "--memory",
     callback=megabytes,
@@ -67,16 +65,9 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
     help="How much memory the process may take.",
 )
 @strict_errors_option
-@file_option("json", "Write the verdict as JSON to a file.")
-@file_option("html", "Write the verdict as a page that can be read offline.")
+@partial(outputs_option, summaries=_SUMMARIES)
 def judge(
-    file: str,
-    target_type: TargetType,
-    budget: float,
-    memory: float,
-    strict_errors: bool,
-    json_file: Path | None,
-    html_file: Path | None,
+    file: str, target_type: TargetType, budget_seconds: float, memory: float, strict_errors: bool, outputs: Outputs
 ) -> None:
     """Judge FILE, a history of an indexed cache that was recorded elsewhere, in any language: is it linearizable?
 
@@ -85,22 +76,22 @@ def judge(
     """
     console = stdout_console()
     with clear_errors():
-        touch((json_file, html_file))
+        outputs.touch()
         if target_type.specification is not None:
-            sys.exit(_judge_calls(file, target_type, budget, strict_errors, json_file, html_file))
+            _judge_calls(console, file, target_type, budget_seconds, strict_errors, outputs)
         if target_type.name != DEFAULT_TYPE:
             raise click.UsageError(f"recordings of --type {target_type.name} cannot be judged: it has no specification")
         try:
             with (
-                deadline(_PATIENCE * budget + _LEAST_PATIENCE),
+                deadline(_PATIENCE * budget_seconds + _LEAST_PATIENCE),
                 Rereadable.opened(file) as lines,
                 _counting(console) as count,
             ):
                 found = judge_recording(
-                    lines, strict_errors=strict_errors, seconds=budget, megabytes=memory, on_calls=count
+                    lines, strict_errors=strict_errors, seconds=budget_seconds, megabytes=memory, on_calls=count
                 )
                 drawn = found.history
-                if html_file is not None and not drawn.calls and found.calls <= MOST_CALLS:
+                if "html" in outputs.files and not drawn.calls and found.calls <= MOST_CALLS:
                     drawn = recorded_history(lines)
         except TooLate:
             console.print(f"kcache judge {file}", soft_wrap=True)
@@ -114,51 +105,55 @@ def judge(
             print_finding(console, _finding(found), file)
         elif found.verdict.reason:
             console.print(f"  {found.verdict.reason}", soft_wrap=True)
-        console.print()
-        console.print(Text(found.verdict.status.value, style=STATUS_STYLES[found.verdict.status]))
-        if json_file is not None:
-            json_file.write_text(json.dumps(_document(file, found), indent=2) + "\n", encoding="utf-8")
-        if html_file is not None:
-            write_page(html_file, _page(file, found, drawn, strict_errors=strict_errors))
-    sys.exit(EXIT_CODES[found.verdict.status])
+        _finish(
+            console,
+            found.verdict.status,
+            outputs,
+            lambda: _document(file, found),
+            lambda: _page(file, found, drawn, strict_errors=strict_errors),
+        )
 
 
 def _judge_calls(
-    file: str,
-    target_type: TargetType,
-    budget: float,
-    strict_errors: bool,
-    json_file: Path | None,
-    html_file: Path | None,
-) -> int:
-    """The history of calls on an object of a type with a specification; the exit code."""
+    console: Console, file: str, target_type: TargetType, seconds: float, strict_errors: bool, outputs: Outputs
+) -> NoReturn:
+    """The history of calls on an object of a type with a specification."""
     with Rereadable.opened(file) as lines:
-        found = judge_calls(target_type, lines(), strict_errors=strict_errors, seconds=budget)
-    console, title, status = stdout_console(), f"kcache judge {type_text(target_type)}{file}", found.verdict.status
+        found = judge_calls(target_type, lines(), strict_errors=strict_errors, seconds=seconds)
+    title, status, finding = f"kcache judge {type_text(target_type)}{file}", found.verdict.status, found.finding
     console.print(title, soft_wrap=True)
     console.print(f"  {len(found.calls)} calls")
-    if found.finding is not None:
+    if finding is not None:
         console.print()
-        print_finding(console, found.finding, "<recorded>")
+        print_finding(console, finding, "<recorded>")
+
+    def document() -> dict[str, object]:
+        told = None if finding is None else encode_finding(finding, target_type.codec)
+        return {**_verdict_head(file, status), "calls": len(found.calls), "finding": told}
+
+    def page() -> Page:
+        if finding is None:
+            return Page(title, status, HEADLINES[status])
+        return page_of_finding(finding, "<recorded>", title=title, strict_errors=strict_errors)
+
+    _finish(console, status, outputs, document, page)
+
+
+def _finish(
+    console: Console,
+    status: Status,
+    outputs: Outputs,
+    document: Callable[[], dict[str, object]],
+    page: Callable[[], Page],
+) -> NoReturn:
+    """Say the verdict, write it to the files that are asked for, and end with its exit code."""
     console.print()
     console.print(Text(status.value, style=STATUS_STYLES[status]))
-    if json_file is not None:
-        finding = None if found.finding is None else encode_finding(found.finding, target_type.codec)
-        data = {
-            "schema": VERDICT_SCHEMA,
-            "file": file,
-            "status": status.value,
-            "calls": len(found.calls),
-            "finding": finding,
-        }
-        json_file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    if html_file is not None:
-        if found.finding is None:
-            page = Page(title, status, HEADLINES[status])
-        else:
-            page = page_of_finding(found.finding, "<recorded>", title=title, strict_errors=strict_errors)
-        write_page(html_file, page)
-    return EXIT_CODES[status]
+    if "json" in outputs.files:
+        outputs.files["json"].write_text(json.dumps(document(), indent=2) + "\n", encoding="utf-8")
+    if "html" in outputs.files:
+        write_page(outputs.files["html"], page())
+    sys.exit(EXIT_CODES[status])
 
 
 @contextmanager
@@ -211,12 +206,14 @@ def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: 
     return Page(title, found.verdict.status, HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
 
 
+def _verdict_head(file: str, status: Status) -> dict[str, object]:
+    return {"schema": VERDICT_SCHEMA, "file": file, "status": status.value}
+
+
 def _document(file: str, found: RecordingVerdict) -> dict[str, object]:
     in_core = {id(call) for call in found.verdict.core}
     return {
-        "schema": VERDICT_SCHEMA,
-        "file": file,
-        "status": found.verdict.status.value,
+        **_verdict_head(file, found.verdict.status),
         "reason": found.verdict.reason,
         "anomaly": None if found.verdict.anomaly is None else found.verdict.anomaly.value,
         "calls": found.calls,

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import click
 
 from kcache import Semantics
-from kcache_conformance.suite_options import DEFAULT_TYPE
+from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES, target_type_named
 from kcache_model.target import TargetError
-from kcache_stress.loading import REFERENCE
+
+from .outputs import Outputs
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,103 +52,75 @@ def target_argument(function: F) -> F:
     return click.argument("target", required=False)(option(function))
 
 
-def chosen_target(target: str | None, is_reference: bool, reference: str = REFERENCE) -> str:
-    """What is meant by TARGET and ``--reference``: nothing is run by mistake, as where a variable of a script is empty.
-
-    Raises:
-        click.UsageError: neither is given, or both, or TARGET is empty.
-    """
-    if target == "":
-        raise click.UsageError("TARGET is empty; write package.module:factory or path/to/file.py:factory")
-    if target is None and not is_reference:
-        raise click.UsageError("give a TARGET, or --reference for kcache's own")
-    if target is not None and is_reference:
-        raise click.UsageError("give either a TARGET or --reference")
-    return reference if target is None else target
-
-
-def semantics_option(function: F) -> F:
-    """``--semantics``."""
+def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
+    """``--budget``, and what else it is called, with the default and the help text of the command."""
     return click.option(
-        "--semantics",
-        type=click.Choice([semantics.value for semantics in Semantics]),
-        default=Semantics.CLASSIC.value,
-        show_default=True,
-        help="client-go v0.18 to v0.29 (classic), or v0.30 and later (current), which allows add_indexers on a store "
-        "that holds objects.",
-    )(function)
-
-
-def strict_errors_option(function: F) -> F:
-    """``--strict-errors``."""
-    return click.option(
-        "--strict-errors", is_flag=True, help="Ask for kcache's error types, not just for an error where one is due."
-    )(function)
-
-
-def strict_option(function: F) -> F:
-    """``--strict``."""
-    return click.option(
-        "--strict",
-        is_flag=True,
-        help="Ask for more than client-go promises: what holds though callers change stored objects in place, or clear "
-        "the mappings of index functions that they gave or got; and that a write whose index function fails changes "
-        "nothing.",
-    )(function)
-
-
-def patience_option(function: F) -> F:
-    """``--patience``."""
-    return click.option(
-        "--patience",
+        "--budget",
+        *names,
+        "budget_seconds",
         callback=duration,
         metavar="DURATION",
-        default="3s",
+        default=default,
         show_default=True,
-        help="How long one call may take before it counts as hung.",
-    )(function)
+        help=text,
+    )
 
 
-def shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
-    """``THREADSxOPERATIONS``."""
-    found = re.fullmatch(r"([2-4])x([1-4])", value.strip())
-    if found is None:
-        raise click.BadParameter(f"{value!r} is no shape; write for example 2x2, at most 4x4")
-    return int(found[1]), int(found[2])
+def seed_option(text: str) -> Callable[[F], F]:
+    """``--seed``, with the help text of the command."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=text)
 
 
-def instrument_option(function: F) -> F:
-    """``--instrument``."""
-    return click.option(
-        "--instrument",
-        multiple=True,
-        metavar="PACKAGE",
-        help="Instrument this package too; may be repeated. By default the package or folder of TARGET.",
-    )(function)
-
-
-def jobs_option(function: F) -> F:
-    """``--jobs``."""
-    return click.option(
-        "-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="How many processes work."
-    )(function)
-
-
-def dask_option(function: F) -> F:
-    """``--dask``."""
-    return click.option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Work on the dask cluster with this scheduler, for example tcp://host:8786; needs kcache[dask].",
-    )(function)
+semantics_option = click.option(
+    "--semantics",
+    type=click.Choice([semantics.value for semantics in Semantics]),
+    callback=lambda _context, _parameter, value: Semantics(value),
+    default=Semantics.CLASSIC.value,
+    show_default=True,
+    help="client-go v0.18 to v0.29 (classic), or v0.30 and later (current), which allows add_indexers on a store "
+    "that holds objects.",
+)
+strict_errors_option = click.option(
+    "--strict-errors", is_flag=True, help="Ask for kcache's error types, not just for an error where one is due."
+)
+strict_option = click.option(
+    "--strict",
+    is_flag=True,
+    help="Ask for more than client-go promises: what holds though callers change stored objects in place, or clear "
+    "the mappings of index functions that they gave or got; and that a write whose index function fails changes "
+    "nothing.",
+)
+patience_option = click.option(
+    "--patience",
+    "patience_seconds",
+    callback=duration,
+    metavar="DURATION",
+    default="3s",
+    show_default=True,
+    help="How long one call may take before it counts as hung.",
+)
+instrument_option = click.option(
+    "--instrument",
+    multiple=True,
+    metavar="PACKAGE",
+    help="Instrument this package too; may be repeated. By default the package or folder of TARGET.",
+)
+_jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="How many processes work."
+)
+_dask_option = click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Work on the dask cluster with this scheduler, for example tcp://host:8786; needs kcache[dask].",
+)
 
 
 def explorer_options(function: F) -> F:
     """The options that all commands of the explorer have."""
     for option in (
         patience_option,
-        dask_option,
-        jobs_option,
+        _dask_option,
+        _jobs_option,
         strict_errors_option,
         semantics_option,
         instrument_option,
@@ -210,12 +185,58 @@ def type_text(target_type: TargetType) -> str:
     return "" if target_type.name == DEFAULT_TYPE else f"--type {target_type.name} "
 
 
-def require_known(target_type: TargetType, *, semantics: str = Semantics.CLASSIC.value, strict: bool = False) -> None:
-    """Refuses options that a target type does not have.
+@dataclass(frozen=True)
+class Asked:
+    """What a command line asks for that many commands can be asked for.
 
-    Raises:
-        click.UsageError: one is given.
+    Attributes:
+        target_type: of the target.
+        outputs: where the outcome is written.
     """
-    given = {"semantics": semantics != Semantics.CLASSIC.value, "strict": strict}
-    for name in (name for name, is_given in given.items() if is_given and name not in target_type.knows):
-        raise click.UsageError(f"--{name} is not for --type {target_type.name}")
+
+    target_type: TargetType
+    outputs: Outputs
+    _target: str | None
+    _is_reference: bool
+    _options: SuiteOptions
+
+    def resolved(self, *phases: str) -> tuple[str, SuiteOptions]:
+        """The target, and the options of a run of these phases.
+
+        Nothing is run by mistake, as where a variable of a script is empty.
+
+        Raises:
+            click.UsageError: an option is given that the target type does not have; neither TARGET nor ``--reference``
+                is given, or both, or TARGET is empty.
+        """
+        given = {"semantics": self._options.semantics is not Semantics.CLASSIC, "strict": self._options.strict}
+        for name in (name for name, is_given in given.items() if is_given and name not in self.target_type.knows):
+            raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
+        if self._options.threads is not None and "threads" not in self.target_type.knows:
+            why = "its programs say how many there are"
+            raise click.UsageError(f"--threads is not for --type {self.target_type.name}: {why}")
+        if self._target == "":
+            raise click.UsageError("TARGET is empty; write package.module:factory or path/to/file.py:factory")
+        if self._target is None and not self._is_reference:
+            raise click.UsageError("give a TARGET, or --reference for kcache's own")
+        if self._target is not None and self._is_reference:
+            raise click.UsageError("give either a TARGET or --reference")
+        target = self.target_type.reference if self._target is None else self._target
+        return target, replace(self._options, phases=phases)
+
+
+def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
+    """TARGET, its type, the outputs, and the options that are fields of SuiteOptions, as one argument ``asked``.
+
+    It stands below the options, next to the command.
+    """
+
+    @functools.wraps(function)
+    def command(
+        target: str | None, is_reference: bool, target_type: TargetType, outputs: Outputs, **given: Any
+    ) -> None:
+        shared = {field.name: given.pop(field.name) for field in fields(SuiteOptions) if field.name in given}
+        options = SuiteOptions(kind=target_type.name, **shared)
+        function(asked=Asked(target_type, outputs, target, is_reference, options), **given)
+
+    return command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,54 +32,37 @@ class Outputs:
         Raises:
             OSError: it cannot.
         """
-        touch(self.files.values())
-
-    def without(self, name: str) -> Outputs:
-        """The others."""
-        return Outputs({other: file for other, file in self.files.items() if other != name})
-
-    def write(self, report: RunReport) -> None:
-        """Write a report to each of the files."""
-        for name, file in self.files.items():
-            formats()[name].write(report, file)
-
-
-def touch(files: Iterable[Path | None]) -> None:
-    """Fails before a run, not after it, if a file cannot be written.
-
-    Raises:
-        OSError: it cannot.
-    """
-    for file in files:
-        if file is not None:
+        for file in self.files.values():
             file.touch()
 
+    def write(self, report: RunReport, *, without: str = "") -> None:
+        """Write a report to each of the files, but for the format ``without``."""
+        for name, file in self.files.items():
+            if name != without:
+                formats()[name].write(report, file)
 
-def outputs_option(function: F) -> F:
-    """An option for each format; the command gets them as ``outputs``."""
+
+def outputs_option(function: F, summaries: Mapping[str, str] | None = None) -> F:
+    """An option for each format; the command gets them as ``outputs``.
+
+    Args:
+        function: the command.
+        summaries: name -> help text, of commands that write files of their own; by default those of all formats.
+    """
+    texts = dict(summaries or {name: found.summary for name, found in formats().items()})
 
     @functools.wraps(function)
     def with_outputs(*arguments: Any, **options: Any) -> Any:
-        files = {name: options.pop(_parameter(name)) for name in formats()}
+        files = {name: options.pop(_parameter(name)) for name in texts}
         outputs = Outputs({name: file for name, file in files.items() if file is not None})
         return function(*arguments, outputs=outputs, **options)
 
     decorated: Any = with_outputs
-    for name, found in reversed([*formats().items()]):
-        decorated = file_option(name, found.summary)(decorated)
+    for name in reversed(texts):
+        file = click.Path(dir_okay=False, path_type=Path)
+        decorated = click.option(f"--{name}", _parameter(name), type=file, metavar="FILE", help=texts[name])(decorated)
     chosen: F = decorated
     return chosen
-
-
-def file_option(name: str, summary: str) -> Callable[[F], F]:
-    """``--NAME FILE``."""
-    return click.option(
-        f"--{name}",
-        _parameter(name),
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help=summary,
-    )
 
 
 def _parameter(name: str) -> str:

@@ -22,13 +22,13 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
-from kcache_stress.explorer.replay import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.explorer.replay_token import regression_test
 from kcache_stress.indexers.findings import PROGRAM_TOKENS
 
 from .console import stdout_console
 from .exits import EXIT_CODES, USAGE, clear_errors
-from .options import duration, patience_option, strict_errors_option, strict_option
+from .options import budget_option, patience_option, strict_errors_option, strict_option
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
@@ -49,14 +49,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="WORD | TARGET PROGRAM")
-@click.option(
-    "--budget",
-    callback=duration,
-    metavar="DURATION",
-    default="20s",
-    show_default=True,
-    help="How long to try a program with several threads, whose schedule cannot be repeated.",
-)
+@budget_option("20s", "How long to try a program with several threads, whose schedule cannot be repeated.")
 @click.option("--pdb", is_flag=True, help="Stop in the debugger where the schedule of WORD goes wrong.")
 @click.option(
     "--pytest",
@@ -70,12 +63,12 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @outputs_option
 def replay(
     words: tuple[str, ...],
-    budget: float,
+    budget_seconds: float,
     pdb: bool,
     test_file: Path | None,
     strict_errors: bool,
     strict: bool,
-    patience: float,
+    patience_seconds: float,
     outputs: Outputs,
 ) -> None:
     """Run a finding again: its WORD (kx1..., kq1..., ki1..., kf1..., ko1...), or PROGRAM on TARGET.
@@ -99,7 +92,7 @@ def replay(
             if pdb:
                 _debug(target_type, words[0])
                 return
-            _follow(target_type, words[0], patience, outputs)
+            _follow(target_type, words[0], patience_seconds, outputs)
         if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
@@ -108,7 +101,8 @@ def replay(
             )
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
-        _run(words[0], words[1], budget, strict_errors, strict, patience, outputs)
+        options = SuiteOptions(strict_errors=strict_errors, strict=strict, patience_seconds=patience_seconds)
+        _run(words[0], words[1], budget_seconds, options, outputs)
 
 
 def _debug(target_type: TargetType, word: str) -> None:
@@ -121,7 +115,12 @@ def _debug(target_type: TargetType, word: str) -> None:
 def _follow(target_type: TargetType, word: str, patience: float, outputs: Outputs) -> None:
     found = replay_in_child(target_type, word, patience_seconds=patience)
     token = target_type.tokens.decode(word)
-    _print_replayed(found, token.target)
+    status = _STATUSES[found.answer]
+    console = stdout_console()
+    line = f"{found.answer.value.upper()}: {printable(found.note)}"
+    console.print(Text(line, style=_STYLES.get(status, "bold yellow")), soft_wrap=True)
+    if found.finding is not None:
+        print_finding(console, found.finding, token.target)
     text = f"{found.answer.value.capitalize()}: {found.note}."
     options = SuiteOptions(
         strict_errors=token.strict_errors,
@@ -129,9 +128,7 @@ def _follow(target_type: TargetType, word: str, patience: float, outputs: Output
         kind=target_type.name,
         instrument=token.instrument,
     )
-    outputs.write(
-        _report(f"kcache replay {word[:20]}...", token.target, options, _STATUSES[found.answer], found.finding, text)
-    )
+    outputs.write(_report(f"kcache replay {word[:20]}...", token.target, options, status, found.finding, text))
     sys.exit(_EXIT_CODES[found.answer])
 
 
@@ -144,24 +141,7 @@ def _report(
     return RunReport("replay", title, target, options, result, text, (text,) if findings else ())
 
 
-def _print_replayed(found: Replayed, target: str) -> None:
-    console = stdout_console()
-    style = _STYLES.get(_STATUSES[found.answer], "bold yellow")
-    line = f"{found.answer.value.upper()}: {printable(found.note)}"
-    console.print(Text(line, style=style), soft_wrap=True)
-    if found.finding is not None:
-        print_finding(console, found.finding, target)
-
-
-def _run(
-    target: str,
-    program: str,
-    budget: float,
-    strict_errors: bool,
-    strict: bool,
-    patience: float,
-    outputs: Outputs,
-) -> None:
+def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
     console = stdout_console()
     decoded = read_program(program)
     findings: list[Finding] = []
@@ -174,10 +154,10 @@ def _run(
     end = run_program_in_child(
         target,
         decoded,
-        seconds=budget,
-        patience_seconds=patience,
-        strict_errors=strict_errors,
-        strict=strict,
+        seconds=seconds,
+        patience_seconds=options.patience_seconds,
+        strict_errors=options.strict_errors,
+        strict=options.strict,
         on_finding=findings.append,
         on_round=count,
     )
@@ -197,7 +177,6 @@ def _run(
         status, text = Status.UNKNOWN, f"It did not fail in {rounds} runs; {no_proof}."
     console.print(text, style=_STYLES.get(status), soft_wrap=True)
     if finding is not None:
-        print_finding(console, finding, target, strict_errors=strict_errors)
-    options = SuiteOptions(strict_errors=strict_errors, strict=strict, patience_seconds=patience)
+        print_finding(console, finding, target, strict_errors=options.strict_errors)
     outputs.write(_report(f"kcache replay {target}", target, options, status, finding, text))
     sys.exit(EXIT_CODES[status])

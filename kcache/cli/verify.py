@@ -6,12 +6,11 @@ import sys
 
 import click
 
-from kcache import Semantics
+from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.verify import Certificate
 from kcache_conformance.runs.verify import verify as run_verification
 from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_type import TargetType
 from kcache_model.bound import Bound, parse_bound
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
@@ -20,18 +19,18 @@ from kcache_stress.explorer.granularity import Granularity
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .explorer_report import print_certificate, print_explorer_finding, progress
+from .explorer_report import print_certificate, progress
 from .options import (
-    chosen_target,
-    duration,
+    Asked,
+    budget_option,
     executor,
     explorer_options,
-    require_known,
+    takes_asked,
     target_argument,
     type_option,
     type_text,
 )
-from .outputs import Outputs, outputs_option
+from .outputs import outputs_option
 
 
 def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> Bound:
@@ -59,9 +58,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="Where threads are switched.",
 )
-@click.option(
-    "--budget", callback=duration, metavar="DURATION", default="1h", show_default=True, help="Time for everything."
-)
+@budget_option("1h", "Time for everything.")
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
@@ -71,60 +68,50 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 )
 @explorer_options
 @outputs_option
-def verify(
-    target: str | None,
-    is_reference: bool,
-    target_type: TargetType,
-    bound: Bound,
-    granularity: str,
-    budget: float,
-    executions: int,
-    instrument: tuple[str, ...],
-    semantics: str,
-    strict_errors: bool,
-    jobs: int,
-    dask: str | None,
-    patience: float,
-    outputs: Outputs,
-) -> None:
+@takes_asked
+def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: int, dask: str | None) -> None:
     """Explore every interleaving of every small program on TARGET, and print a certificate.
 
     Exit code 0 means: all programs of the bound, all interleavings of each, nothing wrong.
     """
-    require_known(target_type, semantics=semantics)
-    target = chosen_target(target, is_reference, target_type.reference)
+    target, suite_options = asked.resolved("explorer")
+    target_type = asked.target_type
     console = stdout_console()
     options = ExploreOptions(
-        granularity=Granularity(granularity), executions=executions, seconds=budget, strict_errors=strict_errors
+        granularity=Granularity(granularity),
+        executions=executions,
+        seconds=suite_options.budget_seconds,
+        strict_errors=suite_options.strict_errors,
     )
     with clear_errors():
-        outputs.touch()
+        asked.outputs.touch()
         with progress(console) as show, executor(dask) as pool:
             certificate = run_verification(
                 target,
                 bound,
                 options,
                 type=target_type.name,
-                semantics=Semantics(semantics),
-                instrument=instrument,
+                semantics=suite_options.semantics,
+                instrument=suite_options.instrument,
                 jobs=jobs,
                 executor=pool,
-                seconds=budget,
-                patience_seconds=patience,
+                seconds=suite_options.budget_seconds,
+                patience_seconds=suite_options.patience_seconds,
                 on_progress=show,
             )
         if certificate.description.refused:
             raise TargetError(f"{target} cannot be explored: {certificate.description.refused}")
         print_certificate(console, certificate, target_type)
-        outputs.write(_report(certificate, target_type, options, instrument))
-    if certificate.tally.finding is not None:
-        print_explorer_finding(console, certificate.tally.finding, target)
+        title = f"kcache verify {type_text(target_type)}{target} (bound {bound}, granularity {granularity})"
+        asked.outputs.write(_report(certificate, title, suite_options))
+    finding = certificate.tally.finding
+    if finding is not None:
+        console.print()
+        print_finding(console, finding, target)
     sys.exit(EXIT_CODES[certificate.status])
 
 
-def _report(
-    certificate: Certificate, target_type: TargetType, options: ExploreOptions, instrument: tuple[str, ...]
-) -> RunReport:
+def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunReport:
     """The certificate for machines."""
     tally, total = certificate.tally, certificate.programs
     counts = {
@@ -134,20 +121,10 @@ def _report(
         "audited": tally.audited,
         **({} if total is None else {"of": total}),
     }
-    suite_options = SuiteOptions(
-        certificate.semantics,
-        options.strict_errors,
-        budget_seconds=options.seconds,
-        phases=("explorer",),
-        kind=target_type.name,
-        instrument=instrument,
-    )
-    bound = f"bound {certificate.bound}, granularity {certificate.granularity}"
-    title = f"kcache verify {type_text(target_type)}{certificate.target} ({bound})"
     is_verified = certificate.status is Status.OK
     headline = "Verified: no interleaving of any program of the bound goes wrong." if is_verified else ""
     return report_of_one_phase(
-        RunReport("verify", title, certificate.target, suite_options, headline=headline),
+        RunReport("verify", title, certificate.target, options, headline=headline),
         certificate.status,
         tally.finding,
         counts,

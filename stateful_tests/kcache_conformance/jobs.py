@@ -39,26 +39,17 @@ def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) ->
 
 def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
-
-    def work(watch: ProgressListener) -> None:
-        _run_phases(target_type_named(options.kind).load(target), None, options, watch, listener)
-
-    return _in_thread(work, options.patience_seconds)
-
-
-def _in_thread(job: Callable[[ProgressListener], None], patience_seconds: float) -> JobEnd:
-    """Do a job in a thread of this process; how it ended, or that it hangs."""
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
 
     def work() -> None:
         watch = Watchdog(
             journal,
-            patience_seconds,
-            lambda stacks: ends.put(JobEnd("hang", stacks, journal.program, journal.text)),
+            options.patience_seconds,
+            lambda stacks: ends.put(JobEnd("hang", stacks, journal.text)),
         )
         try:
-            job(watch)
+            _run_phases(target_type_named(options.kind).load(target), None, options, watch, listener)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -117,18 +108,9 @@ def _run_turns(options: SuiteOptions, run: Callable[[BudgetSlice], PhaseOutcome]
 
 
 def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
-    return PhaseFinished(
-        phase,
-        dict(outcome.counts),
-        _by_operation(outcome.coverage),
-        outcome.skipped,
-        outcome.inconclusive,
-        outcome.finding,
-        outcome.refused,
-        _by_operation(outcome.overlapped),
-        outcome.sample,
-        outcome.no_proof,
-    )
+    nested = {name: _by_operation(getattr(outcome, name)) for name in ("coverage", "overlapped")}
+    told = {**vars(outcome), "counts": dict(outcome.counts), **nested}
+    return PhaseFinished(phase, inconclusive=outcome.inconclusive, **told)
 
 
 def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:

@@ -12,8 +12,7 @@ from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
-from .suite_options import SuiteOptions
-from .target_type import REPLAY, Stopped, TargetType
+from .target_type import TargetType, execution_stopped
 from .target_types import target_type_named
 
 _SECONDS: Final = 30.0
@@ -40,14 +39,15 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
     )
     raise_if_failed(end)
     if not answers:
-        options = SuiteOptions(
-            kind=target_type.name,
+        stopped = execution_stopped(
+            target_type,
+            token.target,
+            end,
             strict_errors=token.strict_errors,
             instrument=token.instrument,
             patience_seconds=patience_seconds,
         )
-        stopped = Stopped(token.target, end.how == "hang", REPLAY, end.note, end.program, end.message, options)
-        return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", target_type.stopped(stopped))
+        return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped)
     data = answers[-1]
     if "refused" in data:
         raise CannotExploreError(data["refused"])

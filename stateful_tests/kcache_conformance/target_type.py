@@ -19,6 +19,7 @@ from kcache_stress.explorer.replay import Replayed
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
 from .gallery import Example
+from .isolation import JobEnd
 from .phase import Phase
 from .suite_options import SuiteOptions
 
@@ -126,3 +127,19 @@ class TargetType:
     exact_errors: bool = False
     exploring: Exploring | None = None
     hash_seed: Callable[[int], int] = lambda _: 0
+
+
+def execution_stopped(
+    target_type: TargetType,
+    target: str,
+    end: JobEnd,
+    *,
+    strict_errors: bool,
+    instrument: tuple[str, ...],
+    patience_seconds: float,
+) -> Finding:
+    """The finding for an execution under the explorer, or a replay, that hung or crashed in a child process."""
+    options = SuiteOptions(
+        kind=target_type.name, strict_errors=strict_errors, instrument=instrument, patience_seconds=patience_seconds
+    )
+    return target_type.stopped(Stopped(target, end.how == "hang", REPLAY, end.note, end.program, end.message, options))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kcache import Indexer
-from kcache_conformance.isolation import JobEnd
 from kcache_model.call_program import hash_seed
 from kcache_model.codec import INDEXERS
 from kcache_model.finding import Finding, FindingKind
@@ -56,7 +55,7 @@ def _stopped(stopped: Stopped) -> Finding:
     options, spec = stopped.options, stopped.spec
     how = "hang" if stopped.is_hang else "crash"
     if stopped.phase == REPLAY:  # an execution under the explorer, which may need to be told more
-        return _execution_stopped(JobEnd(how, stopped.detail, stopped.program))
+        return _execution_stopped(stopped)
     program = stopped.program or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
@@ -80,16 +79,16 @@ def _stopped(stopped: Stopped) -> Finding:
     return Finding(FindingKind.CRASH, stopped.phase, f"{last} ended the process", program, detail=stopped.detail)
 
 
-def _execution_stopped(end: JobEnd) -> Finding:
+def _execution_stopped(stopped: Stopped) -> Finding:
     """The finding for an execution that never ended, or that ended the process."""
-    kind = FindingKind.HANG if end.how == "hang" else FindingKind.CRASH
-    how = "an execution did not end" if end.how == "hang" else "an execution ended the process"
+    kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
+    how = "an execution did not end" if stopped.is_hang else "an execution ended the process"
     hint = (
         "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
         "another package, name it with --instrument"
     )
-    summary = how + (hint if end.how == "hang" else "")
-    return Finding(kind, PHASE, summary, end.program, detail=end.message)
+    summary = how + (hint if stopped.is_hang else "")
+    return Finding(kind, PHASE, summary, stopped.program, detail=stopped.detail)
 
 
 def _last(program: Program | None) -> OperationName | None:

@@ -21,8 +21,9 @@ import kcache
 import kcache_model
 from kcache_model.call_program import HASH_SEED
 from kcache_model.indexers.program import Program
+from kcache_model.target import TargetError
 
-from .journal import read_journal, read_note
+from .journal import noted_program, read_journal
 
 Event = dict[str, Any]
 
@@ -42,14 +43,35 @@ class JobEnd:
     Attributes:
         how: ``"done"``, ``"hang"``, ``"crash"``, ``"target_error"`` or ``"harness_error"``.
         message: the stacks, the end of its error output, or the error.
-        program: what the implementation was being asked when it hung or crashed.
-        note: the same for work that is no program, in the words of the job.
+        note: what the implementation was being asked when it hung or crashed, in the words of the job.
     """
 
     how: str
     message: str = ""
-    program: Program | None = None
     note: str = ""
+
+    @property
+    def program(self) -> Program | None:
+        """The same, where it was asked a program on an Indexer."""
+        return noted_program(self.note)
+
+
+class HarnessError(Exception):
+    """The harness itself failed; this says nothing about the implementation."""
+
+
+def raise_if_failed(end: JobEnd) -> None:
+    """Raise what kept a job from saying anything about its target; a hang or a crash says something.
+
+    Raises:
+        TargetError: the target cannot be loaded, or is none.
+        HarnessError: the harness failed.
+    """
+    match end.how:
+        case "target_error":
+            raise TargetError(end.message)
+        case "harness_error":
+            raise HarnessError(end.message)
 
 
 def run_job(
@@ -97,7 +119,7 @@ def run_job(
             if end.how in ("crash", "harness_error") and not end.message:
                 end = JobEnd(end.how, _crash_text(child.returncode, stacks, errors))
         if end.how in ("hang", "crash"):
-            return JobEnd(end.how, end.message, read_journal(journal), read_note(journal))
+            return JobEnd(end.how, end.message, read_journal(journal))
         return end
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import threading
 from collections.abc import Callable
 
+from kcache_model.codec import encode_operation, encode_program
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_stress.stacks import stacks
@@ -52,22 +54,23 @@ class Watchdog:
 
     def begin(self, program: Program) -> None:
         """A program is about to run."""
-        self._journal.begin(program)
+        self._journal.write(json.dumps(encode_program(program)) + "\n")
         self._patience = self._beats if program.is_sequential else 2 * self._beats
-        self._steps += 1
-        self._busy = True
+        self._watch_call()
 
     def step(self, operation: Operation) -> None:
         """An operation is about to be done."""
-        self._journal.step(operation)
-        self._steps += 1
-        self._busy = True
+        self._journal.append(json.dumps(encode_operation(operation)) + "\n")
+        self._watch_call()
 
     def note(self, text: str) -> None:
         """Something that is no program is about to be done; ``text`` says what."""
-        self._journal.note(text)
-        self._steps += 1
+        self._journal.write(text)
         self._patience = self._beats
+        self._watch_call()
+
+    def _watch_call(self) -> None:
+        self._steps += 1
         self._busy = True
 
     def alive(self) -> None:

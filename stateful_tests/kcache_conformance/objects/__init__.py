@@ -1,4 +1,4 @@
 """The suite for object types: any type whose calls a sequential specification explains.
 
-``target_type.py`` makes a target type of an object type, ``phases.py`` says what is done with a target.
+``as_target_type.py`` makes a target type of an object type, ``phases.py`` says what is done with a target.
 """

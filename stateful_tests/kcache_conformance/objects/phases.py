@@ -6,6 +6,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any, Final
 
 from kcache_model.finding import Finding
@@ -20,7 +21,7 @@ from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
-from .sequential import Mismatch, PatientCaller, patient_caller, run_program
+from .sequential import Mismatch, PatientCaller, run_program
 
 _SHARE_OF_PATIENCE: Final = 0.4
 """Of the time after which the process counts as hung: who watches a call closely speaks first."""
@@ -50,7 +51,7 @@ class _Phases:
     def smoke(self, context: PhaseContext) -> PhaseOutcome:
         """Every call once, on each way of making the object."""
         coverage: Coverage = Counter()
-        with patient_caller() as makes:
+        with closing(PatientCaller()) as makes:
             for way in self._type.ways(context.target):
                 mismatch = self._run(context, way.with_calls(self._type.smoke, ()), makes, coverage)
                 if mismatch is not None:
@@ -65,7 +66,7 @@ class _Phases:
             return PhaseOutcome({}, refused=what)
         counts = Counter(programs=0, operations=0, of=len(recorded))
         coverage: Coverage = Counter()
-        with patient_caller() as makes:
+        with closing(PatientCaller()) as makes:
             for one, _ in zip(recorded, as_time_passes(context.seconds), strict=False):
                 mismatch = self._run(context, one.program, makes, coverage)
                 counts.update(programs=1)
@@ -82,7 +83,7 @@ class _Phases:
 
         coverage: Coverage = Counter()
         counts = Counter(programs=0, operations=0)
-        with patient_caller() as makes:
+        with closing(PatientCaller()) as makes:
             machine = make_state_machine(
                 self._type,
                 context.target,

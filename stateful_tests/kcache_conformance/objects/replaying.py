@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any, Final
 
 from kcache_model.finding import Finding
@@ -16,7 +17,7 @@ from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target
 from kcache_stress.objects.threads import ObjectStress
 
-from .sequential import patient_caller, run_program
+from .sequential import PatientCaller, run_program
 
 _EXECUTIONS: Final = 20_000
 _SEARCH_SECONDS: Final = 10.0
@@ -45,7 +46,7 @@ def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
 
 
 def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
-    with patient_caller() as makes:
+    with closing(PatientCaller()) as makes:
         mismatch = run_program(
             object_type,
             target,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,16 +62,6 @@ class PatientCaller:
         if self._pool is not None:
             self._pool.close()
             self._pool = None
-
-
-@contextmanager
-def patient_caller() -> Iterator[PatientCaller]:
-    """PatientCaller that are put away afterwards."""
-    found = PatientCaller()
-    try:
-        yield found
-    finally:
-        found.close()
 
 
 class SequentialRun:

@@ -1,5 +1,4 @@
 """Holds any queue of changes (FIFO, DeltaFIFO, RealFIFO) against its model.
 
-``target.py`` is the contract; ``phases.py`` says what is done with an implementation, ``target_types.py`` describes the
-target types.
+``target.py`` is the contract, ``object_types.py`` describes the object types.
 """

@@ -165,9 +165,3 @@ def index_func(name: str) -> Callable[[Any], list[str] | None]:
 
         return value_of_label
     return _INDEX_FUNCS[name]
-
-
-def strip_labels(obj: RecordedObject) -> RecordedObject:
-    """The transformer that recordings call ``stripLabels``: a copy without labels."""
-    metadata = SimpleNamespace(**{**vars(obj.metadata), "labels": {}})
-    return RecordedObject(obj.uid, metadata, dict(obj.spec))

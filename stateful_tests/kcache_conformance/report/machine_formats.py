@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rich.console import Console
-
 from kcache_conformance.report.finding_text import print_finding, replay_command
 from kcache_model.codec import encode_finding
-from kcache_model.finding import Finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from ..events import PhaseFinished
 from ..target_types import target_type_named
+from .capturing import captured
 from .run_report import RunReport
 
 RESULT_SCHEMA = "kcache/result/1"
@@ -70,7 +68,7 @@ def write_junit(report: RunReport, file: Path) -> None:
             failure = ElementTree.SubElement(
                 case, "failure", type=finding.kind.value, message=printable(finding.summary)
             )
-            failure.text = printable(_plain_text(finding, target))
+            failure.text = printable(captured(partial(print_finding, finding=finding, target=target))[1:] + "\n")
         elif reason:
             ElementTree.SubElement(case, "skipped", message=reason)
     suite.set("tests", str(len(names)))
@@ -90,10 +88,3 @@ def _phase(phase: PhaseFinished) -> dict[str, object]:
         "refused": phase.refused,
         "no_proof": phase.no_proof,
     }
-
-
-def _plain_text(finding: Finding, target: str) -> str:
-    console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
-    with console.capture() as capture:
-        print_finding(console, finding, target)
-    return capture.get()

@@ -8,12 +8,20 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kcache_model.history import Call
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.render import call_text, outcome_text
 
-from .lanes import lane_name, lane_order
-
 _MOST_COLUMNS = 4
+
+
+def lane_name(thread: int) -> str:
+    """What the lane of a thread is called."""
+    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")
+
+
+def lane_order(thread: int) -> tuple[int, int]:
+    """Sorts lanes: what was before the threads first, what came afterwards last."""
+    return {PREFIX_THREAD: 0, FINAL_THREAD: 2}.get(thread, 1), thread
 
 
 def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:

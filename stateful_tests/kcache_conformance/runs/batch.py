@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
+from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.call_program import hash_seed
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
+from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
@@ -24,8 +25,8 @@ from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.loading import TARGET_PREFIX
 
-from ..suite_options import DEFAULT_TYPE, SuiteOptions
-from ..target_type import REPLAY, Exploring, Stopped
+from ..suite_options import DEFAULT_TYPE
+from ..target_type import Exploring, execution_stopped
 from ..target_types import target_type_named
 
 Data = dict[str, Any]
@@ -88,15 +89,8 @@ class Tally:
 
     def plus(self, explored: Explored) -> Tally:
         """With one more program."""
-        return replace(
-            self,
-            programs=self.programs + 1,
-            exhausted=self.exhausted + explored.is_exhausted,
-            executions=self.executions + explored.executions,
-            finding=self.finding or explored.finding,
-            note=self.note or explored.note,
-            audited=self.audited + explored.audited,
-        )
+        one = Tally(1, int(explored.is_exhausted), explored.executions, finding=explored.finding, note=explored.note)
+        return self.merged(replace(one, audited=explored.audited))
 
     def merged(self, other: Tally) -> Tally:
         """Both together."""
@@ -123,20 +117,12 @@ def encode_batch(batch: Batch) -> Data:
 
 def decode_batch(data: Data) -> Batch:
     """The inverse of :func:`encode_batch`."""
-    options = dict(data["options"])
-    options["granularity"] = Granularity(options["granularity"])
-    return Batch(
-        target=data["target"],
-        options=ExploreOptions(**options),
-        type=data["type"],
-        programs=tuple(map(target_type_named(data["type"]).codec.decode_program, data["programs"])),
-        seeds=tuple(data["seeds"]),
-        shape=tuple(data["shape"]),
-        semantics=Semantics(data["semantics"]),
-        instrument=tuple(data["instrument"]),
-        seconds=data["seconds"],
-        patience_seconds=data["patience_seconds"],
-    )
+    fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    options = {**data["options"], "granularity": Granularity(data["options"]["granularity"])}
+    fields["options"] = ExploreOptions(**options)
+    fields["programs"] = tuple(map(target_type_named(data["type"]).codec.decode_program, data["programs"]))
+    fields["semantics"] = Semantics(data["semantics"])
+    return Batch(**fields)
 
 
 def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
@@ -202,7 +188,17 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     )
     raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
-        tally = replace(tally, finding=findings[-1] if findings else _stopped(batch, end))
+        if not findings:
+            stopped = execution_stopped(
+                target_type_named(batch.type),
+                batch.target,
+                end,
+                strict_errors=batch.options.strict_errors,
+                instrument=batch.instrument,
+                patience_seconds=batch.patience_seconds,
+            )
+            findings.append(stopped)
+        tally = replace(tally, finding=findings[-1])
     return tally
 
 
@@ -225,17 +221,6 @@ def exploring_of(name: str) -> Exploring:
     if target_type.exploring is None:
         raise TargetError(f"targets of type {name} are explored by kcache check only")
     return target_type.exploring
-
-
-def _stopped(batch: Batch, end: JobEnd) -> Finding:
-    options = SuiteOptions(
-        kind=batch.type,
-        strict_errors=batch.options.strict_errors,
-        instrument=batch.instrument,
-        patience_seconds=batch.patience_seconds,
-    )
-    ended = Stopped(batch.target, end.how == "hang", REPLAY, end.note, end.program, end.message, options)
-    return target_type_named(batch.type).stopped(ended)
 
 
 @dataclass(frozen=True)
@@ -304,37 +289,64 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
     outlet.send({"event": "description", "description": vars(description)})
 
 
-def _batch_job(outlet: Outlet, batch: Data) -> None:
-    decoded = decode_batch(batch)
-    began = time.monotonic()
-    tally = Tally()
-    codec = target_type_named(decoded.type).codec
+@dataclass(frozen=True)
+class BatchJob:
+    """A batch in the child process that works on it.
 
-    def send() -> None:
+    Attributes:
+        batch: what to explore.
+        laboratory: where.
+        deadline: when to stop, on the clock of ``time.monotonic``.
+        watch: told of each program, and of each execution.
+        on_finding: told of what is wrong, before it is made smaller.
+        on_tally: told of the sum so far, as often as anybody likes.
+    """
+
+    batch: Batch
+    laboratory: Laboratory[Any, Any]
+    deadline: float
+    watch: ProgressListener
+    on_finding: Callable[[Finding], None]
+    on_tally: Callable[[Tally], None]
+
+
+def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> None:
+    """Do the work of a child process on a batch: ``work`` explores, and gives the sum."""
+    batch = decode_batch(data)
+    began = sent = time.monotonic()
+    codec = target_type_named(batch.type).codec
+
+    def send(tally: Tally) -> None:
         timed = replace(tally, seconds=time.monotonic() - began)
-        outlet.send({"event": "tally", "tally": encode_tally(timed, decoded.type)})
+        outlet.send({"event": "tally", "tally": encode_tally(timed, batch.type)})
+
+    def on_tally(tally: Tally) -> None:
+        nonlocal sent
+        if time.monotonic() - sent > _REPORT_SECONDS:
+            sent = time.monotonic()
+            send(tally)
+
+    def on_finding(finding: Finding) -> None:
+        outlet.send({"event": "finding", "finding": encode_finding(finding, codec)})
 
     try:
-        make = exploring_of(decoded.type).laboratory
-        laboratory = make(decoded.target, decoded.instrument, decoded.options.granularity)
+        laboratory = exploring_of(batch.type).laboratory(batch.target, batch.instrument, batch.options.granularity)
     except CannotExploreError as error:
-        tally = Tally(refused=str(error))
-        send()
+        send(Tally(refused=str(error)))
         return
-    sent = began
-    for program in programs_of(decoded, laboratory):
-        explored = explore(
-            laboratory,
-            program,
-            decoded.options,
-            outlet.watch,
-            lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding, codec)}),
-        )
-        tally = tally.plus(explored)
-        now = time.monotonic()
-        if tally.finding is not None or laboratory.sandbox.scheduler.is_stuck or now - began > decoded.seconds:
+    send(work(BatchJob(batch, laboratory, began + batch.seconds, outlet.watch, on_finding, on_tally)))
+
+
+def _batch_job(outlet: Outlet, batch: Data) -> None:
+    work_on(outlet, batch, _explored)
+
+
+def _explored(job: BatchJob) -> Tally:
+    tally = Tally()
+    for program in programs_of(job.batch, job.laboratory):
+        tally = tally.plus(explore(job.laboratory, program, job.batch.options, job.watch, job.on_finding))
+        is_stuck = job.laboratory.sandbox.scheduler.is_stuck
+        if tally.finding is not None or is_stuck or time.monotonic() > job.deadline:
             break
-        if now - sent > _REPORT_SECONDS:
-            sent = now
-            send()
-    send()
+        job.on_tally(tally)
+    return tally

@@ -18,18 +18,14 @@ from typing import Any
 from hypothesis import Phase, given, seed, settings
 
 from kcache_conformance.isolation.worker import Outlet
-from kcache_model.codec import encode_finding
 from kcache_model.finding import Finding
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.sandbox import CannotExploreError
 
 from ..stateful import FoundError, quiet_settings
-from ..target_types import target_type_named
-from .batch import Batch, Data, Tally, decode_batch, encode_tally, exploring_of, run_in_child
+from .batch import Batch, Data, Tally, exploring_of, run_in_child, work_on
 
-_REPORT_SECONDS = 0.5
 _ROUND_EXAMPLES = 100
 """After so many examples Hypothesis begins anew, and what was explored is forgotten: it must all fit into memory."""
 
@@ -182,32 +178,8 @@ def _raise(finding: Finding) -> None:
 
 
 def _examples_job(outlet: Outlet, batch: Data) -> None:
-    decoded = decode_batch(batch)
-    began = time.monotonic()
-    sent = began
-    codec = target_type_named(decoded.type).codec
-
-    def send(tally: Tally) -> None:
-        timed = replace(tally, seconds=time.monotonic() - began)
-        outlet.send({"event": "tally", "tally": encode_tally(timed, decoded.type)})
-
-    def on_tally(tally: Tally) -> None:
-        nonlocal sent
-        if time.monotonic() - sent > _REPORT_SECONDS:
-            sent = time.monotonic()
-            send(tally)
-
-    try:
-        make = exploring_of(decoded.type).laboratory
-        laboratory = make(decoded.target, decoded.instrument, decoded.options.granularity)
-    except CannotExploreError as error:
-        send(Tally(refused=str(error)))
-        return
-    examples = Examples(
-        laboratory,
-        decoded,
-        outlet.watch,
-        lambda finding: outlet.send({"event": "finding", "finding": encode_finding(finding, codec)}),
-        on_tally,
+    work_on(
+        outlet,
+        batch,
+        lambda job: Examples(job.laboratory, job.batch, job.watch, job.on_finding, job.on_tally).run(),
     )
-    send(examples.run())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from itertools import islice
 
 from .batch import Batch, Data, Tally, decode_tally, encode_batch, run_batch
@@ -33,38 +34,27 @@ def spread(
     Returns:
         The sum, and whether all batches were run.
     """
-    if executor is not None:
-        return _spread(executor, iter(batches), jobs, seconds, on_tally)
-    with ThreadPoolExecutor(jobs, "kcache batch") as threads:
-        return _spread(threads, iter(batches), jobs, seconds, on_tally)
-
-
-def _spread(
-    executor: Executor,
-    batches: Iterator[Batch],
-    jobs: int,
-    seconds: float,
-    on_tally: Callable[[Tally], None],
-) -> tuple[Tally, bool]:
+    batches = iter(batches)
     deadline = time.monotonic() + seconds
     total = Tally()
     running: set[Future[Data]] = set()
     is_complete = False
-    try:
-        while True:
-            if time.monotonic() < deadline and not is_complete:
-                wanted = jobs * _IN_FLIGHT_PER_JOB - len(running)
-                more = [executor.submit(run_batch, encode_batch(batch)) for batch in islice(batches, wanted)]
-                running.update(more)
-                is_complete = len(more) < wanted
-            if not running:
-                return total, is_complete
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                total = total.merged(decode_tally(future.result()))
-            on_tally(total)
-            if total.finding is not None or total.refused:
-                return total, False
-    finally:
-        for future in running:
-            future.cancel()
+    with nullcontext(executor) if executor is not None else ThreadPoolExecutor(jobs, "kcache batch") as pool:
+        try:
+            while True:
+                if time.monotonic() < deadline and not is_complete:
+                    wanted = jobs * _IN_FLIGHT_PER_JOB - len(running)
+                    more = [pool.submit(run_batch, encode_batch(batch)) for batch in islice(batches, wanted)]
+                    running.update(more)
+                    is_complete = len(more) < wanted
+                if not running:
+                    return total, is_complete
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    total = total.merged(decode_tally(future.result()))
+                on_tally(total)
+                if total.finding is not None or total.refused:
+                    return total, False
+        finally:
+            for future in running:
+                future.cancel()

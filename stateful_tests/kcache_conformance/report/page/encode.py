@@ -9,7 +9,7 @@ from typing import Any
 from kcache_model.history import Call
 from kcache_model.render import call_text, outcome_text
 
-from ..lanes import lane_name, lane_order
+from ..timeline import lane_name, lane_order
 from .cutting import cut_note, drawn_calls
 from .picture import Picture
 from .placing import Placed, place_calls, place_points

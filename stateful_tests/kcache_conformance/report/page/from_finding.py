@@ -32,7 +32,6 @@ def page_of_finding(
     *,
     title: str,
     tables: tuple[Table, ...] = (),
-    details: tuple[Detail, ...] = (),
     strict_errors: bool = False,
 ) -> Page:
     """What is wrong, the calls that show it, and the command that shows it again.
@@ -42,7 +41,6 @@ def page_of_finding(
         target: the name of the implementation, for the command.
         title: what was run; a command line.
         tables: shown below those of the finding.
-        details: shown below those of the finding.
         strict_errors: how the target was tested.
     """
     picture = picture_of_finding(finding, strict_errors=strict_errors)
@@ -65,7 +63,7 @@ def page_of_finding(
         tuple(paragraphs),
         picture,
         (*(() if picture is None else tables_of_calls(picture)), *_program_tables(finding, picture), *tables),
-        (*(Detail(heading, text) for heading, text in texts if text), *details),
+        tuple(Detail(heading, text) for heading, text in texts if text),
         replay_command(finding, target, strict_errors=strict_errors) or "",
         "" if finding.anomaly is None else finding.anomaly.value,
     )

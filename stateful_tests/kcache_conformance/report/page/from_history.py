@@ -9,9 +9,9 @@ from kcache_model.history import Call, History
 from kcache_model.render import call_text, outcome_text
 from kcache_model.verdict import Status, Verdict
 
-from ..lanes import lane_name
+from ..timeline import lane_name
 from .ordering import explaining_order, order_to_first_error
-from .picture import Detail, Page, Picture, Table
+from .picture import Page, Picture, Table
 from .texts import sentences, shown, tick_text
 
 _MOST_ROWS = 200
@@ -60,9 +60,6 @@ def page_of_history(
     verdict: Verdict,
     *,
     title: str,
-    tables: tuple[Table, ...] = (),
-    details: tuple[Detail, ...] = (),
-    command: str = "",
     note: str = "",
     strict_errors: bool = False,
 ) -> Page:
@@ -72,9 +69,6 @@ def page_of_history(
         history: what was judged.
         verdict: the answer.
         title: what was run; a command line, or the name of a file.
-        tables: shown below the calls of the core.
-        details: shown at the end.
-        command: runs it again.
         note: what the reader must know of the calls.
         strict_errors: how it was judged.
     """
@@ -91,9 +85,7 @@ def page_of_history(
         HEADLINES[verdict.status],
         tuple(filter(None, (reason, "" if history.calls else "There are no calls."))),
         picture,
-        (*(() if picture is None else tables_of_calls(picture)), *tables),
-        details,
-        command,
+        () if picture is None else tables_of_calls(picture),
         label="" if verdict.anomaly is None else verdict.anomaly.value,
     )
 
