@@ -20,8 +20,7 @@ from kcache_conformance.fuzzing.objects.codec import encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from kcache_conformance.fuzzing.options import FuzzOptions, severity_of
 from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, Severity, rules_for
-from kcache_conformance.fuzzing.schemas.kinds import kinds
-from kcache_conformance.fuzzing.schemas.kubernetes import MANIFEST
+from kcache_conformance.fuzzing.schemas.kubernetes import MANIFEST, kinds
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.subject import Subject

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import hints
 from .combining import either, without_none
-from .kubernetes import MODEL, camel_case
+from .kubernetes import INT64, MODEL, camel_case, field_in, map_named, type_named, value_named
 from .schema import (
     Anything,
     Array,
@@ -42,7 +41,7 @@ _PLAIN: dict[Any, Schema] = {
     Any: Anything(),
     object: Anything(),
     str: Text(),
-    int: hints.INT64,
+    int: INT64,
     float: Number(),
     bool: Boolean(),
     bytes: Bytes(),
@@ -93,7 +92,7 @@ _DONE: dict[tuple[type[Any], int], Record] = {}
 
 
 def _record(cls: type[Any], known: Record | None) -> Record:
-    known = known or hints.type_named(_api_name(cls), MODEL)
+    known = known or type_named(_api_name(cls), MODEL)
     # What is known lives for ever in a cache, so that its identity will do; its hash is slow.
     key = (cls, id(known))
     if key not in _DONE:
@@ -106,7 +105,7 @@ def _record(cls: type[Any], known: Record | None) -> Record:
 
 def _field(cls: type[Any], declared: _Declared, known: Record | None, is_kind: bool) -> Field:
     name = declared.name
-    own = next((one for one in known.fields if one.name == name), None) if known is not None else None
+    own = field_in(known, name)
     is_required = declared.is_required or (own is not None and not own.may_be_none and not own.may_be_missing)
     if is_kind and name == "metadata":
         is_required = True
@@ -127,8 +126,8 @@ def _value(cls: type[Any], name: str, annotation: Any, known: Schema | None) -> 
         texts = [one for one in arguments if not (_bare(one) is bytes and str in map(_bare, arguments))]
         return either(_value(cls, name, one, known) for one in texts)
     if origin is list:
-        most = known.most if isinstance(known, Array) else None
-        return Array(_value(cls, name, arguments[0], hints.item_in(known)), most=most)
+        item, most = (known.item, known.most) if isinstance(known, Array) else (None, None)
+        return Array(_value(cls, name, arguments[0], item), most=most)
     if origin is dict:
         return _map(cls, name, arguments[1], known)
     if is_client_model(annotation):
@@ -145,7 +144,7 @@ def _value(cls: type[Any], name: str, annotation: Any, known: Schema | None) -> 
 
 def _plain(name: str, plain: Schema, known: Schema | None) -> Schema:
     if known is None:
-        known = hints.value_named(name, MODEL)
+        known = value_named(name, MODEL)
     if isinstance(plain, Text) and (
         isinstance(known, Text) or (isinstance(known, Choice) and all(isinstance(one, str) for one in known.values))
     ):
@@ -160,7 +159,7 @@ def _map(cls: type[Any], name: str, value: Any, known: Schema | None) -> Schema:
         return Map(Text(), _value(cls, name, value, None))
     if isinstance(known, Map):
         return known
-    return hints.map_named(name) or Map(Text(), Text())
+    return map_named(name) or Map(Text(), Text())
 
 
 def _bare(annotation: Any) -> Any:
