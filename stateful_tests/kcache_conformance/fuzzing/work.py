@@ -162,7 +162,7 @@ class Work:
         number = follow_comparisons(
             self._subject.function,
             self._kept(_MOST_FOLLOWED),
-            lambda fuzzed_object: self._hint(fuzzed_object, Engine.COMPARISONS),
+            lambda fuzzed_object: self.hint(fuzzed_object, Engine.COMPARISONS),
             seconds=self._share * _COMPARISONS * self._options.seconds,
             on_call=self._call,
             on_rest=self._sink.watch.rest,
@@ -222,11 +222,7 @@ class Work:
         did = f"{result.executions:,} interleavings of two threads"
         self._report(EngineReport(Engine.EXPLORER, did, missed, time.monotonic() - began))
 
-    def hint(self, fuzzed_object: FuzzedObject) -> None:
-        """Judge an object that CrossHair came up with."""
-        self._hint(fuzzed_object, Engine.CROSSHAIR)
-
-    def _hint(self, fuzzed_object: FuzzedObject, engine: Engine) -> None:
+    def hint(self, fuzzed_object: FuzzedObject, engine: Engine) -> None:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for input_class, violation in self.search.judge(fuzzed_object):
             shows = _Shows(self.search, violation, input_class)
