@@ -15,7 +15,7 @@ from kcache import DeletedFinalStateUnknown
 from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.evidence import Engine, Evidence, decode_evidence, encode_evidence
 from kcache_conformance.fuzzing.judging.inline import Inline
-from kcache_conformance.fuzzing.judging.input_class import InputClass
+from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.objects.codec import encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from kcache_conformance.fuzzing.options import FuzzOptions, severity_of

@@ -8,7 +8,7 @@ from typing import Any
 from kcache_conformance.isolation.worker import Outlet
 
 from .evidence import Engine
-from .judging.input_class import InputClass
+from .judging.violation import InputClass
 from .memory import limit_memory
 from .objects.fuzzed_object import FuzzedObject
 from .options import FuzzOptions

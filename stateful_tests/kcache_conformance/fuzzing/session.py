@@ -18,17 +18,17 @@ from kcache_model.errors import FormatError
 from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
+from kcache_stress.explorer.replay import ReplayAnswer
 
 from .engines.perturbation_search import PerturbationSearch
 from .engines.solver import ask_solver
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
-from .judging.input_class import InputClass
-from .judging.violation import Violation
+from .judging.violation import InputClass, Violation
 from .objects.codec import Tree
 from .objects.fuzzed_object import FuzzedObject
 from .options import FuzzOptions, severity_of
 from .pasteable import code_for
-from .replaying import Answer, replay_trial
+from .replaying import replay_trial
 from .report import FuzzFinding, FuzzReport
 from .rules import RULES, Kind, Rule, Severity
 from .search_job import search
@@ -203,7 +203,7 @@ class _Run:
         if self.spec is not None:
             trial = Trial(self.spec, self.kind, violation.rule, Engine.HYPOTHESIS, (trees[0],), details)
             again = replay_trial(encode_trial(trial), patience_seconds=patience)
-            if again.answer is not Answer.REPRODUCED:
+            if again.answer is not ReplayAnswer.REPRODUCED:
                 self.reasons.append(f"the search ended early ({end.how}), but the same call returned when tried again")
                 return
         input_classes: list[str] = [InputClass.VALID]

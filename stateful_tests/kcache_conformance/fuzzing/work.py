@@ -20,8 +20,7 @@ from .engines.threads import run_threads
 from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
 from .judging.inline import Inline
-from .judging.input_class import InputClass
-from .judging.violation import Violation
+from .judging.violation import InputClass, Violation
 from .objects.corruption import corrupted
 from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..evidence import Engine, Evidence
-from ..judging.input_class import InputClass
-from ..judging.violation import Violation
+from ..judging.violation import InputClass, Violation
 from ..objects.codec import Tree
 from ..objects.fuzzed_object import FuzzedObject
 from ..objects.minimise import smaller_trees

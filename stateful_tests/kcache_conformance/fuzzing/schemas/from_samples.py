@@ -10,7 +10,6 @@ from typing import Any
 from ..judging.validity import is_valid
 from .combining import either
 from .kubernetes import MANIFEST, field_in, map_named, metadata, type_named, value_named
-from .sample_files import read_samples
 from .schema import (
     Anything,
     Array,
@@ -29,8 +28,6 @@ from .schema import (
     Style,
     Text,
 )
-
-__all__ = ["read_samples", "schema_of_samples"]
 
 _FREE_KEYS = frozenset(("data", "stringData", "binaryData", "selector"))
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_]*")
