@@ -185,12 +185,10 @@ class Search:
             return InputClass.ADVERSARIAL
         if self.inline.kind is Kind.KEY and is_nameless(fuzzed_object.tree):
             return InputClass.ADVERSARIAL
-        try:
-            return (
-                InputClass.VALID if is_valid(fuzzed_object.fresh(), self.schema, self.reads) else InputClass.ADVERSARIAL
-            )
-        except NotPlainError:
-            return InputClass.ADVERSARIAL
+        with contextlib.suppress(NotPlainError):
+            if is_valid(fuzzed_object.fresh(), self.schema, self.reads):
+                return InputClass.VALID
+        return InputClass.ADVERSARIAL
 
     def _is_wanted(self, rule: Rule, input_class: InputClass) -> bool:
         if rule not in self.rules:

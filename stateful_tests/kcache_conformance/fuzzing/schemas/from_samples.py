@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -145,10 +146,7 @@ def _is_metadata(values: list[dict[str, Any]]) -> bool:
 
 def _has_free_keys(values: list[dict[str, Any]], where: str) -> bool:
     """Whether the keys are no names of fields: by the name, by how they look, or as they differ widely."""
-    counts: dict[str, int] = {}
-    for value in values:
-        for key in value:
-            counts[key] = counts.get(key, 0) + 1
+    counts = Counter(key for value in values for key in value)
     if _last(where) in _FREE_KEYS and all(isinstance(one, str) for value in values for one in value.values()):
         return True
     if any(not _IDENTIFIER.fullmatch(key) for key in counts):
