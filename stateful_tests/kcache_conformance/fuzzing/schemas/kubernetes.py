@@ -115,7 +115,8 @@ def field_in(known: Schema | None, name: str) -> Field | None:
 def _documents() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """The kinds; and the fields of all types, kinds among them, as ``kinds.yaml`` says them."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not everywhere
-    said = yaml.load(files(__package__).joinpath("kinds.yaml").read_text(encoding="utf-8"), loader)
+    file = files(__name__.rpartition(".")[0]).joinpath("kinds.yaml")
+    said = yaml.load(file.read_text(encoding="utf-8"), loader)
     whole = {kind: {**_first(kind), **fields} for kind, fields in said["kinds"].items()}
     return said["kinds"], {**whole, **said["types"]}
 
