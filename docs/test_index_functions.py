@@ -28,7 +28,7 @@ from kcache_conformance.fuzzing.engines.programs import run_programs
 from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.evidence import Engine, Evidence
 from kcache_conformance.fuzzing.judging.inline import Inline
-from kcache_conformance.fuzzing.judging.input_class import InputClass
+from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject
 from kcache_conformance.fuzzing.objects.strategies import ObjectMaker
 from kcache_conformance.fuzzing.options import FuzzOptions

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from kcache import DeletedFinalStateUnknown
 from kcache_conformance.fuzzing.evidence import Engine, Evidence
-from kcache_conformance.fuzzing.judging.input_class import InputClass
-from kcache_conformance.fuzzing.judging.violation import Violation
+from kcache_conformance.fuzzing.judging.violation import InputClass, Violation
 from kcache_conformance.fuzzing.objects.code import code_of
 from kcache_conformance.fuzzing.objects.codec import NotPlainError, decode, encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, difference, fuzzed_object_of

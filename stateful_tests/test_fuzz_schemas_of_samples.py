@@ -9,8 +9,9 @@ from typing import (
 import pytest
 
 from kcache_conformance.fuzzing.judging.validity import is_valid
-from kcache_conformance.fuzzing.schemas.from_samples import read_samples, schema_of_samples
+from kcache_conformance.fuzzing.schemas.from_samples import schema_of_samples
 from kcache_conformance.fuzzing.schemas.kubernetes import MANIFEST, metadata
+from kcache_conformance.fuzzing.schemas.sample_files import read_samples
 from kcache_conformance.fuzzing.schemas.schema import (
     Anything,
     Array,

@@ -23,9 +23,9 @@ from kcache_conformance.fuzzing import replaying, search_job, session
 from kcache_conformance.fuzzing.engines import perturbation_search
 from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS
 from kcache_conformance.fuzzing.evidence import Engine
-from kcache_conformance.fuzzing.judging.input_class import InputClass
+from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.options import FuzzOptions
-from kcache_conformance.fuzzing.replaying import Answer, replay_trial
+from kcache_conformance.fuzzing.replaying import replay_trial
 from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz
@@ -37,6 +37,7 @@ from kcache_model.errors import FormatError
 from kcache_model.progress import NoProgress
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
+from kcache_stress.explorer.replay import ReplayAnswer
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "index_funcs"
 RIGHT = "def index_func(obj):\n    return []\n"
@@ -104,7 +105,7 @@ def soon(spec: str, rule: Rule, **options: Any) -> FuzzFinding:
     return only_error(report)
 
 
-def answer_to(finding: FuzzFinding) -> Answer:
+def answer_to(finding: FuzzFinding) -> ReplayAnswer:
     assert finding.word
     return replay_trial(finding.word, patience_seconds=0.7).answer
 
@@ -139,9 +140,9 @@ def test_what_a_function_may_do_to_its_process(write, body, rule, said):
     assert said in finding.what
     assert "from fuzzed_function import index_func" in finding.code
     if rule is Rule.TERMINATES or "exit" in body or "bytearray" in body:
-        assert answer_to(finding) is Answer.REPRODUCED
+        assert answer_to(finding) is ReplayAnswer.REPRODUCED
         write(RIGHT)
-        assert answer_to(finding) is Answer.FIXED
+        assert answer_to(finding) is ReplayAnswer.FIXED
 
 
 @pytest.mark.one_in(4)
@@ -211,9 +212,9 @@ def test_a_key_function(write):
     """)
     finding = only_error(run(spec, Rule.STABLE_KEY, kind=Kind.KEY))
     assert finding.rule is Rule.STABLE_KEY
-    assert answer_to(finding) is Answer.REPRODUCED
+    assert answer_to(finding) is ReplayAnswer.REPRODUCED
     write("def index_func(obj):\n    return str(obj['metadata'].get('name'))\n")
-    assert answer_to(finding) is Answer.FIXED
+    assert answer_to(finding) is ReplayAnswer.FIXED
 
 
 # --- Functions that only this process has --------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def test_tokens_of_others_are_refused(word):
 
 def test_a_function_that_is_gone(write, tmp_path):
     word = encode_trial(Trial(write(RIGHT), Kind.INDEX, Rule.TOTAL, Engine.HYPOTHESIS, ({},)))
-    assert replay_trial(word).answer is Answer.FIXED
+    assert replay_trial(word).answer is ReplayAnswer.FIXED
     (tmp_path / "fuzzed_function.py").unlink()
     with pytest.raises(TargetError, match="there is no file"):
         replay_trial(word)
@@ -325,9 +326,9 @@ def test_each_finding_can_be_tried_again(write, here, name):
     found = [finding for finding in report.findings if finding.tier is InputClass.VALID]
     assert found
     assert {finding.rule for finding in found} <= set(rules)
-    assert [answer_to(finding) for finding in found] == [Answer.REPRODUCED] * len(found)
+    assert [answer_to(finding) for finding in found] == [ReplayAnswer.REPRODUCED] * len(found)
     write(RIGHT)
-    assert [answer_to(finding) for finding in found] == [Answer.FIXED] * len(found)
+    assert [answer_to(finding) for finding in found] == [ReplayAnswer.FIXED] * len(found)
 
 
 @pytest.mark.one_in(4)
@@ -351,9 +352,9 @@ def test_findings_of_other_processes_can_be_tried_again(write, monkeypatch, rule
     """
     finding = soon(write(text), rule)
     assert (finding.rule, finding.engine) == (rule, Engine.PERTURBATIONS)
-    assert answer_to(finding) is Answer.REPRODUCED
+    assert answer_to(finding) is ReplayAnswer.REPRODUCED
     write(text.replace(faulty, right))
-    assert answer_to(finding) is Answer.FIXED
+    assert answer_to(finding) is ReplayAnswer.FIXED
 
 
 @pytest.mark.nightly
@@ -371,16 +372,16 @@ def test_programs_and_interleavings_can_be_tried_again(write):
     """
     finding = soon(write(text), Rule.THREAD_SAFE, is_first_enough=False)
     assert finding.engine is Engine.EXPLORER
-    assert answer_to(finding) is Answer.REPRODUCED
+    assert answer_to(finding) is ReplayAnswer.REPRODUCED
     write(text.replace("FOUND.clear()", "FOUND = []"))
-    assert answer_to(finding) is Answer.FIXED
+    assert answer_to(finding) is ReplayAnswer.FIXED
 
     text = "SEEN = []\n\ndef index_func(obj):\n    SEEN.append(obj)\n    return [str(len(SEEN))]\n"
     finding = soon(write(text), Rule.CONSISTENT)
     assert finding.engine is Engine.PROGRAMS
-    assert answer_to(finding) is Answer.REPRODUCED
+    assert answer_to(finding) is ReplayAnswer.REPRODUCED
     write(text.replace("len(SEEN)", "1"))
-    assert answer_to(finding) is Answer.FIXED
+    assert answer_to(finding) is ReplayAnswer.FIXED
 
 
 @pytest.mark.nightly

@@ -16,8 +16,7 @@ from kcache_conformance.fuzzing.objects.strategies import ObjectMaker
 from kcache_conformance.fuzzing.objects.text_strategies import TextMaker
 from kcache_conformance.fuzzing.objects.texts import NUMERIC, POOLS, UNICODE, is_valid_text, variants
 from kcache_conformance.fuzzing.objects.weights import mostly, weighted
-from kcache_conformance.fuzzing.schemas.kinds import kinds
-from kcache_conformance.fuzzing.schemas.kubernetes import MANNERS, MODEL
+from kcache_conformance.fuzzing.schemas.kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, kinds
 from kcache_conformance.fuzzing.schemas.schema import Format, Record, Text
 from kcache_conformance.fuzzing.static_analysis import Reading, read
 
@@ -46,7 +45,7 @@ def _by_zone_and_image(obj):
 _READINGS = {"nothing": Reading(), "much": read(_by_zone_and_image)}
 _KINDS = {
     f"{record.name}-{manner.style.value}-{'camel' if manner.is_camel else 'snake'}": record
-    for manner in MANNERS
+    for manner in (MODEL, MANIFEST, DYNAMIC, AS_DICT)
     for record in kinds(manner)
 }
 

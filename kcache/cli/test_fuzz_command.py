@@ -14,7 +14,7 @@ from rich.console import Console
 
 from kcache.cli import main
 from kcache_conformance.fuzzing.evidence import Engine, EngineReport
-from kcache_conformance.fuzzing.judging.input_class import InputClass
+from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
 from kcache_conformance.fuzzing.report_text import engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule, Severity, rules_for

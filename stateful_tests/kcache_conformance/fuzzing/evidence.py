@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .judging.input_class import InputClass
-from .judging.violation import Violation
+from .judging.violation import InputClass, Violation
 from .objects.fuzzed_object import FuzzedObject
 from .rules import Rule
 

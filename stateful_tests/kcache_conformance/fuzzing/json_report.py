@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from .report import FuzzReport
+from .report import FuzzFinding, FuzzReport
 
 FUZZ_SCHEMA = "kcache/fuzz/1"
 
@@ -15,25 +16,19 @@ def write_fuzz_json(file: Path, report: FuzzReport) -> None:
     data = {
         "schema": FUZZ_SCHEMA,
         "function": report.name,
-        "kind": report.kind.value,
+        "kind": report.kind,
         "status": report.status.value,
         "seconds": round(report.seconds, 3),
         "objects": report.objects,
-        "rules": [rule.value for rule in report.rules],
-        "reasons": list(report.reasons),
-        "engines": [{**vars(engine), "engine": engine.engine.value} for engine in report.engines],
-        "findings": [
-            {
-                "rule": finding.rule.value,
-                "severity": finding.severity.value,
-                "tier": finding.tier.value,
-                "engine": finding.engine.value,
-                "what": finding.what,
-                "setting": finding.setting,
-                "code": finding.code,
-                "replay": f"kcache replay {finding.word}" if finding.word else None,
-            }
-            for finding in report.findings
-        ],
+        "rules": report.rules,
+        "reasons": report.reasons,
+        "engines": [vars(engine) for engine in report.engines],
+        "findings": list(map(_finding, report.findings)),
     }
     file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def _finding(finding: FuzzFinding) -> dict[str, Any]:
+    fields = {**vars(finding), "replay": f"kcache replay {finding.word}" if finding.word else None}
+    del fields["word"]
+    return fields

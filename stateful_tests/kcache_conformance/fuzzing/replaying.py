@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
 from typing import Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.target import TargetError
+from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 
 from .engines.interleavings import explore_calls
 from .engines.perturbations import UNPERTURBED, Order, Perturbation, run_perturbed
@@ -28,23 +27,6 @@ _SECONDS = 10.0
 _GRACE_SECONDS = 9.0
 
 
-class Answer(enum.StrEnum):
-    """The result of trying again."""
-
-    REPRODUCED = "reproduced"
-    FIXED = "fixed"
-    UNKNOWN = "unknown"
-    """It did not happen again, which says little: real threads cannot be repeated."""
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """The answer, and what the function did this time."""
-
-    answer: Answer
-    what: str
-
-
 def replay_trial(token: str, *, patience_seconds: float = 3.0) -> Replayed:
     """Try a finding again, in child processes.
 
@@ -60,7 +42,7 @@ def replay_trial(token: str, *, patience_seconds: float = 3.0) -> Replayed:
     end = run_job(
         f"{__name__}:trial_job",
         {"token": token},
-        on_event=lambda event: answers.append(Replayed(Answer(event["answer"]), event["what"])),
+        on_event=lambda event: answers.append(Replayed(ReplayAnswer(event["answer"]), event["what"])),
         deadline_seconds=STARTUP_SECONDS + 2 * _SECONDS,
         patience_seconds=patience_seconds,
         grace_seconds=_GRACE_SECONDS + patience_seconds,
@@ -68,9 +50,9 @@ def replay_trial(token: str, *, patience_seconds: float = 3.0) -> Replayed:
     raise_if_failed(end)
     match end.how:
         case "hang":
-            return Replayed(Answer.REPRODUCED, f"it did not return within {patience_seconds:g} s")
+            return Replayed(ReplayAnswer.REPRODUCED, f"it did not return within {patience_seconds:g} s")
         case "crash":
-            return Replayed(Answer.REPRODUCED, f"it ended the process: {end.message.splitlines()[0]}")
+            return Replayed(ReplayAnswer.REPRODUCED, f"it ended the process: {end.message.splitlines()[0]}")
     return answers[0]
 
 
@@ -88,14 +70,14 @@ def _try(outlet: Outlet, trial: Trial) -> None:
     fuzzed_objects = [FuzzedObject(tree) for tree in trial.trees]
     outlet.watch.note("replay")
 
-    def answer(found: Answer, what: str) -> None:
+    def answer(found: ReplayAnswer, what: str) -> None:
         outlet.watch.rest()
         outlet.send({"event": "answer", "answer": found.value, "what": what})
 
     match trial.engine:
         case Engine.PROGRAMS:
             fault = replay_program(subject.function, trial.details["keys"], trial.details["puts"], fuzzed_objects)
-            answer(Answer.FIXED if fault is None else Answer.REPRODUCED, fault or "the index stays right")
+            answer(ReplayAnswer.FIXED if fault is None else ReplayAnswer.REPRODUCED, fault or "the index stays right")
         case Engine.THREADS:
             others = [FuzzedObject(tree) for tree in trial.details.get("others", ())]
             outlet.watch.rest()
@@ -105,23 +87,26 @@ def _try(outlet: Outlet, trial: Trial) -> None:
             said = (
                 f"nothing wrong in {calls:,} calls, which is no proof" if evidence is None else evidence.violation.what
             )
-            answer(Answer.UNKNOWN if evidence is None else Answer.REPRODUCED, said)
+            answer(ReplayAnswer.UNKNOWN if evidence is None else ReplayAnswer.REPRODUCED, said)
         case Engine.EXPLORER:
             outlet.watch.rest()
             result = explore_calls(subject, fuzzed_objects, seconds=_SECONDS)
             if result.evidence is not None:
-                answer(Answer.REPRODUCED, f"{result.evidence.violation.what}\n{result.evidence.setting}")
+                answer(ReplayAnswer.REPRODUCED, f"{result.evidence.violation.what}\n{result.evidence.setting}")
             else:
                 done = result.is_complete and not result.reason
                 said = f"{result.executions:,} interleavings without it"
-                answer(Answer.FIXED if done else Answer.UNKNOWN, f"{said}; {result.reason}" if result.reason else said)
+                answer(
+                    ReplayAnswer.FIXED if done else ReplayAnswer.UNKNOWN,
+                    f"{said}; {result.reason}" if result.reason else said,
+                )
         case _:
             inline = Inline(subject.function, subject.kind, trial.most_values)
             for fuzzed_object in fuzzed_objects[:-1]:
                 answer_of(subject.function, subject.kind, fuzzed_object.fresh())
             violations = {violation.rule: violation.what for violation in inline.violations(fuzzed_objects[-1])}
             what = violations.get(trial.rule)
-            answer(Answer.FIXED if what is None else Answer.REPRODUCED, what or "the rule is kept")
+            answer(ReplayAnswer.FIXED if what is None else ReplayAnswer.REPRODUCED, what or "the rule is kept")
 
 
 def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
@@ -139,5 +124,5 @@ def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
         perturbation = Perturbation(**{**details, "order": Order(details["order"])}) if details else UNPERTURBED
         one, other = meanings(trees, UNPERTURBED)[-1], meanings(trees, perturbation)[-1]
     if one == other:
-        return Replayed(Answer.FIXED, "the same values now")
-    return Replayed(Answer.REPRODUCED, f"{one} first, then {other}")
+        return Replayed(ReplayAnswer.FIXED, "the same values now")
+    return Replayed(ReplayAnswer.REPRODUCED, f"{one} first, then {other}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kcache_model.verdict import Status
 
 from .evidence import Engine, EngineReport
-from .judging.input_class import InputClass
+from .judging.violation import InputClass
 from .rules import Kind, Rule, Severity
 
 

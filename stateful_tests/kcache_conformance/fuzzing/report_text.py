@@ -10,7 +10,7 @@ from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from .evidence import Engine, EngineReport
-from .judging.input_class import InputClass
+from .judging.violation import InputClass
 from .report import FuzzFinding, FuzzReport
 from .rules import RULES, Severity
 

@@ -18,17 +18,17 @@ from kcache_model.errors import FormatError
 from kcache_model.progress import ProgressListener
 from kcache_model.target import TargetError
 from kcache_model.verdict import Status
+from kcache_stress.explorer.replay import ReplayAnswer
 
 from .engines.perturbation_search import PerturbationSearch
 from .engines.solver import ask_solver
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
-from .judging.input_class import InputClass
-from .judging.violation import Violation
+from .judging.violation import InputClass, Violation
 from .objects.codec import Tree
 from .objects.fuzzed_object import FuzzedObject
 from .options import FuzzOptions, severity_of
 from .pasteable import code_for
-from .replaying import Answer, replay_trial
+from .replaying import replay_trial
 from .report import FuzzFinding, FuzzReport
 from .rules import RULES, Kind, Rule, Severity
 from .search_job import search
@@ -87,11 +87,11 @@ class _Run:
 
     def in_children(self, spec: str) -> None:
         self.spec = spec
-        end = self._child("search_job", {"options": self.options.to_json()}, 0.5 * self.options.seconds)
+        end = self._child("search_job", 0.5 * self.options.seconds)
         if end.how in ("hang", "crash") and end.note == "" and not self.evidence:
             # It was asked about an object that agrees to everything, which is nobody's fault.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
-            end = self._child("search_job", {"options": self.options.to_json()}, 0.5 * self.options.seconds)
+            end = self._child("search_job", 0.5 * self.options.seconds)
         is_stopped = end.how in ("hang", "crash")
         if is_stopped:
             self._stopped(end)
@@ -105,8 +105,7 @@ class _Run:
 
     def _deeper(self) -> None:
         known = [rule.value for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID]
-        arguments = {"options": self.options.to_json(), "known": known}
-        end = self._child("deep_job", arguments, 0.3 * self.options.seconds)
+        end = self._child("deep_job", 0.3 * self.options.seconds, known=known)
         if end.how in ("hang", "crash"):
             self._stopped(end)
 
@@ -140,17 +139,28 @@ class _Run:
         self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
         self._engine(EngineReport(Engine.PERTURBATIONS, "none visited", why))
 
-    def _child(self, job: str, arguments: dict[str, Any], seconds: float) -> JobEnd:
-        end = run_job(
-            f"{_JOBS}:{job}",
-            {"spec": self.spec, "kind": self.kind.value, **arguments},
-            on_event=self._event,
-            deadline_seconds=STARTUP_SECONDS + 2 * seconds,
-            patience_seconds=self.options.patience_seconds,
-            grace_seconds=_GRACE_SECONDS + self.options.patience_seconds,
-        )
+    def _child(self, job: str, seconds: float, **arguments: Any) -> JobEnd:
+        grace_seconds = _GRACE_SECONDS + self.options.patience_seconds
+        end = self._job(job, arguments, self._event, 2 * seconds, grace_seconds=grace_seconds)
         raise_if_failed(end)
         return end
+
+    def _job(
+        self,
+        job: str,
+        arguments: dict[str, Any],
+        on_event: Callable[[dict[str, Any]], None],
+        seconds: float = 0.0,
+        **grace: Any,
+    ) -> JobEnd:
+        return run_job(
+            f"{_JOBS}:{job}",
+            {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), **arguments},
+            on_event=on_event,
+            deadline_seconds=STARTUP_SECONDS + seconds,
+            patience_seconds=self.options.patience_seconds,
+            **grace,
+        )
 
     def _event(self, event: dict[str, Any]) -> None:
         match event["event"]:
@@ -193,19 +203,13 @@ class _Run:
         if self.spec is not None:
             trial = Trial(self.spec, self.kind, violation.rule, Engine.HYPOTHESIS, (trees[0],), details)
             again = replay_trial(encode_trial(trial), patience_seconds=patience)
-            if again.answer is not Answer.REPRODUCED:
+            if again.answer is not ReplayAnswer.REPRODUCED:
                 self.reasons.append(f"the search ended early ({end.how}), but the same call returned when tried again")
                 return
-        input_classes: list[InputClass] = []
-        arguments = {"options": self.options.to_json(), "tree": trees[0]}
-        run_job(
-            f"{_JOBS}:input_class_job",
-            {"spec": self.spec, "kind": self.kind.value, **arguments},
-            on_event=lambda event: input_classes.append(InputClass(event["input_class"])),
-            deadline_seconds=STARTUP_SECONDS,
-            patience_seconds=patience,
-        ) if self.spec is not None else None
-        input_class = input_classes[0] if input_classes else InputClass.VALID
+        input_classes: list[str] = [InputClass.VALID]
+        if self.spec is not None:
+            self._job("input_class_job", {"tree": trees[0]}, lambda event: input_classes.append(event["input_class"]))
+        input_class = InputClass(input_classes[-1])
         self._found(Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details))
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
 
@@ -219,7 +223,7 @@ class _Run:
             return
         hints, report = ask_solver(self.spec, self.kind, self.options, _SYMBOLIC * self.options.seconds)
         if hints:
-            self._child("hints_job", {"options": self.options.to_json(), "trees": hints}, 5.0)
+            self._child("hints_job", 5.0, trees=hints)
         self._engine(report)
 
     def _perturbations(self) -> None:
@@ -243,13 +247,7 @@ class _Run:
     def _valid(self, trees: list[Tree]) -> list[bool]:
         """The validity of each object: asked of a child, because only there the function's types are loaded."""
         verdicts: list[bool] = []
-        run_job(
-            f"{_JOBS}:validity_job",
-            {"spec": self.spec, "kind": self.kind.value, "options": self.options.to_json(), "trees": trees},
-            on_event=lambda event: verdicts.extend(event["valid"]),
-            deadline_seconds=STARTUP_SECONDS,
-            patience_seconds=self.options.patience_seconds,
-        )
+        self._job("validity_job", {"trees": trees}, lambda event: verdicts.extend(event["valid"]))
         return verdicts
 
     def report(self) -> FuzzReport:

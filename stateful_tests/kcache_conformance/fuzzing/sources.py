@@ -12,8 +12,9 @@ from kcache_stress.loading import load_object
 
 from .schemas.default import default_schema
 from .schemas.from_json_schema import schema_of_json_schema
-from .schemas.from_samples import read_samples, schema_of_samples
+from .schemas.from_samples import schema_of_samples
 from .schemas.from_types import schema_of_type
+from .schemas.sample_files import read_samples
 from .schemas.schema import Given, Schema, SchemaError
 from .static_analysis import Reading
 from .subject import Subject

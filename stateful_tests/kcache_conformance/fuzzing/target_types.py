@@ -21,7 +21,7 @@ from ..report.run_report import RunReport
 from ..suite_options import SuiteOptions
 from ..target_type import Stopped, TargetType
 from .options import FuzzOptions
-from .replaying import Answer, replay_trial
+from .replaying import replay_trial
 from .report import FuzzFinding, FuzzReport
 from .rules import RULES, Kind, Rule, Severity
 from .session import fuzz
@@ -39,12 +39,6 @@ _KINDS: Final = {
     ),
 }
 """The sort of violation that breaking a rule is; of the others, what can be seen does not fit together."""
-
-_ANSWERS: Final = {
-    Answer.REPRODUCED: ReplayAnswer.REPRODUCED,
-    Answer.FIXED: ReplayAnswer.FIXED,
-    Answer.UNKNOWN: ReplayAnswer.UNKNOWN,
-}
 
 
 @dataclass(frozen=True)
@@ -132,11 +126,11 @@ def _replay(token: ReplayToken[Trial], watch: ProgressListener) -> Replayed:
     trial = token.program
     encoded = encode_trial(trial)
     found = replay_trial(encoded)
-    note = f"{trial.rule.value} of {trial.spec}: {found.what}"
+    note = f"{trial.rule.value} of {trial.spec}: {found.note}"
     finding = None
-    if found.answer is Answer.REPRODUCED:
-        finding = Finding(kind_of(trial.rule), "replay", f"{trial.rule.value}: {found.what}", schedule=encoded)
-    return Replayed(_ANSWERS[found.answer], note, finding)
+    if found.answer is ReplayAnswer.REPRODUCED:
+        finding = Finding(kind_of(trial.rule), "replay", f"{trial.rule.value}: {found.note}", schedule=encoded)
+    return Replayed(found.answer, note, finding)
 
 
 def _stopped(stopped: Stopped) -> Finding:

@@ -20,8 +20,8 @@ from .engines.threads import run_threads
 from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
 from .judging.inline import Inline
-from .judging.input_class import InputClass
-from .judging.violation import Violation
+from .judging.violation import InputClass, Violation
+from .objects.codec import Tree
 from .objects.corruption import corrupted
 from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise
@@ -153,8 +153,7 @@ class Work:
                 )
         self._sink.watch.rest()
         self._sink.send({"event": "tried", "objects": self.search.examples, "cut": self.search.is_cut_short})
-        did = f"{self.search.examples:,} objects"
-        self._report(EngineReport(Engine.HYPOTHESIS, did, self.search.missed, time.monotonic() - began))
+        self._report(Engine.HYPOTHESIS, f"{self.search.examples:,} objects", self.search.missed, began)
 
     def comparisons(self) -> None:
         """Objects that meet what the code compares them with."""
@@ -162,13 +161,12 @@ class Work:
         number = follow_comparisons(
             self._subject.function,
             self._kept(_MOST_FOLLOWED),
-            lambda fuzzed_object: self._hint(fuzzed_object, Engine.COMPARISONS),
+            lambda fuzzed_object: self.hint(fuzzed_object, Engine.COMPARISONS),
             seconds=self._share * _COMPARISONS * self._options.seconds,
             on_call=self._call,
             on_rest=self._sink.watch.rest,
         )
-        did = f"{number:,} objects"
-        self._report(EngineReport(Engine.COMPARISONS, did, "", time.monotonic() - began))
+        self._report(Engine.COMPARISONS, f"{number:,} objects", "", began)
 
     def programs(self) -> None:
         """The index in a cache that works as client-go does."""
@@ -187,7 +185,7 @@ class Work:
         if evidence is not None:
             self._evidence(evidence)
         missed = "" if fuzzed_objects else "no object that the function accepts was found"
-        self._report(EngineReport(Engine.PROGRAMS, f"{number:,} programs", missed, time.monotonic() - began))
+        self._report(Engine.PROGRAMS, f"{number:,} programs", missed, began)
 
     def threads(self) -> None:
         """Several real threads."""
@@ -196,14 +194,14 @@ class Work:
         began, fuzzed_objects = time.monotonic(), self._kept(_SMALLEST_RUN)
         if self.found & _STATEFUL or not fuzzed_objects:
             why = "with one thread it already gives different answers" if fuzzed_objects else "there are no objects"
-            self._report(EngineReport(Engine.THREADS, "0 calls", why))
+            self._report(Engine.THREADS, "0 calls", why)
             return
         seconds = _THREADS * self._options.seconds
         evidence, calls = run_threads(self._function, self._subject.kind, fuzzed_objects, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
             self._evidence(evidence)
-        self._report(EngineReport(Engine.THREADS, f"{calls:,} calls by 4 threads", "", time.monotonic() - began))
+        self._report(Engine.THREADS, f"{calls:,} calls by 4 threads", "", began)
 
     def interleavings(self) -> None:
         """Two threads under the explorer."""
@@ -219,14 +217,9 @@ class Work:
         missed = result.reason
         if not missed and not result.is_complete and result.evidence is None:
             missed = "not all interleavings within the time"
-        did = f"{result.executions:,} interleavings of two threads"
-        self._report(EngineReport(Engine.EXPLORER, did, missed, time.monotonic() - began))
+        self._report(Engine.EXPLORER, f"{result.executions:,} interleavings of two threads", missed, began)
 
-    def hint(self, fuzzed_object: FuzzedObject) -> None:
-        """Judge an object that CrossHair came up with."""
-        self._hint(fuzzed_object, Engine.CROSSHAIR)
-
-    def _hint(self, fuzzed_object: FuzzedObject, engine: Engine) -> None:
+    def hint(self, fuzzed_object: FuzzedObject, engine: Engine) -> None:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for input_class, violation in self.search.judge(fuzzed_object):
             shows = _Shows(self.search, violation, input_class)
@@ -238,8 +231,7 @@ class Work:
     def objects_for_perturbations(self) -> list[Any]:
         """The objects for other processes: kept ones, and such as look like later versions of them."""
         plain = [fuzzed_object.tree for fuzzed_object in self.search.kept.values() if fuzzed_object.is_plain]
-        mixed = recombined(plain, _MOST_RECOMBINED, self._options.seed)
-        return plain + [tree for tree in mixed if self.search.input_class(FuzzedObject(tree)) is InputClass.VALID]
+        return plain + [later.tree for later in self._later(plain, _MOST_RECOMBINED)]
 
     def _kept(self, most: int) -> list[FuzzedObject]:
         """Kept objects, small ones with different answers first, and such as look like later versions of them."""
@@ -252,10 +244,12 @@ class Work:
         different = evenly_spaced([*first.values()], most)
         chosen = [*different, *(fuzzed_object for fuzzed_object in kept if fuzzed_object not in first.values())][:most]
         trees = [fuzzed_object.tree for fuzzed_object in chosen if fuzzed_object.is_plain]
-        mixed = (FuzzedObject(tree) for tree in recombined(trees, most // 2, self._options.seed))
-        return chosen + [
-            fuzzed_object for fuzzed_object in mixed if self.search.input_class(fuzzed_object) is InputClass.VALID
-        ]
+        return chosen + self._later(trees, most // 2)
+
+    def _later(self, trees: list[Tree], most: int) -> list[FuzzedObject]:
+        """Valid objects that look like later versions of the trees."""
+        mixed = map(FuzzedObject, recombined(trees, most, self._options.seed))
+        return [one for one in mixed if self.search.input_class(one) is InputClass.VALID]
 
     def _call(self, fuzzed_object: FuzzedObject) -> None:
         self._sink.watch.note(json.dumps(fuzzed_object.tree) if fuzzed_object.is_plain else "null")
@@ -266,8 +260,10 @@ class Work:
                 self.found.add(evidence.rule)
             self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
 
-    def _report(self, report: EngineReport) -> None:
-        self._sink.send({"event": "engine", **vars(report), "engine": report.engine.value})
+    def _report(self, engine: Engine, did: str, missed: str, began: float | None = None) -> None:
+        seconds = 0.0 if began is None else time.monotonic() - began
+        report = EngineReport(engine, did, missed, seconds)
+        self._sink.send({"event": "engine", **vars(report), "engine": engine.value})
 
 
 def _stepping(function: Callable[[Any], Any], watch: ProgressListener) -> Callable[[Any], Any]:

@@ -19,9 +19,8 @@ from kcache_stress.loading import named_packages
 
 from ..evenly_spaced import evenly_spaced
 from ..evidence import Engine, Evidence
-from ..judging.input_class import InputClass
 from ..judging.outcome import Answer, answer_of
-from ..judging.violation import Violation
+from ..judging.violation import InputClass, Violation
 from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Rule
 from ..subject import Subject, load_subject

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..evidence import Engine, Evidence
-from ..judging.input_class import InputClass
-from ..judging.violation import Violation
+from ..judging.violation import InputClass, Violation
 from ..objects.codec import Tree
 from ..objects.fuzzed_object import FuzzedObject
 from ..objects.minimise import smaller_trees
@@ -62,8 +61,7 @@ class PerturbationSearch:
         found: dict[Rule, Evidence] = {}
         unstable = _differing(usual, again)
         if unstable:
-            evidence = self._unstable(trees, unstable[0], usual, again)
-            return [evidence], ""
+            return [self._unstable(trees, unstable[0], usual, again)], ""
         for perturbation in PERTURBATIONS:
             other = self._run_perturbed(trees, perturbation)
             if other.failure:
@@ -80,9 +78,7 @@ class PerturbationSearch:
     def _unstable(self, trees: list[Tree], position: int, one: PerturbedRun, other: PerturbedRun) -> Evidence:
         """Two processes that are the same in every way gave different answers."""
         what = f"{_text(one.meanings[position])} in one process, {_text(other.meanings[position])} in another"
-        fuzzed_object = FuzzedObject(trees[position])
-        violation = Violation(Rule.REPEATABLE, f"{what}, with nothing different")
-        return Evidence(violation, InputClass.VALID, Engine.PERTURBATIONS, (fuzzed_object,))
+        return _evidence(Rule.REPEATABLE, f"{what}, with nothing different", [trees[position]])
 
     def _single(
         self, trees: list[Tree], usual: PerturbedRun, perturbation: Perturbation, end: float, known: frozenset[Rule]
@@ -103,10 +99,8 @@ class PerturbationSearch:
         """The object made smaller: all that are a step smaller are tried in two processes at once."""
         first = self._run_perturbed([tree], UNPERTURBED), self._run_perturbed([tree], perturbation)
         if not _differing(*first):
-            violation = Violation(rule, f"other values with {perturbation.difference()}, after calls for other objects")
-            return Evidence(
-                violation, InputClass.VALID, Engine.PERTURBATIONS, (FuzzedObject(tree),), perturbation.difference()
-            )
+            what = f"other values with {perturbation.difference()}, after calls for other objects"
+            return _evidence(rule, what, [tree], perturbation.difference())
         shown = first[0].meanings[0], first[1].meanings[0]
         for _ in range(_ROUNDS):
             candidates = self._smaller(tree)[:_MOST_CANDIDATES]
@@ -118,15 +112,8 @@ class PerturbationSearch:
                 break
             tree = candidates[better[0]]
             shown = usual.meanings[better[0]], other.meanings[better[0]]
-        violation = Violation(rule, f"{_text(shown[0])}, but {_text(shown[1])} with {perturbation.difference()}")
-        return Evidence(
-            violation,
-            InputClass.VALID,
-            Engine.PERTURBATIONS,
-            (FuzzedObject(tree),),
-            perturbation.difference(),
-            asdict(perturbation),
-        )
+        what = f"{_text(shown[0])}, but {_text(shown[1])} with {perturbation.difference()}"
+        return _evidence(rule, what, [tree], perturbation.difference(), asdict(perturbation))
 
     def _smaller(self, tree: Tree) -> list[Tree]:
         """Valid objects that are a step smaller, the smallest first."""
@@ -141,8 +128,8 @@ class PerturbationSearch:
         """The fewest earlier calls that change what the function gives for the object."""
         target = trees[position]
         alone = self._run_perturbed([target], UNPERTURBED).meanings[0]
-        before = _calls_before(position, len(trees), perturbation)
-        sequence = [trees[number] for number in before] + [target]
+        order = calls_in_order(len(trees), perturbation)
+        sequence = [trees[number] for number in order[: order.index(position) + 1]]
         if usual.meanings[position] != alone:
             sequence = trees[: position + 1]
 
@@ -154,13 +141,16 @@ class PerturbationSearch:
             sequence = _fewest(sequence, lambda calls: time.monotonic() < end and last(calls) != alone)
         changed = last(sequence)
         what = f"{_text(alone)} for the last object alone, but {_text(changed)} after the calls for those before it"
-        fuzzed_objects = tuple(FuzzedObject(tree) for tree in sequence)
-        return Evidence(Violation(Rule.HISTORY, what), InputClass.VALID, Engine.PERTURBATIONS, fuzzed_objects)
+        return _evidence(Rule.HISTORY, what, sequence)
 
 
-def _calls_before(position: int, number: int, perturbation: Perturbation) -> list[int]:
-    order = calls_in_order(number, perturbation)
-    return order[: order.index(position)]
+def _evidence(
+    rule: Rule, what: str, trees: list[Tree], setting: str = "", details: Mapping[str, Any] | None = None
+) -> Evidence:
+    fuzzed_objects = tuple(map(FuzzedObject, trees))
+    return Evidence(
+        Violation(rule, what), InputClass.VALID, Engine.PERTURBATIONS, fuzzed_objects, setting, details or {}
+    )
 
 
 def _fewest(sequence: list[Tree], shows: Callable[[list[Tree]], bool]) -> list[Tree]:

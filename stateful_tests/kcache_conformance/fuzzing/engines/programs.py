@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..evidence import Engine, Evidence
-from ..judging.input_class import InputClass
 from ..judging.outcome import answer_of
-from ..judging.violation import Violation
+from ..judging.violation import InputClass, Violation
 from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Kind, Rule
 

@@ -17,10 +17,9 @@ from hypothesis.strategies import SearchStrategy
 from ..evidence import Engine, Evidence
 from ..judging.identity import is_nameless
 from ..judging.inline import Inline
-from ..judging.input_class import InputClass
 from ..judging.outcome import Answer
 from ..judging.validity import is_valid
-from ..judging.violation import Violation
+from ..judging.violation import InputClass, Violation
 from ..objects.codec import NotPlainError
 from ..objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from ..objects.minimise import minimise
@@ -36,13 +35,21 @@ _MOST_KEPT_PER_ANSWER = 3
 _CONSEQUENCES = {Rule.EQUAL_OBJECTS: {Rule.REPEATABLE}}
 """A rule is not searched for where one that implies it is broken already."""
 
-
-_UNHURRIED = (
-    HealthCheck.too_slow,
-    HealthCheck.data_too_large,
-    HealthCheck.filter_too_much,
-    HealthCheck.large_base_example,
+UNHURRIED = settings(
+    database=None,
+    deadline=None,
+    derandomize=False,
+    suppress_health_check=(
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+        HealthCheck.large_base_example,
+    ),
+    verbosity=Verbosity.quiet,
+    report_multiple_bugs=False,
+    print_blob=False,
 )
+"""Settings of runs of Hypothesis that are no tests."""
 
 
 class _Broken(AssertionError):
@@ -178,12 +185,10 @@ class Search:
             return InputClass.ADVERSARIAL
         if self.inline.kind is Kind.KEY and is_nameless(fuzzed_object.tree):
             return InputClass.ADVERSARIAL
-        try:
-            return (
-                InputClass.VALID if is_valid(fuzzed_object.fresh(), self.schema, self.reads) else InputClass.ADVERSARIAL
-            )
-        except NotPlainError:
-            return InputClass.ADVERSARIAL
+        with contextlib.suppress(NotPlainError):
+            if is_valid(fuzzed_object.fresh(), self.schema, self.reads):
+                return InputClass.VALID
+        return InputClass.ADVERSARIAL
 
     def _is_wanted(self, rule: Rule, input_class: InputClass) -> bool:
         if rule not in self.rules:
@@ -210,17 +215,7 @@ class Search:
         until = math.inf
 
         @seed(self.seed + 1_000_003 * next(self._rounds))
-        @settings(
-            max_examples=examples,
-            database=None,
-            deadline=None,
-            derandomize=False,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=_UNHURRIED,
-            verbosity=Verbosity.quiet,
-            report_multiple_bugs=False,
-            print_blob=False,
-        )
+        @settings(UNHURRIED, max_examples=examples, phases=(Phase.generate, Phase.shrink))
         @given(objects)
         def test(obj: Any) -> None:
             nonlocal target, until

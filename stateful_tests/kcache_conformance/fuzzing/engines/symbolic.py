@@ -15,6 +15,8 @@ import threading
 import traceback
 from typing import Any
 
+from hypothesis import Phase, given, settings
+
 from kcache_conformance.isolation.worker import Outlet
 
 from ..objects.codec import NotPlainError, encode
@@ -22,6 +24,8 @@ from ..options import FuzzOptions
 from ..rules import Kind
 from ..static_analysis import read
 from ..subject import load_subject
+from .random_search import UNHURRIED
+from .symbolic_objects import SymbolicMaker
 
 _MOST_EXAMPLES = 100_000
 _MOST_HINTS = 12
@@ -45,34 +49,13 @@ def caveat() -> str:
 
 def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds: float) -> None:
     """Runs in the child: sends the objects for which the function seems to break a rule."""
-    from hypothesis import HealthCheck, Phase, Verbosity, given, settings
-
-    from .symbolic_objects import SymbolicMaker
-
-    unhurried = (
-        HealthCheck.too_slow,
-        HealthCheck.data_too_large,
-        HealthCheck.filter_too_much,
-        HealthCheck.large_base_example,
-    )
-
     subject = load_subject(spec, Kind(kind))
     reading = read(subject.function)
     schema = FuzzOptions.from_json(options).sources.schema(subject, reading)
     sent: set[str] = set()
     paths = 0
 
-    @settings(
-        backend="crosshair",
-        max_examples=_MOST_EXAMPLES,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        phases=(Phase.generate,),
-        suppress_health_check=unhurried,
-        verbosity=Verbosity.quiet,
-        report_multiple_bugs=False,
-    )
+    @settings(UNHURRIED, backend="crosshair", max_examples=_MOST_EXAMPLES, phases=(Phase.generate,))
     @given(SymbolicMaker(reading).strategy(schema))
     def test(obj: Any) -> None:
         nonlocal paths

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..evidence import Engine, Evidence
-from ..judging.input_class import InputClass
 from ..judging.outcome import Answer, answer_of
-from ..judging.violation import Violation
+from ..judging.violation import InputClass, Violation
 from ..objects.fuzzed_object import FuzzedObject
 from ..rules import Kind, Rule
 
@@ -42,15 +41,7 @@ def run_threads(
         sys.setswitchinterval(before)
     if any(thread.is_alive() for thread in threads):
         what = f"calls of {_THREADS} threads at once did not return within {_GRACE_SECONDS:g} s"
-        violation = Violation(Rule.THREAD_SAFE, what)
-        return Evidence(
-            violation,
-            InputClass.VALID,
-            Engine.THREADS,
-            tuple(fuzzed_objects[:1]),
-            f"{_THREADS} threads",
-            _others(fuzzed_objects, 0),
-        ), race.calls
+        return _evidence(what, fuzzed_objects, 0), race.calls
     if race.wrong is None:
         return None, race.calls
     position, answer = race.wrong
@@ -58,21 +49,20 @@ def run_threads(
     if still.meaning != alone[position].meaning:
         return None, race.calls  # it changed for good: that is no matter of threads
     what = f"{answer.text()} while other threads called it, {alone[position].text()} alone"
-    evidence = Evidence(
+    return _evidence(what, fuzzed_objects, position), race.calls
+
+
+def _evidence(what: str, fuzzed_objects: Sequence[FuzzedObject], position: int) -> Evidence:
+    """The evidence with the objects that the other threads were busy with, for a replay."""
+    plain = [one.tree for number, one in enumerate(fuzzed_objects) if one.is_plain and number != position]
+    return Evidence(
         Violation(Rule.THREAD_SAFE, what),
         InputClass.VALID,
         Engine.THREADS,
-        (fuzzed_objects[position],),
+        tuple(fuzzed_objects[position : position + 1]),
         f"{_THREADS} threads",
-        _others(fuzzed_objects, position),
+        {"others": plain[:_MOST_OTHERS]},
     )
-    return evidence, race.calls
-
-
-def _others(fuzzed_objects: Sequence[FuzzedObject], position: int) -> dict[str, Any]:
-    """The objects that the other threads were busy with, for a replay."""
-    plain = [one.tree for number, one in enumerate(fuzzed_objects) if one.is_plain and number != position]
-    return {"others": plain[:_MOST_OTHERS]}
 
 
 class _Race:

@@ -110,11 +110,9 @@ def _changes(tree: Tree) -> Iterator[tuple[Tree, str]]:
             yield _with(tree, name, other), f"when its {name} is {other!r}"
     fields = _fields(tree) or {}
     if identity is not fields:
-        for name in fields:
-            if name not in _KEEP and not isinstance(fields[name], (str, int)):
-                continue
-            if name not in _KEEP:
-                for other in _others(name, fields[name]):
+        for name, value in fields.items():
+            if name not in _KEEP and isinstance(value, (str, int)):
+                for other in _others(name, value):
                     yield _rewrapped(tree, {**fields, name: other}), f"when its {name} is {other!r}"
 
 

@@ -1,10 +1,20 @@
-"""A violation: a rule that an object shows to be broken."""
+"""A violation: a rule that an object shows to be broken; and the class of the object, on which its weight depends."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from ..rules import Rule
+
+
+class InputClass(enum.StrEnum):
+    """The class of an object: a store may really hold it, or only a mistake elsewhere could put it there."""
+
+    VALID = "legal"
+    """The API server, the type or the schema allows it: a violation fails."""
+    ADVERSARIAL = "hostile"
+    """Nobody promised that it works: a violation is a warning."""
 
 
 @dataclass(frozen=True)

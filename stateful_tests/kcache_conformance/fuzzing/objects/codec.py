@@ -11,6 +11,7 @@ import enum
 import importlib
 import math
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -19,6 +20,8 @@ from ..schemas.declared import alias_of
 
 Tree: TypeAlias = Any
 """Plain JSON."""
+Path: TypeAlias = tuple[str | int, ...]
+"""The place of a part in a tree."""
 
 _MARK = "$"
 _DEEPEST = 60
@@ -222,3 +225,33 @@ def found_class(name: str) -> Any:
     if not isinstance(found, type):
         raise NotPlainError(f"{name} is no class")
     return found
+
+
+def paths_in(tree: Tree, above: Path = ()) -> Iterator[Path]:
+    """The paths to the parts of a tree that may be exchanged: items, entries and fields, outer ones first."""
+    if isinstance(tree, list):
+        items: Any = enumerate(tree)
+    elif isinstance(tree, dict):
+        if "$" in tree:
+            if "fields" in tree:
+                yield from paths_in(tree["fields"], (*above, "fields"))
+            return
+        items = tree.items()
+    else:
+        return
+    for key, value in items:
+        yield (*above, key)
+        yield from paths_in(value, (*above, key))
+
+
+def with_part(tree: Tree, path: Path, value: Any, *, is_removed: bool = False) -> Tree:
+    """A copy of the tree with ``value`` for the part at ``path``; without it if it ``is_removed`` from a dict."""
+    head, *rest = path
+    copy = list(tree) if isinstance(tree, list) else dict(tree)
+    if rest:
+        copy[head] = with_part(tree[head], tuple(rest), value, is_removed=is_removed)  # type: ignore[index]
+    elif is_removed and isinstance(copy, dict):
+        del copy[head]
+    else:
+        copy[head] = value  # type: ignore[index]
+    return copy

@@ -107,10 +107,5 @@ def around(text: str, separators: Iterable[str]) -> tuple[str, ...]:
     made += variants(text)
     for separator in separators:
         made += [text + separator, separator + text, text + separator + "a", "a" + separator + text]
-        made += [
-            text + separator + "1",
-            text + separator,
-            f"{text}{separator}{text}",
-            f"a{separator}{text}{separator}1",
-        ]
+        made += [text + separator + "1", f"{text}{separator}{text}", f"a{separator}{text}{separator}1"]
     return tuple(dict.fromkeys(made))

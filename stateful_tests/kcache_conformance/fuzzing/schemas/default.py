@@ -9,8 +9,7 @@ from typing import Any
 
 from ..static_analysis import Reading
 from ..tracing.probe import Node
-from .kinds import kinds
-from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, snake_case
+from .kubernetes import AS_DICT, DYNAMIC, MANIFEST, MODEL, Manner, camel_case, kinds, snake_case
 from .schema import Array, Either, Field, Integer, Map, Record, Schema, SchemaError, Text, resolved
 from .typical import typical
 

@@ -12,12 +12,11 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from . import hints
 from .combining import either, without_none
-from .kubernetes import MODEL, camel_case
+from .declared import DeclaredField
+from .kubernetes import INT64, MODEL, camel_case, field_in, map_named, type_named, value_named
 from .schema import (
     Anything,
     Array,
@@ -38,36 +37,24 @@ from .schema import (
     Text,
 )
 
-_PLAIN: dict[Any, Schema] = {
+PLAIN: dict[Any, Schema] = {
     Any: Anything(),
     object: Anything(),
     str: Text(),
-    int: hints.INT64,
+    int: INT64,
     float: Number(),
     bool: Boolean(),
     bytes: Bytes(),
     datetime.datetime: Moment(),
     type(None): Nothing(),
 }
+"""The schemas of plain types, as the API bounds them."""
 _OLD_NAMES: dict[str, Any] = {
-    "str": str,
-    "int": int,
-    "float": float,
-    "bool": bool,
-    "object": object,
+    **{kind.__name__: kind for kind in (str, int, float, bool, object)},
     "datetime": datetime.datetime,
     "bytearray": str,
     "file": str,
 }
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """A field as the class declares it."""
-
-    name: str
-    annotation: Any
-    is_required: bool
 
 
 def is_client_model(cls: object) -> bool:
@@ -93,7 +80,7 @@ _DONE: dict[tuple[type[Any], int], Record] = {}
 
 
 def _record(cls: type[Any], known: Record | None) -> Record:
-    known = known or hints.type_named(_api_name(cls), MODEL)
+    known = known or type_named(_api_name(cls), MODEL)
     # What is known lives for ever in a cache, so that its identity will do; its hash is slow.
     key = (cls, id(known))
     if key not in _DONE:
@@ -104,10 +91,10 @@ def _record(cls: type[Any], known: Record | None) -> Record:
     return _DONE[key]
 
 
-def _field(cls: type[Any], declared: _Declared, known: Record | None, is_kind: bool) -> Field:
+def _field(cls: type[Any], declared: DeclaredField, known: Record | None, is_kind: bool) -> Field:
     name = declared.name
-    own = next((one for one in known.fields if one.name == name), None) if known is not None else None
-    is_required = declared.is_required or (own is not None and not own.may_be_none and not own.may_be_missing)
+    own = field_in(known, name)
+    is_required = not declared.is_optional or (own is not None and not own.may_be_none and not own.may_be_missing)
     if is_kind and name == "metadata":
         is_required = True
     if is_kind and name == "kind" and own is None:
@@ -127,14 +114,14 @@ def _value(cls: type[Any], name: str, annotation: Any, known: Schema | None) -> 
         texts = [one for one in arguments if not (_bare(one) is bytes and str in map(_bare, arguments))]
         return either(_value(cls, name, one, known) for one in texts)
     if origin is list:
-        most = known.most if isinstance(known, Array) else None
-        return Array(_value(cls, name, arguments[0], hints.item_in(known)), most=most)
+        item, most = (known.item, known.most) if isinstance(known, Array) else (None, None)
+        return Array(_value(cls, name, arguments[0], item), most=most)
     if origin is dict:
         return _map(cls, name, arguments[1], known)
     if is_client_model(annotation):
         record = known if isinstance(known, Record) else None
         return Later(functools.partial(_record, annotation, record), annotation.__name__)
-    plain = _PLAIN.get(annotation)
+    plain = PLAIN.get(annotation)
     if plain is None:
         raise SchemaError(
             f"{cls.__module__}.{cls.__qualname__}.{name} has the type {annotation!r}, which cannot be made up; "
@@ -145,7 +132,7 @@ def _value(cls: type[Any], name: str, annotation: Any, known: Schema | None) -> 
 
 def _plain(name: str, plain: Schema, known: Schema | None) -> Schema:
     if known is None:
-        known = hints.value_named(name, MODEL)
+        known = value_named(name, MODEL)
     if isinstance(plain, Text) and (
         isinstance(known, Text) or (isinstance(known, Choice) and all(isinstance(one, str) for one in known.values))
     ):
@@ -160,19 +147,19 @@ def _map(cls: type[Any], name: str, value: Any, known: Schema | None) -> Schema:
         return Map(Text(), _value(cls, name, value, None))
     if isinstance(known, Map):
         return known
-    return hints.map_named(name) or Map(Text(), Text())
+    return map_named(name) or Map(Text(), Text())
 
 
 def _bare(annotation: Any) -> Any:
     return typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Annotated else annotation
 
 
-def _declared(cls: type[Any]) -> list[_Declared]:
+def _declared(cls: type[Any]) -> list[DeclaredField]:
     fields: Any = getattr(cls, "model_fields", None)
     if isinstance(fields, Mapping):
-        return [_Declared(name, info.annotation, info.is_required()) for name, info in fields.items()]
+        return [DeclaredField(name, info.annotation, not info.is_required()) for name, info in fields.items()]
     names: Mapping[str, str] = getattr(cls, "openapi_types", {})
-    return [_Declared(name, _parsed(cls, name, text), _refuses_none(cls, name)) for name, text in names.items()]
+    return [DeclaredField(name, _parsed(cls, name, text), _takes_none(cls, name)) for name, text in names.items()]
 
 
 def _parsed(cls: type[Any], name: str, text: str) -> Any:
@@ -195,14 +182,14 @@ def _parsed(cls: type[Any], name: str, text: str) -> Any:
     )
 
 
-def _refuses_none(cls: type[Any], name: str) -> bool:
+def _takes_none(cls: type[Any], name: str) -> bool:
     blank: Any = object.__new__(cls)
     blank.local_vars_configuration = types.SimpleNamespace(client_side_validation=True)
     try:
         setattr(blank, name, None)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _api_name(cls: type[Any]) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..judging.validity import is_valid
-from . import hints
 from .combining import either
-from .kubernetes import MANIFEST, metadata
-from .sample_files import read_samples
+from .kubernetes import MANIFEST, field_in, map_named, metadata, type_named, value_named
 from .schema import (
     Anything,
     Array,
@@ -30,8 +29,6 @@ from .schema import (
     Style,
     Text,
 )
-
-__all__ = ["read_samples", "schema_of_samples"]
 
 _FREE_KEYS = frozenset(("data", "stringData", "binaryData", "selector"))
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_]*")
@@ -65,7 +62,7 @@ def _whole(kind: str | None, samples: list[Any]) -> Schema:
     objects = [sample for sample in samples if isinstance(sample, dict)]
     if len(objects) < len(samples) or not any("metadata" in one or "kind" in one for one in objects):
         return _schema(samples, "", None)
-    known = hints.type_named(kind, MANIFEST) if kind is not None else None
+    known = type_named(kind, MANIFEST) if kind is not None else None
     fields = {field.name: field for field in _fields(objects, "", known)}
     if kind is not None:
         fields["kind"] = replace(fields["kind"], schema=Choice((kind,)))
@@ -129,7 +126,7 @@ def _dict(values: list[dict[Any, Any]], where: str, known: Schema | None) -> Sch
         return _metadata(values)
     mapping = known if isinstance(known, Map) else None
     if mapping is None and not isinstance(known, Record):
-        mapping = hints.map_named(_last(where))
+        mapping = map_named(_last(where))
     if mapping is None and (isinstance(known, Record) or not _has_free_keys(values, where)):
         name = known.name if isinstance(known, Record) else _last(where)
         record = known if isinstance(known, Record) else None
@@ -149,10 +146,7 @@ def _is_metadata(values: list[dict[str, Any]]) -> bool:
 
 def _has_free_keys(values: list[dict[str, Any]], where: str) -> bool:
     """Whether the keys are no names of fields: by the name, by how they look, or as they differ widely."""
-    counts: dict[str, int] = {}
-    for value in values:
-        for key in value:
-            counts[key] = counts.get(key, 0) + 1
+    counts = Counter(key for value in values for key in value)
     if _last(where) in _FREE_KEYS and all(isinstance(one, str) for value in values for one in value.values()):
         return True
     if any(not _IDENTIFIER.fullmatch(key) for key in counts):
@@ -172,7 +166,8 @@ def _fields(values: Sequence[Mapping[str, Any]], where: str, known: Record | Non
         path = f"{where}.{name}" if where else str(name)
         seen = [value[name] for value in values if name in value]
         schemas = [one for one in seen if one is not None]
-        inner = hints.field_in(known, name)
+        field = field_in(known, name)
+        inner = None if field is None else field.schema
         schema = _schema(schemas, path, inner) if schemas else inner or Nothing()
         fields.append(Field(name, schema, len(seen) < len(values), len(schemas) < len(seen)))
     return fields
@@ -180,19 +175,18 @@ def _fields(values: Sequence[Mapping[str, Any]], where: str, known: Record | Non
 
 def _list(values: list[list[Any]], where: str, known: Schema | None) -> Schema:
     items = [item for value in values for item in value]
-    most = known.most if isinstance(known, Array) else None
-    if most is not None:
-        most = max(most, *(len(value) for value in values))
-    inner = hints.item_in(known)
     if not items:
         return known if isinstance(known, Array) else Array(Anything(), most=0)
+    inner, most = (known.item, known.most) if isinstance(known, Array) else (None, None)
+    if most is not None:
+        most = max(most, *map(len, values))
     return Array(_schema(items, f"{where}[]", inner), most=most)
 
 
 def _text(values: list[str], where: str, known: Schema | None) -> Schema:
     seen = tuple(_distinct(values))[:_MOST_EXAMPLES]
     if known is None and where:
-        known = hints.value_named(_last(where), MANIFEST)
+        known = value_named(_last(where), MANIFEST)
     if isinstance(known, Choice) and all(is_valid(value, known) for value in seen):
         return known
     if isinstance(known, Text):
@@ -206,7 +200,7 @@ def _text(values: list[str], where: str, known: Schema | None) -> Schema:
 
 def _integers(values: list[int], where: str, known: Schema | None) -> Schema:
     if known is None and where:
-        known = hints.value_named(_last(where), MANIFEST)
+        known = value_named(_last(where), MANIFEST)
     if isinstance(known, Integer) and all(is_valid(value, known) for value in values):
         return known
     bits = 31 if all(-(2**31) <= value < 2**31 for value in values) else 63

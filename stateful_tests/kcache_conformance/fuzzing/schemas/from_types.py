@@ -8,45 +8,29 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from .combining import either, require_finite, without_none
 from .constraints import constrained
 from .declared import ADVICE, DeclaredField, declaration_of
 from .fixed_tuples import fixed_tuple
-from .from_client import is_client_model, schema_of_client_model
+from .from_client import PLAIN, is_client_model, schema_of_client_model
 from .schema import (
     Anything,
     Array,
-    Boolean,
-    Bytes,
     Choice,
     Field,
     Integer,
     Later,
     Map,
-    Moment,
     Nothing,
-    Number,
     Record,
     Schema,
     SchemaError,
     Text,
 )
 
-_PLAIN: dict[Any, Schema] = {
-    Any: Anything(),
-    object: Anything(),
-    None: Nothing(),
-    types.NoneType: Nothing(),
-    str: Text(),
-    int: Integer(),
-    float: Number(),
-    bool: Boolean(),
-    bytes: Bytes(),
-    datetime: Moment(),
-}
+_PLAIN: dict[Any, Schema] = {**PLAIN, int: Integer(), None: Nothing()}
 _LISTS = {list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable}
 _SETS = {set, abc.Set, abc.MutableSet}
 _MAPS = {dict, abc.Mapping, abc.MutableMapping}

@@ -6,25 +6,44 @@ server enforces, so that no function is accused because of an object which canno
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+import yaml
 
 from .schema import Array, Boolean, Choice, Field, Format, Integer, Map, Moment, Record, Schema, Style, Text
 
-INT32 = Integer(-(2**31), 2**31 - 1)
-COUNT = Integer(0, 2**31 - 1)
-PORT = Integer(1, 65535)
-GENERATION = Integer(0, 2**63 - 1)
-FREE = Text()
-NAME = Text(Format.NAME, most=253)
-LABEL = Text(Format.LABEL, most=63)
-QUANTITIES = Map(
-    Text(Format.LABEL_KEY, examples=("cpu", "memory", "storage", "ephemeral-storage", "nvidia.com/gpu")),
-    Text(Format.QUANTITY),
-)
-LABELS = Map(Text(Format.LABEL_KEY), Text(Format.LABEL_VALUE, most=63))
-ANNOTATIONS = Map(Text(Format.LABEL_KEY), Text())
+_KEY = Text(Format.LABEL_KEY)
+_RESOURCES = ("cpu", "memory", "storage", "ephemeral-storage", "nvidia.com/gpu")
+INT64 = Integer(-(2**63), 2**63 - 1)
+QUANTITIES = Map(replace(_KEY, examples=_RESOURCES), Text(Format.QUANTITY))
+LABELS = Map(_KEY, Text(Format.LABEL_VALUE, most=63))
+ANNOTATIONS = Map(_KEY, Text())
+
+_SCALARS: dict[str, Schema] = {
+    "text": Text(),
+    "name": Text(Format.NAME, most=253),
+    "label": Text(Format.LABEL, most=63),
+    "labelKey": _KEY,
+    "labelValue": LABELS.value,
+    "digits": Text(Format.DIGITS),
+    "boolean": Boolean(),
+    "int32": Integer(-(2**31), 2**31 - 1),
+    "count": Integer(0, 2**31 - 1),
+    "port": Integer(1, 65535),
+    "int63": Integer(0, 2**63 - 1),
+    "labels": LABELS,
+    "annotations": ANNOTATIONS,
+    "quantities": QUANTITIES,
+}
+_MAPS: dict[str, Map] = {
+    **dict.fromkeys(("labels", "matchLabels", "nodeSelector", "match_labels", "node_selector"), LABELS),
+    "annotations": ANNOTATIONS,
+    **dict.fromkeys(("requests", "limits", "capacity", "allocatable", "hard", "used", "overhead"), QUANTITIES),
+}
 
 
 @dataclass(frozen=True)
@@ -39,23 +58,6 @@ class Manner:
     style: Style
     is_camel: bool
 
-    @property
-    def moment(self) -> Schema:
-        """Times: texts in manifests, ``datetime`` in models."""
-        return Text(Format.TIME) if self.style is Style.ITEMS else Moment()
-
-    def field(self, name: str, schema: Schema, *, required: bool = False) -> Field:
-        """A field, given by its name in manifests."""
-        snake = snake_case(name)
-        if required and isinstance(schema, Text) and schema.format is not Format.FREE:
-            schema = replace(schema, least=max(1, schema.least))
-        own, other = (name, snake) if self.is_camel else (snake, name)
-        return Field(own, schema, not required, not required, () if own == other else (other,))
-
-    def record(self, name: str, *fields: Field) -> Record:
-        """An object with these fields."""
-        return Record(fields, self.style, name=name)
-
 
 MANIFEST = Manner(Style.ITEMS, is_camel=True)
 MODEL = Manner(Style.ATTRIBUTES, is_camel=False)
@@ -63,8 +65,6 @@ DYNAMIC = Manner(Style.ATTRIBUTES, is_camel=True)
 """Attributes in camel case: the client's ``ResourceInstance``."""
 AS_DICT = Manner(Style.ITEMS, is_camel=False)
 """Items in snake case: what a model's ``to_dict`` gives."""
-
-MANNERS = (MODEL, MANIFEST, DYNAMIC, AS_DICT)
 
 
 def snake_case(name: str) -> str:
@@ -79,98 +79,89 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
+def kinds(manner: Manner) -> tuple[Record, ...]:
+    """Each known kind; the first has nothing but metadata and data."""
+    return tuple(_type(kind, manner) for kind in _documents()[0])
+
+
 def metadata(manner: Manner) -> Record:
     """``metadata``: always there in what a store holds, but each of its fields may be missing."""
-    f = manner.field
-    owner = manner.record(
-        "OwnerReference",
-        f("apiVersion", FREE, required=True),
-        f("kind", Text(examples=("ReplicaSet", "Node", "StatefulSet", "Job", "DaemonSet")), required=True),
-        f("name", NAME, required=True),
-        f("uid", FREE, required=True),
-        f("controller", Boolean()),
-        f("blockOwnerDeletion", Boolean()),
-    )
-    return manner.record(
-        "ObjectMeta",
-        f("name", NAME),
-        f("namespace", LABEL),
-        f("labels", LABELS),
-        f("annotations", ANNOTATIONS),
-        f("ownerReferences", Array(owner, most=20)),
-        f("finalizers", Array(Text(Format.LABEL_KEY), most=20)),
-        f("uid", FREE),
-        f("resourceVersion", Text(Format.DIGITS)),
-        f("generation", GENERATION),
-        f("generateName", LABEL),
-        f("creationTimestamp", manner.moment),
-        f("deletionTimestamp", manner.moment),
-        f("deletionGracePeriodSeconds", COUNT),
-    )
+    return _type("ObjectMeta", manner)
 
 
-def plain(kind: str, manner: Manner, *fields: Field) -> Record:
-    """A kind whose fields stand beside its metadata."""
-    return manner.record(
-        kind,
-        manner.field("apiVersion", Text(examples=("v1", "apps/v1"))),
-        manner.field("kind", Choice((kind,))),
-        manner.field("metadata", metadata(manner), required=True),
-        *fields,
-    )
+def type_named(name: str, manner: Manner) -> Record | None:
+    """The schema of a type by its name in the API, say ``Pod``, ``PodSpec`` or ``ObjectMeta``, if it is known."""
+    return _type(name, manner) if name in _documents()[1] else None
 
 
-def with_spec(kind: str, manner: Manner, spec: Sequence[Field], status: Sequence[Field] = ()) -> Record:
-    """A kind with ``spec`` and ``status``, either of which may be missing."""
-    return plain(
-        kind,
-        manner,
-        manner.field("spec", manner.record(f"{kind}Spec", *spec)),
-        manner.field("status", manner.record(f"{kind}Status", *status)),
-    )
+def map_named(name: str) -> Map | None:
+    """The schema of a map that is always called so, say ``labels`` or ``limits``."""
+    return _MAPS.get(name)
 
 
-def conditions(manner: Manner) -> Field:
-    """The field ``conditions`` of a status."""
-    f = manner.field
-    return f(
-        "conditions",
-        Array(
-            manner.record(
-                "Condition",
-                f("type", Text(examples=("Ready", "MemoryPressure", "Available", "Progressing")), required=True),
-                f("status", Choice(("True", "False", "Unknown")), required=True),
-                f("reason", FREE),
-                f("message", FREE),
-                f("lastTransitionTime", manner.moment),
-            ),
-            most=20,
-        ),
-    )
+def value_named(name: str, manner: Manner) -> Text | Choice | Integer | Boolean | None:
+    """The schema of plain values called ``name``, if that is the same wherever the known types have it."""
+    schemas = _values(manner).get(name, [])
+    return schemas[0] if len(schemas) == 1 else None
 
 
-def object_reference(manner: Manner, name: str) -> Record:
-    """A reference to another object."""
-    f = manner.field
-    return manner.record(
-        name,
-        f("apiVersion", FREE),
-        f("kind", Text(examples=("Pod", "Node", "PersistentVolumeClaim"))),
-        f("name", NAME),
-        f("namespace", LABEL),
-        f("uid", FREE),
-        f("resourceVersion", Text(Format.DIGITS)),
-        f("fieldPath", FREE),
-    )
+def field_in(known: Schema | None, name: str) -> Field | None:
+    """The field of a known record."""
+    fields = known.fields if isinstance(known, Record) else ()
+    return next((field for field in fields if field.name == name), None)
 
 
-def selector(manner: Manner) -> Record:
-    """A label selector."""
-    f = manner.field
-    expression = manner.record(
-        "Requirement",
-        f("key", Text(Format.LABEL_KEY), required=True),
-        f("operator", Choice(("In", "NotIn", "Exists", "DoesNotExist")), required=True),
-        f("values", Array(Text(Format.LABEL_VALUE, most=63), most=8)),
-    )
-    return manner.record("Selector", f("matchLabels", LABELS), f("matchExpressions", Array(expression, most=8)))
+@functools.cache
+def _documents() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The kinds; and the fields of all types, kinds among them, as ``kinds.yaml`` says them."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not everywhere
+    file = files(__name__.rpartition(".")[0]).joinpath("kinds.yaml")
+    said = yaml.load(file.read_text(encoding="utf-8"), loader)
+    whole = {kind: {**_first(kind), **fields} for kind, fields in said["kinds"].items()}
+    return said["kinds"], {**whole, **said["types"]}
+
+
+def _first(kind: str) -> dict[str, Any]:
+    return {"apiVersion": {"examples": ["v1", "apps/v1"]}, "kind": {"enum": [kind]}, "metadata!": "ObjectMeta"}
+
+
+@functools.cache
+def _type(name: str, manner: Manner) -> Record:
+    fields = _documents()[1][name]
+    return Record(tuple(_field(field, said, manner) for field, said in fields.items()), manner.style, name=name)
+
+
+def _field(said_name: str, said_type: Any, manner: Manner) -> Field:
+    name = said_name.removesuffix("!")
+    is_optional, schema = name == said_name, _schema(said_type, manner)
+    if isinstance(schema, Text) and schema.format is not Format.FREE and not is_optional:
+        schema = replace(schema, least=1)
+    snake = snake_case(name)
+    own, other = (name, snake) if manner.is_camel else (snake, name)
+    return Field(own, schema, is_optional, is_optional, () if own == other else (other,))
+
+
+def _schema(said: Any, manner: Manner) -> Schema:
+    match said:
+        case "time":
+            return Text(Format.TIME) if manner.style is Style.ITEMS else Moment()
+        case {"map": value}:
+            return Map(_KEY, _schema(value, manner))
+        case {"enum": values}:
+            return Choice(tuple(values))
+        case {"examples": texts}:
+            return Text(examples=tuple(texts))
+        case [item, *most]:
+            return Array(_schema(item, manner), most=most[0] if most else None)
+    return _SCALARS.get(said) or _type(said, manner)
+
+
+@functools.cache
+def _values(manner: Manner) -> dict[str, list[Text | Choice | Integer | Boolean]]:
+    found: dict[str, list[Text | Choice | Integer | Boolean]] = {}
+    for name in _documents()[1]:
+        for field in _type(name, manner).fields:
+            known = found.setdefault(field.name, [])
+            if isinstance(field.schema, Text | Choice | Integer | Boolean) and field.schema not in known:
+                known.append(field.schema)
+    return found

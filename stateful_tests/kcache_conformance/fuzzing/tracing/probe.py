@@ -85,16 +85,16 @@ class _Agreeable:
     """Has every attribute and item, can be iterated over, compared, added and printed."""
 
     def __init__(self, node: Node, steps: Iterator[int], is_true: bool) -> None:
-        self.__dict__["_probe"] = (node, steps, is_true)
+        self._probe = node, steps, is_true
 
     def _child(self, name: str) -> _Agreeable:
-        node, steps, is_true = self.__dict__["_probe"]
+        node, steps, is_true = self._probe
         if next(steps, None) is None:
             raise _Budget
         return _Agreeable(node.child(name), steps, is_true)
 
     def __getattr__(self, name: str) -> Any:
-        node: Node = self.__dict__["_probe"][0]
+        node = self._probe[0]
         if name.startswith("__"):
             raise AttributeError(name)
         if name == "get":
@@ -109,7 +109,7 @@ class _Agreeable:
         return self._child(name)
 
     def _entries(self, name: str) -> list[Any]:
-        node, steps, is_true = self.__dict__["_probe"]
+        node, steps, is_true = self._probe
         node.is_map = True
         value = Node(is_text=True)
         made = _Agreeable(value, steps, is_true)
@@ -117,7 +117,7 @@ class _Agreeable:
         return entries[name]
 
     def __getitem__(self, key: Any) -> Any:
-        node = self.__dict__["_probe"][0]
+        node = self._probe[0]
         if isinstance(key, str):
             node.by_item = True
             return self._child(key)
@@ -126,9 +126,8 @@ class _Agreeable:
         return self._element()
 
     def _element(self) -> _Agreeable:
-        node, steps, is_true = self.__dict__["_probe"]
-        if node.element is None:
-            node.element = Node()
+        node, steps, is_true = self._probe
+        node.element = node.element or Node()
         if next(steps, None) is None:
             raise _Budget
         return _Agreeable(node.element, steps, is_true)
@@ -138,35 +137,35 @@ class _Agreeable:
 
     def __contains__(self, item: Any) -> bool:
         if isinstance(item, str):
-            self.__dict__["_probe"][0].by_item = True
-        return bool(self.__dict__["_probe"][2])
+            self._probe[0].by_item = True
+        return self._probe[2]
 
     def __bool__(self) -> bool:
-        return bool(self.__dict__["_probe"][2])
+        return self._probe[2]
 
     def __len__(self) -> int:
         return 1
 
     def _as_text(self) -> str:
-        self.__dict__["_probe"][0].is_text = True
+        self._probe[0].is_text = True
         return _TEXT
 
     def _as_number(self, *_: Any) -> int:
-        self.__dict__["_probe"][0].is_number = True
+        self._probe[0].is_number = True
         return 1
 
     def __call__(self, *_: Any, **__: Any) -> _Agreeable:
-        node: Node = self.__dict__["_probe"][0]
+        node = self._probe[0]
         node.is_called = True
         return self._child("()")
 
     def _compared(self, other: Any) -> bool:
-        node = self.__dict__["_probe"][0]
+        node = self._probe[0]
         if isinstance(other, str):
             node.is_text = True
         elif isinstance(other, (int, float)) and not isinstance(other, bool):
             node.is_number = True
-        return bool(self.__dict__["_probe"][2])
+        return self._probe[2]
 
     def _combined(self, other: Any) -> Any:
         if isinstance(other, str):
@@ -174,7 +173,7 @@ class _Agreeable:
         return self._as_number()
 
     def __hash__(self) -> int:
-        self.__dict__["_probe"][0].is_text = True
+        self._probe[0].is_text = True
         return hash(_TEXT)
 
     def __format__(self, spec: str) -> str:

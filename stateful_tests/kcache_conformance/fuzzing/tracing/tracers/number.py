@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from .notes import Notes, Path
@@ -98,27 +100,16 @@ class TracingNumber(int):
         self._meet(0)
         return int(self) != 0
 
-    def __eq__(self, other: object) -> bool:
-        self._meet(other)
-        return bool(int(self) == other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __lt__(self, other: Any) -> bool:
-        self._meet(other)
-        return bool(int(self) < other)
-
-    def __le__(self, other: Any) -> bool:
-        self._meet(other)
-        return bool(int(self) <= other)
-
-    def __gt__(self, other: Any) -> bool:
-        self._meet(other)
-        return bool(int(self) > other)
-
-    def __ge__(self, other: Any) -> bool:
-        self._meet(other)
-        return bool(int(self) >= other)
-
     __hash__ = int.__hash__
+
+
+def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[TracingNumber, Any], bool]:
+    def compared(self: TracingNumber, other: Any) -> bool:
+        self._meet(other)
+        return bool(compare(int(self), other))
+
+    return compared
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(TracingNumber, _name, _comparing(getattr(operator, _name)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .notes import Notes, Path
@@ -70,34 +71,6 @@ class TracingText(str):
     def __add__(self, other: str) -> TracingText:
         return self._made(str.__add__(self, other))
 
-    def lower(self) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.lower(self))
-
-    def upper(self) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.upper(self))
-
-    def casefold(self) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.casefold(self))
-
-    def strip(self, *arguments: Any) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.strip(self, *arguments))
-
-    def replace(self, *arguments: Any, **keywords: Any) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.replace(self, *arguments, **keywords))
-
-    def removeprefix(self, prefix: str, /) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.removeprefix(self, prefix))
-
-    def removesuffix(self, suffix: str, /) -> TracingText:
-        """As usual, and a tracer."""
-        return self._made(str.removesuffix(self, suffix))
-
     def split(self, *arguments: Any, **keywords: Any) -> list[str]:
         """Parts that are tracers; notes the separator."""
         self._separated(arguments)
@@ -128,3 +101,15 @@ class TracingText(str):
 
     def _all(self, parts: Iterable[str]) -> list[str]:
         return [self._made(part) for part in parts]
+
+
+def _tracing(method: Callable[..., str]) -> Callable[..., TracingText]:
+    @functools.wraps(method)
+    def traced(self: TracingText, *arguments: Any, **keywords: Any) -> TracingText:
+        return self._made(method(self, *arguments, **keywords))
+
+    return traced
+
+
+for _name in ("lower", "upper", "casefold", "strip", "replace", "removeprefix", "removesuffix"):
+    setattr(TracingText, _name, _tracing(getattr(str, _name)))
