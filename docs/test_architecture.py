@@ -169,7 +169,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.outcomes",
     "kcache_model.call_program",
     "kcache_model.stamped",
-    "kcache_model.target",
+    "kcache_model.errors",
     "kcache_model.progress",
     "kcache_stress.ticks",
     "kcache_stress.loading",

@@ -19,7 +19,6 @@ import pytest
 
 from kcache.cli.fuzz import fuzz as fuzz_command
 from kcache.testing import Rule, fuzz_index_func, fuzz_key_func
-from kcache_conformance import recorded
 from kcache_conformance.errors import FuzzError
 from kcache_conformance.fuzzing.engines.interleavings import explore_calls
 from kcache_conformance.fuzzing.engines.perturbation_search import PerturbationSearch
@@ -37,6 +36,7 @@ from kcache_conformance.fuzzing.rules import RULES, Kind
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.static_analysis import read
 from kcache_conformance.fuzzing.subject import Subject, load_subject
+from kcache_conformance.indexers import recorded
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcache.cli import main
-from kcache_model.recording import judge_recording
+from kcache_model.indexers.recording import judge_recording
 from kcache_model.verdict import Status
 
 PAGE = (Path(__file__).parent / "recordings.md").read_text(encoding="utf-8")

@@ -29,12 +29,13 @@ from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named, type_of_token
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import Call, History
-from kcache_model.indexers.program import Program
-from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.target import Factory, Target, TargetError, make_target
+from kcache_model.history import Call
+from kcache_model.indexers.check import check_linearizable
+from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.target import Factory, Target, make_target
+from kcache_model.linearizability import SearchBudget
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.loading import importable_spec

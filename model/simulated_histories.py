@@ -6,11 +6,12 @@ import random
 from dataclasses import replace
 from typing import Final
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.indexer_model import IndexerModel, State
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, WriteKind
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 
 INDEXES: Final = ("node", "zone")

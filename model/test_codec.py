@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from kcache_conformance.indexers.strategies import index_names, operations
 from kcache_model import codec
-from kcache_model.blob import decode_blob, encode_blob
 from kcache_model.errors import FormatError
-from kcache_model.history import Call, History
+from kcache_model.history import Call
+from kcache_model.indexers.codec import decode_blob, encode_blob
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.renaming import with_short_names
 from kcache_model.outcomes import ErrorKind, Outcome
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import kcache
+from kcache_model.errors import TargetError
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver, missing_operations
 from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import ErrorKind, returned
-from kcache_model.target import Target, TargetError, make_target
 
 A = Item("a", "v1", {"node": ("n1",), "tags": ("t", "t")})
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from kcache_model.anomaly import Anomaly
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.check import check_linearizable
+from kcache_model.indexers.explanation import Explainer
 from kcache_model.indexers.items import Item
+from kcache_model.indexers.just_in_time import judge_history, why_not
 from kcache_model.indexers.operations import Operation, WriteKind
-from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.explanation import Explainer
-from kcache_model.linearizability.just_in_time import judge_history, why_not
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import ErrorKind, Outcome, Value, raised
 from kcache_model.verdict import Status
 from model.simulated_histories import INDEXES, Simulator

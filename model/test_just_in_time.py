@@ -9,14 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from kcache_model.history import FINAL_THREAD, Call, History
+from kcache_model.history import FINAL_THREAD, Call
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Item, Semantics
-from kcache_model.indexers.operations import Operation, OperationName
-from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.linearizability.core import with_optional_writes
-from kcache_model.linearizability.just_in_time import (
+from kcache_model.indexers.just_in_time import (
     HistoryMonitor,
     HistoryVerdict,
     Unsuitable,
@@ -24,6 +22,10 @@ from kcache_model.linearizability.just_in_time import (
     small_core,
     why_not,
 )
+from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import History
+from kcache_model.linearizability import SearchBudget
+from kcache_model.linearizability.core import with_optional_writes
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status

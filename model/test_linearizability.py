@@ -10,12 +10,14 @@ from dataclasses import replace
 import pytest
 
 from kcache_model.anomaly import Anomaly
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, OperationName, WriteKind
-from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.indexers.program import History
+from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.core import impossible_core, with_optional_writes
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status

@@ -13,11 +13,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kcache_model.codec import dump_history
 from kcache_model.errors import FormatError
-from kcache_model.history import Call, History
-from kcache_model.linearizability import check_linearizable
-from kcache_model.recording import RecordingVerdict, dump_events, judge_recording, judging, read_recording
+from kcache_model.history import Call
+from kcache_model.indexers.check import check_linearizable
+from kcache_model.indexers.codec import dump_history
+from kcache_model.indexers.program import History
+from kcache_model.indexers.recording import RecordingVerdict, dump_events, judge_recording, judging, read_recording
 from kcache_model.verdict import Status
 from model.simulated_histories import Simulator
 

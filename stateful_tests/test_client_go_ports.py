@@ -13,19 +13,19 @@ import client_go_ports
 from client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
 from kcache.testing import run_conformance
 from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.indexers.recorded.corpus import scenarios
+from kcache_conformance.indexers.recorded.replay import replay
+from kcache_conformance.indexers.recorded.scenario import Scenario
 from kcache_conformance.indexers.smoke import smoke
 from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
 from kcache_conformance.phase import PhaseContext
-from kcache_conformance.recorded.corpus import scenarios
-from kcache_conformance.recorded.replay import replay
-from kcache_conformance.recorded.scenario import Scenario
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.target import Target, make_target
+from kcache_model.indexers.target import Target, make_target
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress

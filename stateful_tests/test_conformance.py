@@ -27,9 +27,9 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import ErrorKind
 from kcache_model.progress import NoProgress
-from kcache_model.target import Target, make_target
 
 QUICK = ("smoke", "stateful")
 

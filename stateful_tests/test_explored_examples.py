@@ -15,12 +15,13 @@ from kcache_conformance.gallery import gallery
 from kcache_conformance.indexers.concurrent_programs import concurrent_programs
 from kcache_conformance.runs.batch import Batch
 from kcache_conformance.runs.explored_examples import Examples, explore_examples
-from kcache_model.codec import decode_program, encode_program
+from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
+from kcache_model.indexers.codec import decode_program, encode_program
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.target import INDEXES, Target, TargetError, make_target
+from kcache_model.indexers.target import INDEXES, Target, make_target
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.indexers.findings import PROGRAM_TOKENS

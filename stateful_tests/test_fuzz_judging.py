@@ -16,8 +16,8 @@ from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.evidence import Engine, Evidence, decode_evidence, encode_evidence
 from kcache_conformance.fuzzing.judging.inline import Inline
 from kcache_conformance.fuzzing.judging.violation import InputClass
-from kcache_conformance.fuzzing.objects.codec import encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, fuzzed_object_of
+from kcache_conformance.fuzzing.objects.trees import encode
 from kcache_conformance.fuzzing.options import FuzzOptions, severity_of
 from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, Severity, rules_for
 from kcache_conformance.fuzzing.schemas.kubernetes import MANIFEST, kinds

@@ -22,11 +22,11 @@ from kcache import DeletedFinalStateUnknown
 from kcache_conformance.fuzzing.evidence import Engine, Evidence
 from kcache_conformance.fuzzing.judging.violation import InputClass, Violation
 from kcache_conformance.fuzzing.objects.code import code_of
-from kcache_conformance.fuzzing.objects.codec import NotPlainError, decode, encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, difference, fuzzed_object_of
+from kcache_conformance.fuzzing.objects.trees import NotPlainError, decode, encode
 from kcache_conformance.fuzzing.pasteable import code_for
 from kcache_conformance.fuzzing.rules import Kind, Rule
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 
 client = pytest.importorskip("kubernetes.client")
 

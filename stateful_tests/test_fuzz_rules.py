@@ -17,8 +17,8 @@ from kcache_conformance.fuzzing.engines.programs import replay_program, run_prog
 from kcache_conformance.fuzzing.engines.threads import run_threads
 from kcache_conformance.fuzzing.evidence import Engine
 from kcache_conformance.fuzzing.judging.inline import Inline
-from kcache_conformance.fuzzing.objects.codec import encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject
+from kcache_conformance.fuzzing.objects.trees import encode
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, rules_for
 from kcache_conformance.fuzzing.session import fuzz

@@ -32,7 +32,7 @@ import pydantic
 import pytest
 
 from kcache_conformance.fuzzing.judging.validity import is_valid
-from kcache_conformance.fuzzing.objects.codec import decode, encode
+from kcache_conformance.fuzzing.objects.trees import decode, encode
 from kcache_conformance.fuzzing.schemas.combining import either, without_none
 from kcache_conformance.fuzzing.schemas.fixed_tuples import tuple_of_size
 from kcache_conformance.fuzzing.schemas.from_types import schema_of_type

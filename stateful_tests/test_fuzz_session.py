@@ -33,9 +33,8 @@ from kcache_conformance.fuzzing.subject import make_subject
 from kcache_conformance.fuzzing.trial import PREFIX, Trial, decode_trial, encode_trial
 from kcache_conformance.isolation import JobEnd
 from kcache_model.blob import pack
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.progress import NoProgress
-from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.replay import ReplayAnswer
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcache_conformance.fuzzing.objects.codec import NotPlainError, decode, encode
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from kcache_conformance.fuzzing.objects.minimise import minimise, smaller_trees
 from kcache_conformance.fuzzing.objects.recombination import recombined
+from kcache_conformance.fuzzing.objects.trees import NotPlainError, decode, encode
 
 
 @dataclass

@@ -9,12 +9,12 @@ import pytest
 
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.suite import SuiteOptions, run_suite
-from kcache_model.blob import decode_blob, encode_blob, pack
+from kcache_model.blob import pack
 from kcache_model.call_program import HASH_SEEDS, hash_seed, own_hash_seed
-from kcache_model.codec import encode_program
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.codec import decode_blob, encode_blob, encode_program
 from kcache_model.indexers.program import Program
 
 TARGET = """

@@ -49,7 +49,7 @@ EXPIRED = ApiError(410, "Expired", "too old")
 
 
 def recordings() -> dict[str, list[str]]:
-    data = resources.files("kcache_conformance.recorded").joinpath("data", "informer-observed.jsonl")
+    data = resources.files("kcache_conformance.indexers.recorded").joinpath("data", "informer-observed.jsonl")
     lines = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
     return {line["probe"]: line["log"] for line in lines}
 

@@ -17,14 +17,13 @@ from kcache_conformance.informers.findings import TOKENS, InformerToken
 from kcache_conformance.informers.litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.random_programs import random_program
 from kcache_conformance.informers.target import make_informer_target
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram, Step, StepName
 from kcache_model.informers.rules import broken_rules, known_after
 from kcache_model.informers.script import script
 from kcache_model.informers.stories import FirstSync, HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
-from kcache_model.target import TargetError
 from kcache_stress.explorer.granularity import Granularity
 
 A1, A2, A3 = (Version("default/a", "uid-1", number) for number in (1, 2, 3))

@@ -16,10 +16,10 @@ from kcache_conformance.objects.recordings import judge_calls
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_types import target_type_named
+from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, object_type
 from kcache_model.outcomes import Outcome, raised, returned
-from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.strategies.interface import Coverage

@@ -24,7 +24,7 @@ from kcache_conformance.queues.target import QueueTarget, make_queue_target
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.specification import follow, may_wait_for_ever
@@ -33,7 +33,6 @@ from kcache_model.queues import operations as op
 from kcache_model.queues.models import model_of
 from kcache_model.queues.operations import Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
-from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.execution import Execution
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore

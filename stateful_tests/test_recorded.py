@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_conformance.recorded.corpus import deviations, recordings, scenarios
-from kcache_conformance.recorded.replay import replay
+from kcache_conformance.indexers.recorded.corpus import deviations, recordings, scenarios
+from kcache_conformance.indexers.recorded.replay import replay
 from kcache_model.finding import FindingKind
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName
-from kcache_model.target import make_target
+from kcache_model.indexers.target import make_target
 
 REFERENCE = replace(make_target(kcache.new_indexer, "reference"), is_strict=True)
 

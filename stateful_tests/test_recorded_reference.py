@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_conformance.recorded.corpus import FILES, deviations, legacy_outcomes, needs_transformer, recordings
-from kcache_conformance.recorded.objects import (
-    KEY_FUNCS,
-    Json,
-    RecordedObject,
-    index_func,
-    read_object,
+from kcache_conformance.indexers.recorded.corpus import (
+    FILES,
+    deviations,
+    legacy_outcomes,
+    needs_transformer,
+    recordings,
 )
-from kcache_conformance.recorded.scenario import translate
+from kcache_conformance.indexers.recorded.objects import KEY_FUNCS, Json, RecordedObject, index_func, read_object
+from kcache_conformance.indexers.recorded.scenario import translate
 from kcache_model.indexers.items import Semantics
 
 _LIMIT_SECONDS = 20

@@ -14,8 +14,8 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import make_target
 from kcache_model.outcomes import ErrorKind, raised, returned
-from kcache_model.target import make_target
 
 
 class ListsOne(kcache.Cache[Any]):

@@ -16,9 +16,8 @@ from kcache_conformance.replays import replay_in_child
 from kcache_conformance.suite_options import OLD_NAMES, SuiteOptions, decode_options, encode_options, phase_ids
 from kcache_conformance.target_type import REPLAY, Stopped, TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.indexers.items import Semantics
-from kcache_model.target import TargetError
 from kcache_stress.explorer.replay import ReplayAnswer
 
 TYPES = pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import kcache
 from kcache.testing import InconclusiveError, Status, run_conformance
 from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.suite import SuiteOptions, run_suite
-from kcache_model.target import make_target
+from kcache_model.indexers.target import make_target
 
 SEEN = """
 import kcache

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Item
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import returned
 
 MakeHistory = Callable[..., History]

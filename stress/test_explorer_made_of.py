@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kcache_model.errors import TargetError
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
-from kcache_model.target import TargetError
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.indexers.subject import load_subject
 

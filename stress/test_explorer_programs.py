@@ -13,13 +13,13 @@ import pytest
 
 import kcache
 from kcache_model.bound import Bound, parse_bound
-from kcache_model.codec import decode_program, encode_program
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.codec import decode_program, encode_program
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target, make_target
 from kcache_model.indexers.vocabulary import Letter
-from kcache_model.target import Target, make_target
 from kcache_stress.indexers.programs.alphabet import STORES, Maker, alphabet, fill
 from kcache_stress.indexers.programs.footprints import every_call_meets
 from kcache_stress.indexers.programs.random_programs import explorer_program

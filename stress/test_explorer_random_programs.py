@@ -14,7 +14,7 @@ from kcache_model.bound import parse_bound
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OPTIONAL_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.target import Target, make_target
+from kcache_model.indexers.target import Target, make_target
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs

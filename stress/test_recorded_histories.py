@@ -8,13 +8,14 @@ from collections import Counter
 import pytest
 
 from kcache_conformance.gallery import gallery
-from kcache_model.history import History
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Semantics
-from kcache_model.linearizability import SearchBudget, check_linearizable
-from kcache_model.linearizability.just_in_time import judge_history, why_not
+from kcache_model.indexers.just_in_time import judge_history, why_not
+from kcache_model.indexers.program import History
+from kcache_model.indexers.recording import dump_events, judge_recording
+from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import search_linearization
-from kcache_model.recording import dump_events, judge_recording
 from kcache_model.verdict import Status
 from kcache_stress.indexers.recorder import record
 from kcache_stress.indexers.workload import Shape, random_program

@@ -33,15 +33,14 @@ from kcache_conformance.report.page.encode import encode_picture, json_for_html
 from kcache_conformance.report.page.placing import place_calls, place_points
 from kcache_conformance.report.page.states import differences
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.indexer_model import IndexerModel, State
 from kcache_model.indexers.items import Item
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
 from kcache_model.interleaving import Interleaving
-from kcache_model.linearizability import check_linearizable
 from kcache_model.outcomes import ErrorKind, raised, returned
-from kcache_model.render import item_text
 from kcache_model.verdict import Status, Verdict
 
 MakeHistory = Callable[..., History]
@@ -314,7 +313,7 @@ def test_states_before_and_after(seed: int, make_history: MakeHistory) -> None:
                 shown[key] = text
         facts.update(difference.facts)
         assert {key: text.removesuffix(", changed in place since") for key, text in shown.items()} == {
-            key: item_text(stored.item) for key, stored in state.stored.items()
+            key: str(stored.item) for key, stored in state.stored.items()
         }
         assert facts.get("resource version", "") == state.resource_version
     assert shown == {"k1": "k1@w{node: n9} rv=5, changed in place since"}
@@ -340,7 +339,7 @@ def test_long_histories_are_cut_around_the_first_error(make_history: MakeHistory
     items |= dict(data["rest"]["items"])
     state = follow(history, picture.order)
     left = {key: text for key, text in items.items() if text is not None}
-    assert left == {key: item_text(stored.item) for key, stored in state.stored.items()}
+    assert left == {key: str(stored.item) for key, stored in state.stored.items()}
     assert len(drawn_calls(replace(picture, first_error=None, core=()), 100)) == 100
 
 

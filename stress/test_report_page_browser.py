@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from kcache_conformance.report.page import Detail, Page, Picture, Table, page_of_history, picture_of_history, write_page
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.items import Item
-from kcache_model.linearizability import check_linearizable
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status
 

@@ -8,11 +8,12 @@ import pytest
 
 from kcache_conformance.report.page import Picture, ordering, page_of_history, page_text, picture_of_history
 from kcache_conformance.report.page.encode import encode_picture
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Item
-from kcache_model.linearizability import check_linearizable
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status, Verdict
 from model.simulated_histories import Simulator

@@ -17,7 +17,7 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.target import Target, make_target
+from kcache_model.indexers.target import Target, make_target
 from kcache_stress.indexers.recorder import record
 from kcache_stress.indexers.stress import StressOptions, repeat, stress
 from kcache_stress.indexers.workload import Shape, random_program

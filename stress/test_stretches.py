@@ -17,16 +17,16 @@ from rich.console import Console
 import kcache
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.just_in_time import why_not
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, Operation, OperationName
-from kcache_model.indexers.program import Program
-from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.just_in_time import why_not
+from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import ErrorKind, returned
 from kcache_model.progress import NoProgress
-from kcache_model.target import Target, make_target
 from kcache_model.verdict import Status
 from kcache_stress.indexers.coverage import Coverage, overlapping
 from kcache_stress.indexers.evidence import calls_to_show, cut_down

@@ -11,10 +11,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import Outcome, returned
 
 INDEXES = ("labels", "namespace")

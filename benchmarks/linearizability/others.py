@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers.indexer_model import IndexerModel, State
 from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import History
 from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.outcomes import Outcome

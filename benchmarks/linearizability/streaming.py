@@ -11,8 +11,8 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.linearizability.histories import INDEXES, Simulation, Workload
+from kcache_model.indexers.just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict
 from kcache_model.linearizability import SearchBudget
-from kcache_model.linearizability.just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict
 
 
 def judged_as_it_goes_on(workload: Workload) -> HistoryVerdict:

@@ -14,9 +14,9 @@ from statistics import median
 from time import process_time
 
 from benchmarks.sheet import Sheet
-from kcache_model.history import History
-from kcache_model.linearizability import check_linearizable
-from kcache_model.linearizability.just_in_time import HistoryVerdict, judge_history, why_not
+from kcache_model.indexers.check import check_linearizable
+from kcache_model.indexers.just_in_time import HistoryVerdict, judge_history, why_not
+from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
 from .histories import FAULTS, Workload, simulate

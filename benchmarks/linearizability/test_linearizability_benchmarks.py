@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.linearizability.histories import FAULTS, Workload, simulate
 from benchmarks.linearizability.tables import planted
-from kcache_model.linearizability.just_in_time import judge_history, why_not
+from kcache_model.indexers.just_in_time import judge_history, why_not
 from kcache_model.verdict import Status
 
 SCRIPT = Path(__file__).parent / "run.py"

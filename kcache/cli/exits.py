@@ -12,8 +12,7 @@ from typing import NoReturn
 import click
 
 from kcache_conformance.isolation import HarnessError
-from kcache_model.errors import FormatError
-from kcache_model.target import TargetError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.sandbox import CannotExploreError
 

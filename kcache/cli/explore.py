@@ -15,7 +15,7 @@ from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, describe
 from kcache_conformance.runs.explored_examples import explore_examples
 from kcache_conformance.runs.spread import spread
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity

@@ -21,8 +21,9 @@ from kcache_conformance.suite_options import DEFAULT_TYPE
 from kcache_conformance.target_type import TargetType
 from kcache_model.codec import encode_call, encode_finding
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import History
-from kcache_model.recording import (
+from kcache_model.indexers.codec import INDEXERS
+from kcache_model.indexers.program import History
+from kcache_model.indexers.recording import (
     MOST_EXPLAINED,
     Lines,
     RecordingVerdict,
@@ -220,7 +221,12 @@ def _document(file: str, found: RecordingVerdict) -> dict[str, object]:
         "open": found.pending,
         "threads": found.threads,
         "core": [
-            {"begins": lines.begin, "ends": lines.end, **encode_call(call), "thread": encode_thread(call.thread)}
+            {
+                "begins": lines.begin,
+                "ends": lines.end,
+                **encode_call(call, INDEXERS),
+                "thread": encode_thread(call.thread),
+            }
             for lines, call in zip(found.lines, found.history.calls, strict=True)
             if id(call) in in_core
         ],

@@ -16,7 +16,7 @@ from kcache import Semantics
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES, target_type_named
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 
 from .outputs import Outputs
 

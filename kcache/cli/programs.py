@@ -8,8 +8,8 @@ from typing import Any
 
 from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.target_type import TargetType
-from kcache_model.blob import decode_blob
 from kcache_model.errors import FormatError
+from kcache_model.indexers.codec import decode_blob
 
 
 def read_program(text: str, target_type: TargetType = INDEXER) -> Any:

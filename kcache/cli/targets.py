@@ -9,7 +9,7 @@ from rich.text import Text
 
 from kcache_conformance.gallery import Example
 from kcache_conformance.target_type import TargetType
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 
 from .console import stdout_console
 from .exits import clear_errors

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main, rereading
 from kcache.cli.rereading import Rereadable
-from kcache_model.recording import dump_events
+from kcache_model.indexers.recording import dump_events
 from model.simulated_histories import Simulator
 
 HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'

@@ -12,7 +12,7 @@ from kcache_conformance.runs.verify import Certificate
 from kcache_conformance.runs.verify import verify as run_verification
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.bound import Bound, parse_bound
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity

@@ -7,27 +7,10 @@ import json
 import zlib
 from typing import Any
 
-from .codec import decode_program, encode_program
 from .decoding import Json
 from .errors import FormatError
-from .indexers.program import Program
 
-_PREFIX = "kc1."
 _LARGEST = 10_000_000
-
-
-def encode_blob(program: Program) -> str:
-    """``kc1.`` and the compressed JSON of the program in URL-safe base 64."""
-    return pack(_PREFIX, encode_program(program))
-
-
-def decode_blob(blob: str) -> Program:
-    """The inverse of :func:`encode_blob`.
-
-    Raises:
-        FormatError: the word is none of ours, or was cut off.
-    """
-    return decode_program(unpack(_PREFIX, blob, "program word"))
 
 
 def pack(prefix: str, data: Json) -> str:

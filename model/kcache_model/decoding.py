@@ -85,3 +85,14 @@ def texts_of(data: object) -> tuple[str, ...]:
     if not all(isinstance(text, str) for text in texts):
         raise FormatError(f"expected a list of texts, not {shown(data)}")
     return tuple(texts)
+
+
+def require_schema(data: object, schema: str) -> None:
+    """Refuse what is not of a schema.
+
+    Raises:
+        FormatError: it is of another one, or of none.
+    """
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != schema:
+        raise FormatError(f'expected "schema": "{schema}", found {shown(found)}')

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class FormatError(ValueError):
     """A program or history from outside is malformed; the message says where and what is expected."""
+
+
+class TargetError(Exception):
+    """The implementation cannot be used as a target; the message says what to do about it."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
-from .indexers.items import Semantics
-from .indexers.operations import Operation
 from .outcomes import Outcome
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    Op = TypeVar("Op", default=Operation)
+    Op = TypeVar("Op", default=Any)
 else:
     from typing import TypeVar
 
@@ -46,18 +44,3 @@ class Call(Generic[Op]):
     def precedes(self, other: Call[Op]) -> bool:
         """Whether it ended before ``other`` began; at the same tick, they count as concurrent."""
         return self.returned is not None and self.returned < other.invoked
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """All calls of one run, ordered by invocation.
-
-    Attributes:
-        indexes: the names of the indices that the Indexer was created with.
-        calls: the calls.
-        semantics: which generation of client-go decides.
-    """
-
-    indexes: tuple[str, ...]
-    calls: tuple[Call, ...]
-    semantics: Semantics = Semantics.CLASSIC

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kcache_model.finding import Finding
-from kcache_model.history import History
+from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
 INDISPENSABLE = frozenset({"explorer"})

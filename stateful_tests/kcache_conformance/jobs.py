@@ -12,9 +12,10 @@ from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_conformance.isolation.journal import MemoryJournal
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_conformance.isolation.worker import Outlet
-from kcache_model.codec import Codec, decode_finding, dump_history, encode_finding, load_history
+from kcache_model.codec import Codec, decode_finding, encode_finding
+from kcache_model.errors import TargetError
+from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
-from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 
 from .budget_slices import BudgetSlice, budget_slices

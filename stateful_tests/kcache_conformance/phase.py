@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kcache_model.finding import Finding
-from kcache_model.history import History
+from kcache_model.indexers.program import History
 from kcache_model.progress import NoProgress, ProgressListener
 
 from .suite_options import SuiteOptions

@@ -9,7 +9,7 @@ from typing import Any
 
 from kcache_conformance.isolation import raise_if_failed
 from kcache_model.finding import Finding
-from kcache_model.target import Target
+from kcache_model.indexers.target import Target
 from kcache_model.verdict import Status
 
 from .events import INDISPENSABLE, Event, FindingMade, Listener, PhaseFinished, PhaseStarted, SuiteResult, TargetLoaded

@@ -31,7 +31,7 @@ class SuiteOptions:
     Attributes:
         semantics: which generation of client-go decides; of types that know it.
         strict_errors: ask for kcache's error types.
-        strict: ask for more than client-go promises, see :class:`~kcache_model.target.Target`; of types that know it.
+        strict: ask for more than client-go promises; of types that know it.
         seed: of everything random.
         budget_seconds: for all phases together. A finding ends the run early.
         patience_seconds: how long one call of the implementation may take.

@@ -9,8 +9,8 @@ from functools import partial
 from importlib.metadata import entry_points
 from typing import Final
 
+from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
-from kcache_model.target import TargetError
 from kcache_stress.loading import load_object
 
 from .gallery import queue_gallery

@@ -12,7 +12,8 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from kcache_model.target import Target, TargetError, make_target
+from kcache_model.errors import TargetError
+from kcache_model.indexers.target import Target, make_target
 
 REFERENCE = "kcache:new_indexer"
 """The reference implementation."""

@@ -16,10 +16,10 @@ import kcache
 from kcache import Indexer, Transaction, TransactionType
 
 from ..outcomes import ErrorKind, Outcome, Value, error_text, raised, returned
-from ..target import DEFAULT, IDENTITY, Target
 from .items import Item, Semantics
 from .objects import IndexUnavailableError, KeyUnavailableError, Thing, index_func, key_func, materialise
 from .operations import Operation, OperationName, WriteKind
+from .target import DEFAULT, IDENTITY, Target
 
 _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
     (kcache.KeyFuncError, ErrorKind.KEY_FUNC),

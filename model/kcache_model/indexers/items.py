@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from kcache import Semantics
 
-__all__ = ["Item", "Semantics", "Style", "Values"]
+from ..render import cut_short, name_text, printable_line
+
+__all__ = ["Item", "Semantics", "Style", "Values", "values_text"]
+
+_MOST_VALUES = 12
 
 Values = Mapping[str, tuple[str, ...] | None]
 """Index name -> what its index function returns for the object; ``None`` where the function fails."""
@@ -49,3 +53,36 @@ class Item:
 
     def __hash__(self) -> int:
         return hash((self.key, self.stamp))
+
+    def __str__(self) -> str:
+        """``a/x@v3{node: n1}``: key, stamp and index values, as far as there are any."""
+        key = "<no key>" if self.key is None else name_text(self.key)
+        style = None if self.style is Style.PLAIN else self.style.value
+        extras = (("rv", self.resource_version), ("style", style))
+        more = "".join(f" {name}={name_text(value)}" for name, value in extras if value is not None)
+        return f"{key}@{cut_short(printable_line(self.stamp))}{values_text(self.values)}{more}"
+
+    @property
+    def bare(self) -> Item:
+        """Its key and stamp."""
+        return Item(self.key, self.stamp)
+
+    @property
+    def plain(self) -> Item:
+        """The same without its style, and without indices where it has no values."""
+        values = {index: found for index, found in self.values.items() if found != ()}
+        return replace(self, style=Style.PLAIN, values=values)
+
+
+def values_text(values: Values) -> str:
+    """``{node: n1, tags: n1+n2}``; empty if there are none."""
+    if not values:
+        return ""
+    return "{" + ", ".join(f"{name_text(index)}: {_index_text(found)}" for index, found in sorted(values.items())) + "}"
+
+
+def _index_text(found: tuple[str, ...] | None) -> str:
+    if found is None:
+        return "<fails>"
+    more = f"+{len(found) - _MOST_VALUES} more" if len(found) > _MOST_VALUES else ""
+    return "+".join(name_text(value) for value in found[:_MOST_VALUES]) + more if found else "-"

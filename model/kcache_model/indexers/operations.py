@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 
-from .items import Item, Values
+from ..render import name_text
+from .items import Item, Values, values_text
 
 
 class OperationName(enum.StrEnum):
@@ -109,6 +110,20 @@ class Operation:
     resource_version: str = ""
     values: Values | None = None
 
+    def __str__(self) -> str:
+        """The call as Python would write it."""
+        return f"{self.name.value}({', '.join(self._arguments())})"
+
+    @property
+    def brief(self) -> Operation:
+        """The same with no more of the objects than their keys and stamps, for sentences."""
+        return self.with_items(lambda item: item.bare)
+
+    @property
+    def plain(self) -> Operation:
+        """The same without what of its objects is of no interest among other calls."""
+        return self.with_items(lambda item: item.plain)
+
     @property
     def is_write(self) -> bool:
         """Whether it may change the state."""
@@ -137,6 +152,19 @@ class Operation:
         if self.name is OperationName.TRANSACTION:
             return tuple(item for kind, item in self.entries if kind is not WriteKind.DELETE)
         return self.items
+
+    def _arguments(self) -> list[str]:
+        version = [f"rv={name_text(self.resource_version)}"] if self.resource_version else []
+        if self.name is OperationName.REPLACE:
+            return [f"[{', '.join(map(str, self.items))}]", *version]
+        if self.name is OperationName.TRANSACTION:
+            return [f"{kind.value} {item}" for kind, item in self.entries]
+        if self.name is OperationName.ADD_INDEXERS:
+            return [name_text(name) for name in self.names]
+        if self.name is OperationName.MUTATE:
+            return [name_text(self.key or ""), values_text(self.values or {}) or "{}"]
+        texts = [name_text(text) for text in (self.key, self.index, self.value) if text is not None]
+        return [*texts, *([] if self.item is None else [str(self.item)]), *version]
 
 
 def add(item: Item) -> Operation:

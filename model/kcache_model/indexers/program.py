@@ -1,4 +1,4 @@
-"""Programs on an Indexer, as plain data."""
+"""Programs on an Indexer, and histories of what was observed, as plain data."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from ..call_program import CallProgram
+from ..history import Call
 from .items import Semantics
 from .operations import Operation
 
@@ -31,3 +32,18 @@ class Program(CallProgram[Operation]):
     def with_hash_seed(self, seed: int) -> Program:
         """The same for a process with another hash seed."""
         return dataclasses.replace(self, hash_seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All calls of one run, ordered by invocation.
+
+    Attributes:
+        indexes: the names of the indices that the Indexer was created with.
+        calls: the calls.
+        semantics: which generation of client-go decides.
+    """
+
+    indexes: tuple[str, ...]
+    calls: tuple[Call[Operation], ...]
+    semantics: Semantics = Semantics.CLASSIC

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
-from ..target import INDEXES, Target
 from . import operations as op
 from .items import Item, Values
 from .operations import INDEX_OPERATIONS, Operation, OperationName, WriteKind
+from .target import INDEXES, Target
 
 INDEX: Final = "node"
 """The index that the Indexer of a small program is created with."""

@@ -11,10 +11,9 @@ from typing import Any, Protocol
 from ..call_program import CallProgram
 from ..codec import Codec
 from ..decoding import Json, fields_of, list_of, shown, text_of
-from ..errors import FormatError
+from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
-from ..target import TargetError
 from .object_type import Load, ObjectType, ReadBack, Remarks
 from .vocabulary import OperationTemplate, Vocabulary, alphabet
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 
 from .engines.interleavings import explore_calls
@@ -17,8 +17,8 @@ from .evidence import Engine
 from .judging.inline import Inline
 from .judging.outcome import answer_of
 from .memory import limit_memory
-from .objects.codec import NotPlainError
 from .objects.fuzzed_object import FuzzedObject
+from .objects.trees import NotPlainError
 from .rules import Rule
 from .subject import load_subject
 from .trial import Trial, decode_trial

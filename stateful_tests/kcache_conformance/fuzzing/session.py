@@ -14,9 +14,8 @@ from typing import Any
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_conformance.isolation.journal import MemoryJournal
 from kcache_conformance.isolation.watchdog import Watchdog
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.progress import ProgressListener
-from kcache_model.target import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.replay import ReplayAnswer
 
@@ -24,8 +23,8 @@ from .engines.perturbation_search import PerturbationSearch
 from .engines.solver import ask_solver
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
 from .judging.violation import InputClass, Violation
-from .objects.codec import Tree
 from .objects.fuzzed_object import FuzzedObject
+from .objects.trees import Tree
 from .options import FuzzOptions, severity_of
 from .pasteable import code_for
 from .replaying import replay_trial

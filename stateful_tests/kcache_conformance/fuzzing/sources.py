@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 from kcache_stress.loading import load_object
 
 from .schemas.default import default_schema

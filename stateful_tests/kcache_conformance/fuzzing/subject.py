@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 from kcache_stress.loading import load_object
 
 from .judging.outcome import with_article

@@ -10,7 +10,7 @@ from kcache_model.blob import pack, unpack
 from kcache_model.errors import FormatError
 
 from .evidence import Engine, Evidence
-from .objects.codec import Tree
+from .objects.trees import Tree
 from .rules import Kind, Rule
 
 PREFIX = "kf1."

@@ -21,12 +21,12 @@ from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
 from .judging.inline import Inline
 from .judging.violation import InputClass, Violation
-from .objects.codec import Tree
 from .objects.corruption import corrupted
 from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise
 from .objects.recombination import recombined
 from .objects.strategies import ObjectMaker
+from .objects.trees import Tree
 from .options import FuzzOptions
 from .rules import RULES, Kind, Rule, Severity
 from .schemas.schema import (

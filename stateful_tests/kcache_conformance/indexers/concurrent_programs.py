@@ -15,11 +15,12 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
+from kcache_model.errors import TargetError
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import INDEX, Letter
-from kcache_model.target import INDEXES, Target, TargetError
 from kcache_stress.indexers.programs.alphabet import STORES, Maker, alphabet, fill
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.indexers.programs.symmetry import in_order

@@ -25,8 +25,8 @@ from kcache_stress.indexers.subject import Subject, load_subject
 from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
-from ..recorded.corpus import needs_transformer, recordings, scenarios
-from ..recorded.replay import replay
+from .recorded.corpus import needs_transformer, recordings, scenarios
+from .recorded.replay import replay
 from .sequential import run_program
 from .smoke import smoke
 

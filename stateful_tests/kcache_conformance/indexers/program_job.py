@@ -8,8 +8,9 @@ from typing import Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_conformance.isolation.worker import Outlet
-from kcache_model.codec import decode_finding, decode_program, encode_finding, encode_program
+from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
+from kcache_model.indexers.codec import INDEXERS, decode_program, encode_program
 from kcache_model.indexers.program import Program
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
@@ -44,7 +45,7 @@ def run_program_in_child(
 
     def on_event(data: dict[str, Any]) -> None:
         if data["event"] == "finding":
-            on_finding(decode_finding(data["finding"]))
+            on_finding(decode_finding(data["finding"], INDEXERS))
         elif data["event"] == "rounds":
             on_round(data["rounds"])
 
@@ -89,4 +90,4 @@ def _program_job(
         outlet.send({"event": "rounds", "rounds": report.rounds})
         finding = report.finding
     if finding is not None:
-        outlet.send({"event": "finding", "finding": encode_finding(finding)})
+        outlet.send({"event": "finding", "finding": encode_finding(finding, INDEXERS)})

@@ -15,10 +15,10 @@ from kcache_model.indexers.invariants import broken_rules
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.outcomes import ErrorKind, Outcome, error_text
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
-from kcache_model.target import INDEXES, Target
 
 from ..phase import Coverage
 

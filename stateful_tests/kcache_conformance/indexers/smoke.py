@@ -8,8 +8,8 @@ from kcache_model.indexers.driver import Driver, takes_default
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 
 from .sequential import run_program
 

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.target import FAILING_FUNCTIONS, Target
 from kcache_model.indexers.vocabulary import MISUSE, VOCABULARY, Template, offered
 from kcache_model.progress import ProgressListener
-from kcache_model.target import FAILING_FUNCTIONS, Target, TargetError
 
 from .. import stateful
 from ..phase import Coverage

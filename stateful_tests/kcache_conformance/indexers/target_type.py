@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from kcache import Indexer
 from kcache_model.call_program import hash_seed
-from kcache_model.codec import INDEXERS
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import INDEXES, Target, make_target
 from kcache_model.render import operation_text
-from kcache_model.target import INDEXES, Target, make_target
 from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from kcache.informers.list_watch import ListerWatcher
+from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
-from kcache_model.target import TargetError
 from kcache_stress.loading import load_object, named_packages
 
 OLD_OBJECTS: Final = "old_objects"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kcache_model.codec import Codec
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
-from kcache_model.target import TargetError
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from kcache_model.codec import decode_operation, decode_program
 from kcache_model.errors import FormatError
+from kcache_model.indexers.codec import decode_operation, decode_program
 from kcache_model.indexers.program import Program
 
 

@@ -20,8 +20,8 @@ from typing import IO, Any
 import kcache
 import kcache_model
 from kcache_model.call_program import HASH_SEED
+from kcache_model.errors import TargetError
 from kcache_model.indexers.program import Program
-from kcache_model.target import TargetError
 
 from .journal import noted_program, read_journal
 

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from kcache_model.codec import encode_operation, encode_program
+from kcache_model.indexers.codec import encode_operation, encode_program
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_stress.stacks import stacks

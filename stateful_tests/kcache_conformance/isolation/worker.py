@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kcache_model.errors import TargetError
 from kcache_model.progress import ProgressListener
-from kcache_model.target import TargetError
 from kcache_stress.stacks import stacks
 
 from .journal import FileJournal

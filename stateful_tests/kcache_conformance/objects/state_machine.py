@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.progress import ProgressListener
-from kcache_model.target import TargetError
 
 from .. import stateful
 from ..phase import Coverage

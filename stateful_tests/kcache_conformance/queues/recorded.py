@@ -12,8 +12,8 @@ from kcache_model.queues import operations as op
 from kcache_model.queues.operations import ErrorKind, Operation, Thing, Tombstone, Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 
-from ..recorded.corpus import recordings
-from ..recorded.objects import Json
+from ..indexers.recorded.corpus import recordings
+from ..indexers.recorded.objects import Json
 
 FILES = ("edge-queue.jsonl",)
 """The recordings of queues."""

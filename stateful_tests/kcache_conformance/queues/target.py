@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeAlias
 
+from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
 from kcache_model.queues.consumer import Consumer
 from kcache_model.queues.operations import CallName, Operation, Tombstone
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_model.queues.reading import key_func
-from kcache_model.target import TargetError
 
 QueueFactory: TypeAlias = Callable[..., Any]
 """``factory(key_func, **options)``; the options are keywords, and only those that are asked for are given."""

@@ -10,8 +10,8 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from kcache_model.blob import encode_blob
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.codec import encode_blob
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
 from kcache_model.render import operation_text, outcome_text, printable

@@ -15,10 +15,10 @@ from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.call_program import hash_seed
 from kcache_model.codec import decode_finding, encode_finding
+from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
-from kcache_model.target import TargetError
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
+from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, confirmed
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_model.target import TargetError
 
 from ..loading import load_object
 from .counterexample import Counterexample, Possible

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 
 from .virtual.uncontrolled import ABSENT, WHY
 

@@ -8,8 +8,8 @@ from typing import Any
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.invariants import broken_rules
 from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.target import Target
 from kcache_model.outcomes import error_text
-from kcache_model.target import Target
 
 
 def broken_afterwards(driver: Driver, target: Target) -> list[str]:

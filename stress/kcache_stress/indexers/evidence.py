@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
 
 _MOST_CALLS = 14
 """Shown beside the core of a violation."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kcache_model.anomaly import Anomaly
-from kcache_model.history import Call, History
+from kcache_model.history import Call
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import Program
-from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.indexers.program import History, Program
+from kcache_model.linearizability import SearchBudget
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 

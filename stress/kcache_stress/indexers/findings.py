@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kcache_model.call_program import own_hash_seed
-from kcache_model.codec import decode_program, encode_program
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.codec import decode_program, encode_program
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome

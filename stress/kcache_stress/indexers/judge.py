@@ -6,8 +6,9 @@ import enum
 from dataclasses import dataclass
 
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.program import Program
-from kcache_model.linearizability import SearchBudget, check_linearizable
+from kcache_model.linearizability import SearchBudget
 from kcache_model.outcomes import ErrorKind
 from kcache_model.verdict import Status, Verdict
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kcache_model.errors import TargetError
 from kcache_model.indexers.driver import Driver, missing_operations
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OPTIONAL_OPERATIONS
-from kcache_model.target import INDEXES, Target, TargetError
+from kcache_model.indexers.target import INDEXES, Target
 
 
 def probe(target: Target, semantics: Semantics) -> Target:

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers.driver import Driver, Prepared
 from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.target import Target
 from kcache_model.outcomes import Outcome
-from kcache_model.target import Target
 
 from ..noise import Level, Noise
 from ..thread_pool import ThreadPool

@@ -10,17 +10,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.just_in_time import HistoryMonitor, HistoryVerdict
 from kcache_model.indexers.operations import Operation, OperationName
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.target import Target
 from kcache_model.linearizability import SearchBudget
-from kcache_model.linearizability.just_in_time import HistoryMonitor, HistoryVerdict
 from kcache_model.outcomes import returned
 from kcache_model.progress import ProgressListener
-from kcache_model.target import Target
 from kcache_model.verdict import Status
 
 from ..noise import Level, Noise

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import FINAL_THREAD, History
+from kcache_model.history import FINAL_THREAD
 from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_model.target import INDEXES, Target
 from kcache_model.verdict import Status
 
 from ..noise import Level, Noise

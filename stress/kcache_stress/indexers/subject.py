@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
+from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import INDEXES, Target, make_target
 from kcache_model.outcomes import Outcome
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_model.target import INDEXES, Target, TargetError, make_target
 
 from ..explorer.audit import AuditShare
 from ..explorer.counterexample import Counterexample

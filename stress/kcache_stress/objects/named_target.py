@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.outcomes import error_text
-from kcache_model.target import TargetError
 
 from ..loading import load_object, named_packages
 

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..objects.codec import NotPlainError, Tree, decode
 from ..objects.fuzzed_object import FuzzedObject
+from ..objects.trees import NotPlainError, Tree, decode
 from ..tracing.tracers import KEY, Notes, Path, Wish, traced, watched
 
 _MOST_PER_OBJECT = 40

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..evidence import Engine, Evidence
 from ..judging.violation import InputClass, Violation
-from ..objects.codec import Tree
 from ..objects.fuzzed_object import FuzzedObject
 from ..objects.minimise import smaller_trees
+from ..objects.trees import Tree
 from ..rules import Kind, Rule
 from .perturbations import (
     PERTURBATIONS,

@@ -21,7 +21,7 @@ from kcache_conformance.isolation.worker import Outlet
 
 from ..judging.outcome import answer_of
 from ..memory import limit_memory
-from ..objects.codec import NotPlainError, Tree, decode
+from ..objects.trees import NotPlainError, Tree, decode
 from ..rules import Kind, Rule
 from ..static_analysis import read
 from ..subject import load_subject

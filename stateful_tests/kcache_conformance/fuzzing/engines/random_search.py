@@ -20,9 +20,9 @@ from ..judging.inline import Inline
 from ..judging.outcome import Answer
 from ..judging.validity import is_valid
 from ..judging.violation import InputClass, Violation
-from ..objects.codec import NotPlainError
 from ..objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from ..objects.minimise import minimise
+from ..objects.trees import NotPlainError
 from ..rules import RULES, Kind, Rule, Severity
 from ..schemas.schema import Field, Schema
 

@@ -8,7 +8,7 @@ from typing import Any
 from kcache_conformance.isolation import STARTUP_SECONDS, run_job
 
 from ..evidence import Engine, EngineReport
-from ..objects.codec import Tree
+from ..objects.trees import Tree
 from ..options import FuzzOptions
 from ..rules import Kind
 from . import symbolic

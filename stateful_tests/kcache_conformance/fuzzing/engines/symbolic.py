@@ -19,7 +19,7 @@ from hypothesis import Phase, given, settings
 
 from kcache_conformance.isolation.worker import Outlet
 
-from ..objects.codec import NotPlainError, encode
+from ..objects.trees import NotPlainError, encode
 from ..options import FuzzOptions
 from ..rules import Kind
 from ..static_analysis import read

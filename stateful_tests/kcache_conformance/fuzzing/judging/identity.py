@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..objects.codec import NotPlainError, Tree, decode
 from ..objects.fuzzed_object import FuzzedObject
+from ..objects.trees import NotPlainError, Tree, decode
 from ..rules import Kind, Rule
 from .outcome import Answer, answer_of
 from .violation import Violation

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..objects.codec import NotPlainError, encode
 from ..objects.fuzzed_object import FuzzedObject, difference
+from ..objects.trees import NotPlainError, encode
 from ..rules import Kind, Rule
 from .identity import IdentityRules
 from .outcome import Answer, answer_of

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from ..objects.codec import NotPlainError, fields_of
 from ..objects.texts import is_valid_text
+from ..objects.trees import NotPlainError, fields_of
 from ..schemas.schema import (
     Anything,
     Array,

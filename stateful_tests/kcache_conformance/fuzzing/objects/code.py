@@ -6,7 +6,7 @@ import itertools
 import keyword
 from collections.abc import Iterable
 
-from .codec import Tree
+from .trees import Tree
 
 _WIDTH = 88
 _SHORTEST_RUN = 12

@@ -10,7 +10,7 @@ from hypothesis.strategies import SearchStrategy
 
 from kcache.keys import DeletedFinalStateUnknown
 
-from .codec import NotPlainError, decode, encode, paths_in, with_part
+from .trees import NotPlainError, decode, encode, paths_in, with_part
 
 _WRONG: tuple[Any, ...] = (None, "", 0, -1, True, [], {}, ["a"], {"a": "b"}, 1.5, "\ud800", "a/b=c", "é", "A" * 300)
 

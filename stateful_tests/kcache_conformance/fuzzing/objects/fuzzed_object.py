@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from kcache_model.target import TargetError
+from kcache_model.errors import TargetError
 
-from .codec import NotPlainError, Tree, decode, encode
+from .trees import NotPlainError, Tree, decode, encode
 
 
 @dataclass(frozen=True)

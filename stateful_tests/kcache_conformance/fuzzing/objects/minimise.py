@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from .codec import NotPlainError, Tree
 from .fuzzed_object import FuzzedObject
+from .trees import NotPlainError, Tree
 
 _SIMPLE_TEXTS = ("", "a", "0")
 _SIMPLE_NUMBERS = (0, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from .codec import Path, Tree, paths_in, with_part
+from .trees import Path, Tree, paths_in, with_part
 
 _ATTEMPTS = 4
 

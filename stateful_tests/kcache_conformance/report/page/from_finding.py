@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import PREFIX_THREAD, Call, History
+from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.indexers.indexer_model import IndexerModel, State
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
 from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status

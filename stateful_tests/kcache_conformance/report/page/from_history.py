@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kcache_model.anomaly import Anomaly
-from kcache_model.history import Call, History
+from kcache_model.history import Call
+from kcache_model.indexers.program import History
 from kcache_model.render import call_text, outcome_text
 from kcache_model.verdict import Status, Verdict
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kcache_model.history import Call, History
+from kcache_model.history import Call
 from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.program import History
 from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import SearchResult, search_linearization
 from kcache_model.outcomes import Outcome

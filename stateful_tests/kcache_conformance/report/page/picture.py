@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kcache_model.history import History
+from kcache_model.indexers.program import History
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kcache_model.history import History
 from kcache_model.indexers.indexer_model import IndexerModel, State, Stored
-from kcache_model.render import item_text
+from kcache_model.indexers.program import History
 
 from .texts import shown
 
@@ -67,7 +66,7 @@ def _mutated(state: State, stored: Stored) -> object:
 
 
 def _stored_text(state: State, stored: Stored) -> str:
-    text = item_text(stored.item)
+    text = str(stored.item)
     return shown(text if _mutated(state, stored) is None else f"{text}, changed in place since")
 
 

@@ -7,11 +7,11 @@ from functools import singledispatch
 
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation
-from kcache_model.render import item_text, printable
+from kcache_model.render import printable
 
 LONGEST_TEXT = 2_000
 _LONGEST_IN_RENDER = 40
-"""Longer names are cut by ``item_text`` and its like; a page has room for them."""
+"""Longer names are cut by ``str``; a page has room for them."""
 
 _MOST_ARGUMENTS = 100
 
@@ -75,7 +75,7 @@ def _(operation: Operation) -> Iterator[tuple[str, str]]:
 
 
 def _item(name: str, item: Item) -> Iterator[tuple[str, str]]:
-    yield name, item_text(item)
+    yield name, str(item)
     if item.key is not None and len(item.key) > _LONGEST_IN_RENDER:
         yield f"key of {name}", _quoted(item.key)
     for index, values in item.values.items():

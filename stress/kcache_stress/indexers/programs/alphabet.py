@@ -5,6 +5,7 @@ from __future__ import annotations
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import (
     INDEX,
     LATE_INDEXES,
@@ -14,7 +15,6 @@ from kcache_model.indexers.vocabulary import (
     is_offered,
     letters,
 )
-from kcache_model.target import INDEXES, Target
 
 JOINT_GROUPS = frozenset({LATE_INDICES, RESOURCE_VERSION})
 """The groups of which a program may have several writes."""

@@ -26,6 +26,7 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, OperationName, WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.renaming import with_short_names
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import (
     INDEX,
     LATE_INDEXES,
@@ -39,7 +40,6 @@ from kcache_model.indexers.vocabulary import (
     reads,
     writes,
 )
-from kcache_model.target import INDEXES, Target
 
 from .footprints import some_calls_meet
 

@@ -50,8 +50,8 @@ from kcache_model.bound import Bound
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import WRITES, Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, Letter
-from kcache_model.target import INDEXES, Target
 
 from .alphabet import JOINT_GROUPS, STORES, Maker, alphabet, fill
 from .footprints import Domain, Footprint, all_meet

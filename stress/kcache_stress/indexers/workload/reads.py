@@ -8,7 +8,7 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
-from kcache_model.target import Target
+from kcache_model.indexers.target import Target
 
 
 def final_reads(program: Program, target: Target) -> list[Operation]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from kcache_model.indexers import vocabulary
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target
 from kcache_model.indexers.vocabulary import LATE_INDICES, offered
-from kcache_model.target import Target
 
 from .choices import MOST_WRITERS, pick, swarm
 from .writer import Writer

@@ -10,8 +10,8 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers import vocabulary
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.target import Target
 from kcache_model.indexers.vocabulary import Templates, offered
-from kcache_model.target import Target
 
 from .choices import MOST_WRITERS, pick, swarm
 from .themes import THEMES, Theme

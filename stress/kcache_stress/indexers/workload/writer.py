@@ -6,8 +6,8 @@ import random
 
 from kcache_model.indexers.items import Item, Style
 from kcache_model.indexers.operations import WriteKind
+from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
 from kcache_model.indexers.vocabulary import LATE_INDEXES, ArgumentSource
-from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 
 _STYLES = (Style.PLAIN, Style.PLAIN, Style.EQUAL, Style.FALSY, Style.TUPLES)
 

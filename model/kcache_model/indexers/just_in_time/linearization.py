@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
-from ...indexers.items import Semantics
+from ...linearizability.budget import BudgetExhausted, RunningBudget
 from ...verdict import Status
-from ..budget import BudgetExhausted, RunningBudget
+from ..items import Semantics
 from .configuration import Configuration
 from .contents import NEVER, Time, Version
 from .dominance import undominated

@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 from kcache import Indexer, Semantics
 
-from .indexers.operations import INDEX_OPERATIONS, OperationName
-from .outcomes import error_text
+from ..errors import TargetError
+from ..outcomes import error_text
+from .operations import INDEX_OPERATIONS, OperationName
 
 Factory: TypeAlias = Callable[..., Indexer[Any]]
 """``factory(key_func, indexers) -> Indexer``. If it takes a keyword ``semantics``, it is told ``"classic"`` or
@@ -33,10 +34,6 @@ _CONTENT = (OperationName.LIST, OperationName.LIST_KEYS, OperationName.GET_BY_KE
 _LOOKUPS = (OperationName.LIST_INDEX_FUNC_VALUES, OperationName.INDEX_KEYS, OperationName.BY_INDEX)
 
 _FEATURES = frozenset({IDENTITY, DEFAULT, FAILING_FUNCTIONS, INDEXES})
-
-
-class TargetError(Exception):
-    """The implementation cannot be used as a target; the message says what to do about it."""
 
 
 @dataclass(frozen=True)

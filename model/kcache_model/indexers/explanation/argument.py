@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...history import FINAL_THREAD, PREFIX_THREAD, Call, History
+from ...history import FINAL_THREAD, PREFIX_THREAD, Call
 from ...render import brief_text, name_text, outcome_text
 from ..just_in_time.contents import ABSENT, Event
 from ..just_in_time.reads import Get, KeysRead, ObjectsRead, ValuesRead
 from ..just_in_time.writes import Write
+from ..program import History
 from .clauses import Clause, Edge, Option, last_shown, under_way
 from .facts import Fact, FactKind, Writes, put_by
 from .precedence import Precedence

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...history import History
-from ...indexers.items import Semantics
+from ...linearizability.budget import RunningBudget, SearchBudget
 from ...verdict import Status
-from ..budget import RunningBudget, SearchBudget
+from ..items import Semantics
+from ..program import History
 from .contents import Time
 from .linearization import Checkpoint, Linearization
 from .translation import PositionedCall

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...history import Call
-from ...indexers.indexer_model import IndexerModel
-from ...indexers.items import Semantics
+from ..indexer_model import IndexerModel
+from ..items import Semantics
 from .contents import NEVER, Term, Version
 from .reads import Impossible
 from .suitability import Unsuitable, why_not_operation

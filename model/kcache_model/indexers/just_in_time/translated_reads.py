@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from ...history import Call
-from ...indexers.operations import WRITES, Operation, OperationName
 from ...outcomes import Outcome, Value
+from ..operations import WRITES, Operation, OperationName
 from .contents import ABSENT, NEVER, Found, Time, Version
 from .known import KnownStore
 from .reads import Get, Impossible, KeysRead, ObjectsRead, Read, Selection, ValuesRead

@@ -93,4 +93,4 @@ def _lines(file: str) -> tuple[Json, ...]:
 
 
 def _text(file: str) -> str:
-    return resources.files("kcache_conformance.recorded").joinpath("data", file).read_text(encoding="utf-8")
+    return resources.files("kcache_conformance.indexers.recorded").joinpath("data", file).read_text(encoding="utf-8")

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..anomaly import Anomaly
-from ..history import Call, History
-from ..indexers.indexer_model import IndexerModel
+from ..history import Call
+from ..linearizability.budget import SearchBudget
+from ..linearizability.core import impossible_core
+from ..linearizability.search import SearchResult, search_linearization
 from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
-from .budget import SearchBudget
-from .core import impossible_core
 from .explanation import Explainer, Explanation
+from .indexer_model import IndexerModel
 from .just_in_time import judge_history, small_core, why_not
-from .search import SearchResult, search_linearization
+from .program import History
 
 LONGEST_SEARCHED = 12
 """Up to so many calls, histories are searched, which tells the order; longer ones are judged just in time, if they are

@@ -9,11 +9,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from ...history import Call, History
-from ...indexers import operations as op
-from ...indexers.items import Item
+from ...history import Call
+from ...linearizability.budget import SearchBudget
 from ...verdict import Status
-from ..budget import SearchBudget
+from .. import operations as op
+from ..items import Item
+from ..program import History
 from .contents import ABSENT, Term, Version
 from .judgement import judge_history
 from .reads import Get, KeysRead, Read, ValuesRead

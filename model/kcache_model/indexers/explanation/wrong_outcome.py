@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...anomaly import Anomaly
-from ...history import Call, History
-from ...indexers.indexer_model import IndexerModel
-from ...indexers.operations import Operation, OperationName
+from ...history import Call
 from ...render import brief_text, name_text, outcome_text
+from ..indexer_model import IndexerModel
 from ..just_in_time.contents import Version
+from ..operations import Operation, OperationName
+from ..program import History
 
 
 def wrong_outcome(

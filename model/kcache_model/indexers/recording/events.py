@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from ..codec import decode_operation, decode_outcome, encode_operation, encode_outcome
-from ..decoding import Json, fields_of, is_integer, shown
-from ..errors import FormatError
-from ..history import FINAL_THREAD, PREFIX_THREAD, Call, History
-from ..indexers.operations import Operation
-from ..outcomes import Outcome
+from ...codec import encode_outcome
+from ...decoding import Json, fields_of, is_integer, shown
+from ...errors import FormatError
+from ...history import FINAL_THREAD, PREFIX_THREAD, Call
+from ...outcomes import Outcome
+from ..codec import decode_operation, decode_outcome, encode_operation
+from ..operations import Operation
+from ..program import History
 
 EVENTS_SCHEMA: Final = "kcache/events/1"
 

@@ -7,12 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...anomaly import Anomaly
-from ...history import Call, History
-from ...indexers.operations import OperationName
+from ...history import Call
 from ..just_in_time.contents import Term, Time, Version
 from ..just_in_time.reads import Impossible, Read
 from ..just_in_time.translation import Translator
 from ..just_in_time.writes import Write
+from ..operations import OperationName
+from ..program import History
 from .argument import Naming, TooLong, argument
 from .classification import classify
 from .facts import Writes, facts_of, shows

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...history import Call
-from ...indexers.items import Semantics
 from ...outcomes import Outcome
+from ..items import Semantics
 from .contents import NEVER, Time, Version
 from .known import KnownStore
 from .lookahead import Upcoming

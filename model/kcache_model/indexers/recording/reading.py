@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from ..codec import HISTORY_SCHEMA, decode_call
-from ..decoding import fields_of, member_of, shown, texts_of
-from ..errors import FormatError
-from ..history import History
-from ..indexers.items import Semantics
-from ..indexers.operations import Operation
-from ..outcomes import Outcome
+from ...codec import HISTORY_SCHEMA, decode_call
+from ...decoding import fields_of, member_of, shown, texts_of
+from ...errors import FormatError
+from ...outcomes import Outcome
+from ..codec import INDEXERS
+from ..items import Semantics
+from ..operations import Operation
+from ..program import History
 from .events import EVENTS_SCHEMA, Begin, Event, Lines, LocatedCall, decode_event, thread_text
 
 
@@ -119,7 +120,7 @@ def _calls(documents: Iterator[tuple[int, object]]) -> Iterator[LocatedCall]:
     written = _Stamps()
     for number, data in documents:
         with _at(number):
-            call = decode_call(data)
+            call = decode_call(data, INDEXERS)
             written.add(call.operation)
             if call.outcome is not None:
                 call = replace(call, outcome=_sorted(call.outcome))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...history import Call
-from ...indexers.items import Semantics
-from ...indexers.operations import Operation
+from ...linearizability.budget import SearchBudget
 from ...outcomes import Outcome
-from ..budget import SearchBudget
+from ..items import Semantics
+from ..operations import Operation
 from .contents import NEVER, Time
 from .judgement import WINDOW, HistoryVerdict, Judgement, end_of_window
 from .suitability import Unsuitable, why_not_operation

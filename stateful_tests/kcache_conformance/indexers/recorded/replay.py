@@ -10,10 +10,10 @@ from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
-from kcache_model.target import FAILING_FUNCTIONS, INDEXES, Target
 
 from .scenario import RecordedStep, Scenario
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..history import History
-from ..linearizability import SearchBudget, check_linearizable, violation_at
-from ..linearizability.just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict, Unsuitable
-from ..render import brief_text, outcome_text
-from ..verdict import Status, Verdict
+from ...linearizability import SearchBudget
+from ...render import brief_text, outcome_text
+from ...verdict import Status, Verdict
+from ..check import check_linearizable, violation_at
+from ..just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict, Unsuitable
+from ..program import History
 from .events import Begin, Event, Lines, LocatedCall, assembled
 from .reading import Recording, read_recording
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...history import History
-from ...indexers.items import Semantics
-from ...indexers.operations import Operation, OperationName
+from ..items import Semantics
+from ..operations import Operation, OperationName
+from ..program import History
 
 
 class Unsuitable(ValueError):

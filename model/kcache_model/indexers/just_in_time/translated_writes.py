@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from ...history import Call
-from ...indexers.items import Item
-from ...indexers.operations import WRITES, OperationName, WriteKind
 from ...outcomes import ErrorKind, Outcome, raised
+from ..items import Item
+from ..operations import WRITES, OperationName, WriteKind
 from .contents import ABSENT, Term
 from .known import KnownStore
 from .reads import Impossible

@@ -1,0 +1,227 @@
+"""JSON and replay tokens of programs and histories on Indexers; the formats are described in docs/formats.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from ..blob import pack, unpack
+from ..call_program import HASH_SEEDS
+from ..codec import HISTORY_SCHEMA, Codec, encode_call, read_history
+from ..decoding import Json, fields_of, is_integer, list_of, member_of, require_schema, shown, text_of, texts_of
+from ..errors import FormatError
+from ..outcomes import ErrorKind, Outcome
+from .items import Item, Semantics, Style, Values
+from .operations import Operation, OperationName, WriteKind
+from .program import History, Program
+
+PROGRAM_SCHEMA = "kcache/program/1"
+_PREFIX = "kc1."
+
+
+def encode_item(item: Item) -> Json:
+    """``{"key", "stamp", "values"?, "resource_version"?, "style"?}``."""
+    data: Json = {"key": item.key, "stamp": item.stamp}
+    if item.values:
+        data["values"] = _encode_values(item.values)
+    if item.resource_version is not None:
+        data["resource_version"] = item.resource_version
+    if item.style is not Style.PLAIN:
+        data["style"] = item.style.value
+    return data
+
+
+def decode_item(data: Json) -> Item:
+    """The inverse of :func:`encode_item`.
+
+    Raises:
+        FormatError: ``data`` is no item.
+    """
+    fields = fields_of(data, "an item", {"key", "stamp"}, {"values", "resource_version", "style"})
+    if not isinstance(fields["stamp"], str) or not isinstance(fields["key"], str | None):
+        raise FormatError(f"an item needs a text as stamp and a text or null as key, not {shown(data)}")
+    return Item(
+        key=fields["key"],
+        stamp=fields["stamp"],
+        values=_decode_values(fields.get("values", {})),
+        resource_version=text_of(fields["resource_version"]) if "resource_version" in fields else None,
+        style=member_of(Style, fields.get("style", Style.PLAIN), "style"),
+    )
+
+
+def encode_operation(operation: Operation) -> Json:
+    """``{"op", ...}`` with the arguments that the operation has."""
+    data: Json = {"op": operation.name.value}
+    if operation.item is not None:
+        data["item"] = encode_item(operation.item)
+    if operation.name is OperationName.REPLACE:
+        data["items"] = [encode_item(item) for item in operation.items]
+    if operation.name is OperationName.TRANSACTION:
+        data["entries"] = [{"kind": kind.value, "item": encode_item(item)} for kind, item in operation.entries]
+    if operation.name is OperationName.ADD_INDEXERS:
+        data["names"] = list(operation.names)
+    for name in ("key", "index", "value"):
+        if getattr(operation, name) is not None:
+            data[name] = getattr(operation, name)
+    if operation.resource_version:
+        data["resource_version"] = operation.resource_version
+    if operation.values is not None:
+        data["values"] = _encode_values(operation.values)
+    return data
+
+
+_ARGUMENTS: Mapping[OperationName, frozenset[str]] = {
+    OperationName.ADD: frozenset({"item"}),
+    OperationName.UPDATE: frozenset({"item"}),
+    OperationName.DELETE: frozenset({"item"}),
+    OperationName.GET: frozenset({"item"}),
+    OperationName.REPLACE: frozenset({"items"}),
+    OperationName.TRANSACTION: frozenset({"entries"}),
+    OperationName.GET_BY_KEY: frozenset({"key"}),
+    OperationName.INDEX: frozenset({"index", "item"}),
+    OperationName.INDEX_KEYS: frozenset({"index", "value"}),
+    OperationName.BY_INDEX: frozenset({"index", "value"}),
+    OperationName.LIST_INDEX_FUNC_VALUES: frozenset({"index"}),
+    OperationName.ADD_INDEXERS: frozenset({"names"}),
+    OperationName.MUTATE: frozenset({"key", "values"}),
+}
+
+
+def decode_operation(data: Json) -> Operation:
+    """The inverse of :func:`encode_operation`.
+
+    Raises:
+        FormatError: ``data`` is no operation.
+    """
+    if not isinstance(data, dict) or "op" not in data:
+        raise FormatError(f'an operation needs a field "op": {shown(data)}')
+    name = member_of(OperationName, data["op"], "operation")
+    takes_version = name in (OperationName.REPLACE, OperationName.BOOKMARK)
+    fields = fields_of(
+        data,
+        f"the operation {name.value}",
+        {"op", *_ARGUMENTS.get(name, ())},
+        {"resource_version"} if takes_version else set(),
+    )
+    return Operation(
+        name=name,
+        item=decode_item(fields["item"]) if "item" in fields else None,
+        items=tuple(decode_item(item) for item in list_of(fields.get("items", []))),
+        entries=tuple(_decode_entry(entry) for entry in list_of(fields.get("entries", []))),
+        key=text_of(fields["key"]) if "key" in fields else None,
+        index=text_of(fields["index"]) if "index" in fields else None,
+        value=text_of(fields["value"]) if "value" in fields else None,
+        names=texts_of(fields.get("names", [])),
+        resource_version=text_of(fields.get("resource_version", "")),
+        values=_decode_values(fields["values"]) if "values" in fields else None,
+    )
+
+
+def decode_outcome(data: object) -> Outcome:
+    """The inverse of :func:`encode_outcome`, for calls of an Indexer.
+
+    Raises:
+        FormatError: ``data`` is no outcome.
+    """
+    if isinstance(data, dict) and "error" in data:
+        fields = fields_of(data, "an error", {"error"}, {"message"})
+        return Outcome(error=member_of(ErrorKind, fields["error"], "error"), message=text_of(fields.get("message", "")))
+    result = fields_of(data, "a result", {"result"}, set())["result"]
+    if isinstance(result, list):
+        return Outcome(value=texts_of(result))
+    if not isinstance(result, str | None):
+        raise FormatError(f"a result must be a text, a list of texts or null, not {shown(result)}")
+    return Outcome(value=result)
+
+
+def encode_program(program: Program) -> Json:
+    """The JSON document of a program."""
+    data: Json = {
+        "schema": PROGRAM_SCHEMA,
+        "semantics": program.semantics.value,
+        "indexes": list(program.indexes),
+        "prefix": [encode_operation(operation) for operation in program.prefix],
+        "threads": [[encode_operation(operation) for operation in thread] for thread in program.threads],
+    }
+    return {**data, "hash_seed": program.hash_seed} if program.hash_seed else data
+
+
+def decode_program(data: Json) -> Program:
+    """The inverse of :func:`encode_program`.
+
+    Raises:
+        FormatError: ``data`` is no program.
+    """
+    require_schema(data, PROGRAM_SCHEMA)
+    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics", "hash_seed"})
+    return Program(
+        indexes=texts_of(fields["indexes"]),
+        prefix=tuple(decode_operation(operation) for operation in list_of(fields["prefix"])),
+        threads=tuple(
+            tuple(decode_operation(operation) for operation in list_of(thread)) for thread in list_of(fields["threads"])
+        ),
+        semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
+        hash_seed=_hash_seed(fields.get("hash_seed", 0)),
+    )
+
+
+INDEXERS: Final = Codec(encode_program, decode_program, encode_operation, decode_operation, decode_outcome)
+"""How programs on Indexers are written."""
+
+
+def dump_history(history: History) -> Iterator[str]:
+    """The lines of a history, without line ends."""
+    header = {"schema": HISTORY_SCHEMA, "semantics": history.semantics.value, "indexes": list(history.indexes)}
+    yield json.dumps(header)
+    for call in history.calls:
+        yield json.dumps(encode_call(call, INDEXERS))
+
+
+def load_history(lines: Iterable[str]) -> History:
+    """The inverse of :func:`dump_history`; empty lines are skipped.
+
+    Raises:
+        FormatError: the lines are no history; the message names the line.
+    """
+    header, calls = read_history(lines, {"indexes"}, {"semantics"}, INDEXERS)
+    return History(
+        indexes=texts_of(header["indexes"]),
+        calls=calls,
+        semantics=member_of(Semantics, header.get("semantics", "classic"), "semantics"),
+    )
+
+
+def _encode_values(values: Values) -> Json:
+    return {index: None if found is None else list(found) for index, found in sorted(values.items())}
+
+
+def _decode_values(data: object) -> Values:
+    if not isinstance(data, dict):
+        raise FormatError(f'"values" must be an object: index name -> list of texts, or null; not {shown(data)}')
+    return {index: None if found is None else texts_of(found) for index, found in data.items()}
+
+
+def _decode_entry(data: object) -> tuple[WriteKind, Item]:
+    fields = fields_of(data, "an entry of a transaction", {"kind", "item"}, set())
+    return member_of(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
+
+
+def _hash_seed(data: Any) -> int:
+    if not is_integer(data) or not 0 <= data < HASH_SEEDS:
+        raise FormatError(f'"hash_seed" must be an integer from 0 to {HASH_SEEDS - 1}, not {shown(data)}')
+    return int(data)
+
+
+def encode_blob(program: Program) -> str:
+    """``kc1.`` and the compressed JSON of the program in URL-safe base 64."""
+    return pack(_PREFIX, encode_program(program))
+
+
+def decode_blob(blob: str) -> Program:
+    """The inverse of :func:`encode_blob`.
+
+    Raises:
+        FormatError: the word is none of ours, or was cut off.
+    """
+    return decode_program(unpack(_PREFIX, blob, "program word"))
