@@ -19,10 +19,10 @@ from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Phase, PhaseContext, PhaseOutcome
 from .findings import bare_finding
-from .hunting import RealHunter
 from .laboratory import InformerLaboratory, informer_laboratory
 from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from .random_programs import random_program
+from .real import RealInformer
 from .state_machine import run_examples
 
 _BATCH_EXAMPLES: Final = 20
@@ -167,8 +167,8 @@ def _virtual(context: PhaseContext) -> InformerLaboratory | None:
     return laboratory
 
 
-def _real(context: PhaseContext) -> RealHunter:
-    return RealHunter(context.target, context.watch, context.options.patience_seconds, context.on_finding)
+def _real(context: PhaseContext) -> RealInformer:
+    return RealInformer(context.target, context.watch, context.options.patience_seconds, context.on_finding)
 
 
 PHASES: Final[Mapping[str, Phase]] = {
