@@ -24,7 +24,7 @@ from .answers import answer_list, answer_watch, parse_resource_version
 from .history import Audience, History
 from .manifests import Labels, Manifest, bookmark, changed, key_of
 from .requests import LIST, WATCH, Request
-from .status import already_exists, not_found, status_object
+from .status import CONFLICT, NOT_FOUND, status_object
 from .watch_stream import FailedWatch, WatchStream
 
 
@@ -79,7 +79,7 @@ class FakeServer:
         with self._history.grown:
             key = key_of(name, namespace)
             if key in self._history.current:
-                raise already_exists(self.kind, key)
+                raise ApiError(CONFLICT, "AlreadyExists", f"{self.kind} {key!r} already exists")
             self._created += 1
             metadata: Manifest = {"name": name}
             if namespace:
@@ -272,7 +272,7 @@ class FakeServer:
         with self._history.grown:
             key = key_of(name, namespace)
             if key not in self._history.current:
-                raise not_found(self.kind, key)
+                raise ApiError(NOT_FOUND, "NotFound", f"{self.kind} {key!r} not found")
             manifest = changed(self._history.current[key], self._history.resource_version + 1, labels, **fields)
             self._history.change(key, WatchEvent(kind, manifest), self._audience)
         return manifest

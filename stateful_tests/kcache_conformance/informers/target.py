@@ -123,13 +123,15 @@ def make_informer_target(
     return InformerTarget(name, factory, names, packages)
 
 
-def load_informer_target(spec: str) -> InformerTarget:
-    """The target called ``package.module:factory`` or ``path/to/file.py:factory``.
+def load_informer_target(target: Any) -> InformerTarget:
+    """The target called ``package.module:factory`` or ``path/to/file.py:factory``, or that of a factory.
 
     Raises:
         TargetError: there is no such thing, or it is no factory of informers.
     """
-    return make_informer_target(load_object(spec), spec)  # type: ignore[arg-type]
+    if isinstance(target, str):
+        return make_informer_target(load_object(target), target)  # type: ignore[arg-type]
+    return make_informer_target(target, getattr(target, "__qualname__", repr(target)))
 
 
 def _taken(factory: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
