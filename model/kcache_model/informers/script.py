@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .program import InformerProgram, Step
@@ -61,36 +62,35 @@ def _body(program: InformerProgram, name: str) -> Iterator[str]:
     yield "informer.stop()"
 
 
+@dataclass
 class _Content:
     """What the server has, as far as the program says.
 
-    Args:
+    Attributes:
         fought_over: the names that several threads change: who knows whether there is such an object.
         handlers: how many there are before the start.
         names: of the objects that there are.
+        refuses_expired: whether watches from a forgotten past are refused.
     """
 
-    def __init__(self, fought_over: frozenset[str], handlers: int, names: Iterable[str] = ()) -> None:
-        self.handlers = handlers
-        self.refuses_expired = False
-        self._fought_over = fought_over
-        self._names = set(names)
+    fought_over: frozenset[str]
+    handlers: int
+    names: set[str] = field(default_factory=set)
+    refuses_expired: bool = False
 
     def copy(self) -> _Content:
         """What a thread starts with."""
-        copied = _Content(self._fought_over, self.handlers, self._names)
-        copied.refuses_expired = self.refuses_expired
-        return copied
+        return replace(self, names=set(self.names))
 
     def change(self, step: Step) -> Iterator[str]:
         """The code of a change. As in the harness, one of an object that is not there is none."""
         name = str(step.argument)
-        is_there = None if name in self._fought_over else name in self._names
+        is_there = None if name in self.fought_over else name in self.names
         condition = f"{f'default/{name}'!r} in server.snapshot()"
         if step.name is S.DELETE:
-            self._names.discard(name)
+            self.names.discard(name)
         elif step.name is S.CREATE:
-            self._names.add(name)
+            self.names.add(name)
         match step.name:
             case S.CREATE if is_there is None:
                 yield f"(server.update if {condition} else server.create)({name!r}, value=server.resource_version)"

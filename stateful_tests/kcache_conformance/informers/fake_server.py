@@ -22,7 +22,7 @@ from kcache.informers.list_watch import (
 
 from .answers import answer_list, answer_watch, parse_resource_version
 from .history import Audience, History
-from .manifests import Labels, Manifest, bookmark, changed, key_of
+from .manifests import Labels, Manifest, changed, key_of
 from .requests import LIST, WATCH, Request
 from .status import CONFLICT, NOT_FOUND, status_object
 from .watch_stream import FailedWatch, WatchStream
@@ -176,7 +176,8 @@ class FakeServer:
     def send_bookmark(self) -> None:
         """Tell the present resource version to the open watches that asked for bookmarks."""
         with self._history.grown:
-            manifest = bookmark(self.api_version, self.kind, self._history.resource_version)
+            metadata = {"resourceVersion": str(self._history.resource_version)}
+            manifest = {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
             self._history.send(WatchEvent(BOOKMARK, manifest), Audience.BOOKMARKED)
 
     def cut_watches(self, error: Exception | None = None, *, at_once: bool = False) -> None:

@@ -23,8 +23,3 @@ def changed(
         metadata["labels"] = dict(labels)
     parts = {field: manifest.get(field, {}) | values for field, values in fields.items()}
     return manifest | {"metadata": metadata} | parts
-
-
-def bookmark(api_version: str, kind: str, resource_version: int) -> Manifest:
-    """The object of a bookmark: nothing but a resource version."""
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"resourceVersion": str(resource_version)}}
