@@ -54,12 +54,12 @@ class DirectedHandler:
         """Whether its calls do not return."""
         return not self._free.is_set()
 
-    def _end_call(self, error: Exception) -> None:
+    def _end_call(self, failure: type[Exception], text: str) -> None:
         self._free.wait()
         self.ended += 1
         if self._fails:
             self._fails = False
-            raise error
+            raise failure(text)  # made only here: an exception is something that the explorer does not see into
 
 
 class Observer(DirectedHandler):
@@ -112,7 +112,7 @@ class Observer(DirectedHandler):
                 None if stored is None else version_of(stored),
             )
         )
-        self._end_call(HandlerFailedError("a handler raises, as it was told to; the informer has to go on"))
+        self._end_call(HandlerFailedError, "a handler raises, as it was told to; the informer has to go on")
 
 
 class Witness:

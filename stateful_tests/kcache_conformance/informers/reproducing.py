@@ -35,7 +35,7 @@ class PrintingHandler(DirectedHandler):
 
     def _tell(self, what: str) -> None:
         self._write(f"{self.name}: {what}")
-        self._end_call(RuntimeError("as the program says"))
+        self._end_call(RuntimeError, "as the program says")
 
 
 def print_content(who: str, objs: Iterable[Any], write: Callable[[str], object] = print) -> None:
