@@ -6,7 +6,6 @@ import contextlib
 import http.server
 import json
 import threading
-import time
 import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -147,11 +146,3 @@ def serving() -> Iterator[ScriptedHttpServer]:
 def pods_of(server: ScriptedHttpServer, **settings: Any) -> Any:
     """Lists and watches the pods of a server with the official client."""
     return list_watch_from_client(server.api().list_namespaced_pod, namespace="a", **settings)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait, not for ever, until something holds."""
-    limit = time.monotonic() + LIMIT_SECONDS
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from kcache.informers.api_errors import ApiError
@@ -14,8 +11,7 @@ from kcache.informers.list_watch import ERROR, ListOptions, ListWatch, WatchEven
 from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector
 from kcache.informers.stopping import StopSignal
-
-LIMIT_SECONDS = 20
+from stateful_tests.informer_support import WATCHDOG_SECONDS, in_thread
 
 EXPIRED = ApiError(410, "Expired", "too old resource version")
 TOO_LARGE = ApiError(504, "Timeout", "Too large resource version: 10, current: 5", ("ResourceVersionTooLarge",))
@@ -190,57 +186,6 @@ def run_reflector(*script: tuple[str, Reply], store: RecordingStore | None = Non
     settings.setdefault("watch_error_handler", lambda _, error: errors.append(error))
     settings.setdefault("clock", clock)
     reflector = Reflector(ListWatch(server.list, server.watch), store, type_description="pods", **settings)
-    thread = ReflectorThread(partial(reflector.run, stop))
-    thread.finish()
+    in_thread(reflector.run, stop).result(WATCHDOG_SECONDS)
     assert server._script == []
     return Outcome(server.calls, server.options, errors, clock.waits, reflector, store)
-
-
-class ReflectorThread(threading.Thread):
-    """A call in a thread of its own, which must end in time."""
-
-    def __init__(self, function: Callable[[], object]) -> None:
-        super().__init__(daemon=True)
-        self._function = function
-        self._error: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self._function()
-        except BaseException as error:
-            self._error = error
-
-    def finish(self) -> None:
-        self.join(LIMIT_SECONDS)
-        assert not self.is_alive(), f"still running after {LIMIT_SECONDS} s"
-        if self._error is not None:
-            raise self._error
-
-
-class OpenWatch:
-    """A watch that stays open until it is stopped."""
-
-    def __init__(self, *events: WatchEvent) -> None:
-        self._events: queue.Queue[WatchEvent | None] = queue.Queue()
-        for event in events:
-            self._events.put(event)
-        self.is_waiting = threading.Event()
-        self.stops = 0
-
-    def __iter__(self) -> Iterator[WatchEvent]:
-        while True:
-            if self._events.empty():
-                self.is_waiting.set()
-            event = self._events.get(timeout=LIMIT_SECONDS)
-            if event is None:
-                return
-            yield event
-
-    def send(self, event: WatchEvent | None) -> None:
-        self.is_waiting.clear()
-        self._events.put(event)
-
-    def stop(self) -> None:
-        self.stops += 1
-        self._events.put(None)

@@ -20,8 +20,8 @@ import pytest
 
 from kcache import DeletedFinalStateUnknown
 from kcache.informers import SharedIndexInformer, list_watch_from_client
+from kcache_conformance.informers.real import ScaledClock
 from kcache_conformance.informers.requests import LIST, WATCH
-from kcache_conformance.informers.scaled_clock import ScaledClock
 from stateful_tests.api_server import Cut, HttpApiServer
 from stateful_tests.informer_support import eventually, threads_since
 

@@ -121,7 +121,11 @@ def test_what_is_allowed(story: PipelineStory) -> None:
         (replace(RIGHT, unsynced_handlers=("handler 0",)), "has_synced() of the registration of handler 0 is false"),
         (replace(RIGHT, unsettled="the store"), "the store did not get to what the server has"),
         (replace(RIGHT, transforms=True), "the transformer was applied 0 times, not once"),
-        (replace(RIGHT, told_after_stop=("on_add(x)",)), "a handler was told after stop() had returned: on_add(x)"),
+        (
+            told(ADD_A, UPDATE_A, ADD_B, stopped_after=2),
+            "a handler was told after stop() had returned: on_add(default/b (uid-2, version 4))",
+        ),
+        (replace(RIGHT, wrong_indices=["index by-0: wrong"]), "index by-0: wrong"),
         (told(ADD_A, UPDATE_A, ADD_B, most_told=1), "handler 0 was removed, and told afterwards: on_update("),
         (replace(RIGHT, open_watches=2), "2 watches are open at once"),
         (replace(RIGHT, watches_left=1), "stop() left 1 watches open"),

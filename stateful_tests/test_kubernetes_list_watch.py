@@ -18,6 +18,7 @@ from kcache.informers.kubernetes_client import list_watch_from_client
 from kcache.informers.list_watch import ADDED, BOOKMARK, ListOptions, WatchEvent
 from kcache.informers.reflector import Reflector
 from kcache.informers.stopping import StopSignal
+from stateful_tests.informer_support import eventually
 from stateful_tests.kubernetes_support import (
     LIMIT_SECONDS,
     WATCH,
@@ -29,7 +30,6 @@ from stateful_tests.kubernetes_support import (
     new_status,
     pods_of,
     serving,
-    wait_until,
 )
 
 client = pytest.importorskip("kubernetes.client")
@@ -231,7 +231,7 @@ def test_a_reflector_follows_the_server_and_stops_at_once(server: ScriptedHttpSe
     reflector = Reflector(pods_of(server), store, expected_type=client.V1Pod)
     thread = threading.Thread(target=reflector.run, args=(stop,), daemon=True)
     thread.start()
-    wait_until(lambda: reflector.last_sync_resource_version() == "20")
+    assert eventually(lambda: reflector.last_sync_resource_version() == "20")
     stop.set()
     thread.join(LIMIT_SECONDS)
     assert not thread.is_alive()

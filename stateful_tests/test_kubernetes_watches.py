@@ -12,6 +12,7 @@ import pytest
 from kcache.informers.api_errors import ApiError
 from kcache.informers.kubernetes_watch import KubernetesWatch
 from kcache.informers.list_watch import ADDED, BOOKMARK, ERROR, MODIFIED, ListOptions, WatchEvent
+from stateful_tests.informer_support import eventually
 from stateful_tests.kubernetes_support import (
     LIMIT_SECONDS,
     WATCH,
@@ -22,7 +23,6 @@ from stateful_tests.kubernetes_support import (
     new_status,
     pods_of,
     serving,
-    wait_until,
 )
 
 client = pytest.importorskip("kubernetes.client")
@@ -155,7 +155,7 @@ def test_stop_ends_a_read_that_waits(server: ScriptedHttpServer, wrap: Callable[
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     assert server.is_silent.wait(LIMIT_SECONDS)
-    wait_until(lambda: len(events) == count and watch._reading.locked())
+    assert eventually(lambda: len(events) == count and watch._reading.locked())
     before = time.monotonic()
     watch.stop()
     thread.join(LIMIT_SECONDS)

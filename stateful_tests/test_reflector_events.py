@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,13 +14,11 @@ from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector, default_watch_error_handler
 from kcache.informers.reflector_errors import ListError, SyncError, WatchError
 from kcache.informers.stopping import StopSignal
+from stateful_tests.informer_support import WATCHDOG_SECONDS, ScriptedWatch, in_thread
 from stateful_tests.reflector_support import (
     EXPIRED,
-    LIMIT_SECONDS,
     BookmarkStore,
-    OpenWatch,
     RecordingStore,
-    ReflectorThread,
     ScriptedServer,
     list_fails,
     lists,
@@ -179,7 +176,7 @@ def test_a_watch_error_handler_that_fails_is_logged(caplog: pytest.LogCaptureFix
 
 
 def test_a_watch_whose_stop_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    class Stubborn(OpenWatch):
+    class Stubborn(ScriptedWatch):
         def stop(self) -> None:
             super().stop()
             raise RuntimeError("will not stop")
@@ -187,10 +184,10 @@ def test_a_watch_whose_stop_fails_is_logged(caplog: pytest.LogCaptureFixture) ->
     watch = Stubborn()
     stop = StopSignal()
     server = ScriptedServer(stop, lists(rv="10"), ("WATCH", lambda: watch))
-    thread = ReflectorThread(partial(Reflector(ListWatch(server.list, server.watch), RecordingStore()).run, stop))
-    assert watch.is_waiting.wait(LIMIT_SECONDS)
+    thread = in_thread(Reflector(ListWatch(server.list, server.watch), RecordingStore()).run, stop)
+    assert watch.is_waiting.wait(WATCHDOG_SECONDS)
     stop.set()
-    thread.finish()
+    thread.result(WATCHDOG_SECONDS)
     assert "will not stop" in caplog.text
 
 

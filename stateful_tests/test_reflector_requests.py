@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 
 import pytest
 
@@ -13,11 +12,11 @@ from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector
 from kcache.informers.reflector_errors import ListError, VeryShortWatchError, WatchError
 from kcache.informers.stopping import StopSignal
+from stateful_tests.informer_support import WATCHDOG_SECONDS, in_thread
 from stateful_tests.reflector_support import (
     EXPIRED,
     TOO_LARGE,
     RecordingStore,
-    ReflectorThread,
     ScriptedServer,
     SkippingClock,
     error_event,
@@ -229,7 +228,7 @@ def test_no_resource_version_before_the_first_list() -> None:
     server = ScriptedServer(stop, ("LIST", page))
     reflector = Reflector(ListWatch(server.list, server.watch), RecordingStore(), clock=SkippingClock())
     versions.append(reflector.last_sync_resource_version())
-    ReflectorThread(partial(reflector.run, stop)).finish()
+    in_thread(reflector.run, stop).result(WATCHDOG_SECONDS)
     assert versions == ["", ""]
     assert reflector.last_sync_resource_version() == "10"
 
@@ -241,5 +240,5 @@ def test_the_resource_version_of_a_list_is_set_after_the_store_is_filled() -> No
     stop = StopSignal()
     server = ScriptedServer(stop, lists(rv="10"))
     reflectors = [Reflector(ListWatch(server.list, server.watch), store, clock=SkippingClock())]
-    ReflectorThread(partial(reflectors[0].run, stop)).finish()
+    in_thread(reflectors[0].run, stop).result(WATCHDOG_SECONDS)
     assert versions == [""]

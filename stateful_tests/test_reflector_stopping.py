@@ -17,14 +17,12 @@ from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector
 from kcache.informers.reflector_errors import WatchError
 from kcache.informers.stopping import StopSignal
+from stateful_tests.informer_support import WATCHDOG_SECONDS, ScriptedWatch, in_thread
 from stateful_tests.reflector_support import (
     BUSY,
     EXPIRED,
-    LIMIT_SECONDS,
     BookmarkStore,
-    OpenWatch,
     RecordingStore,
-    ReflectorThread,
     Reply,
     ScriptedServer,
     SkippingClock,
@@ -41,7 +39,7 @@ def test_a_reflector_that_is_stopped_before_it_runs_asks_nothing() -> None:
     stop = StopSignal()
     stop.set()
     server = ScriptedServer(stop)
-    ReflectorThread(partial(Reflector(ListWatch(server.list, server.watch), RecordingStore()).run, stop)).finish()
+    in_thread(Reflector(ListWatch(server.list, server.watch), RecordingStore()).run, stop).result(WATCHDOG_SECONDS)
     assert server.calls == []
 
 
@@ -121,7 +119,7 @@ def _run_with_stop_at(at: int) -> tuple[_Moments, RecordingStore]:
     )
     clock = Clock()
     reflector = Reflector(ListWatch(server.list, server.watch), store, clock=clock, watch_error_handler=handler)
-    ReflectorThread(partial(reflector.run, stop)).finish()
+    in_thread(reflector.run, stop).result(WATCHDOG_SECONDS)
     assert stop.is_set()
     return moments, store
 
@@ -145,51 +143,51 @@ def test_stop_at_every_moment_ends_all_writes_and_reports(at: int) -> None:
 
 def test_stop_from_another_thread_ends_a_watch_that_waits() -> None:
     stop = StopSignal()
-    watch = OpenWatch(new_event(ADDED, "u", "11"))
+    watch = ScriptedWatch(new_event(ADDED, "u", "11"))
     server = ScriptedServer(stop, lists(rv="10"), ("WATCH", lambda: watch))
     store = RecordingStore()
-    thread = ReflectorThread(partial(Reflector(ListWatch(server.list, server.watch), store).run, stop))
-    assert watch.is_waiting.wait(LIMIT_SECONDS)
+    thread = in_thread(Reflector(ListWatch(server.list, server.watch), store).run, stop)
+    assert watch.is_waiting.wait(WATCHDOG_SECONDS)
     stop.set()
-    thread.finish()
+    thread.result(WATCHDOG_SECONDS)
     assert store.log == ["replace  rv=10", "add u@11"]
     assert watch.stops >= 1
 
 
 def test_stop_during_the_opening_of_a_watch_is_not_lost() -> None:
     stop = StopSignal()
-    watch = OpenWatch(new_event(ADDED, "u", "11"))
+    watch = ScriptedWatch(new_event(ADDED, "u", "11"))
     is_opening, go_on = threading.Event(), threading.Event()
 
-    def opened() -> OpenWatch:
+    def opened() -> ScriptedWatch:
         is_opening.set()
-        assert go_on.wait(LIMIT_SECONDS)
+        assert go_on.wait(WATCHDOG_SECONDS)
         return watch
 
     server = ScriptedServer(stop, lists(rv="10"), ("WATCH", opened))
     store = RecordingStore(stop)
-    thread = ReflectorThread(partial(Reflector(ListWatch(server.list, server.watch), store).run, stop))
-    assert is_opening.wait(LIMIT_SECONDS)
+    thread = in_thread(Reflector(ListWatch(server.list, server.watch), store).run, stop)
+    assert is_opening.wait(WATCHDOG_SECONDS)
     stop.set()
     go_on.set()
-    thread.finish()
+    thread.result(WATCHDOG_SECONDS)
     assert watch.stops >= 1
     assert store.log == ["replace  rv=10"]
 
 
 def test_a_watch_that_cannot_be_stopped_before_its_iteration_is_not_waited_for() -> None:
-    class Forgetful(OpenWatch):
+    class Forgetful(ScriptedWatch):
         def stop(self) -> None:
             """Forgets it, unless the iteration has begun."""
 
     stop = StopSignal()
 
-    def opened() -> OpenWatch:
+    def opened() -> ScriptedWatch:
         stop.set()
         return Forgetful()
 
     server = ScriptedServer(stop, lists(rv="10"), ("WATCH", opened))
-    ReflectorThread(partial(Reflector(ListWatch(server.list, server.watch), RecordingStore()).run, stop)).finish()
+    in_thread(Reflector(ListWatch(server.list, server.watch), RecordingStore()).run, stop).result(WATCHDOG_SECONDS)
 
 
 def test_events_that_are_left_when_it_is_time_to_stop_are_not_written() -> None:
@@ -200,7 +198,7 @@ def test_events_that_are_left_when_it_is_time_to_stop_are_not_written() -> None:
         stop, lists(rv="10"), ("WATCH", lambda: [new_event(ADDED, "u", "11"), new_event(ADDED, "v", "12")])
     )
     reflector = Reflector(ListWatch(server.list, server.watch), store)
-    ReflectorThread(partial(reflector.run, stop)).finish()
+    in_thread(reflector.run, stop).result(WATCHDOG_SECONDS)
     assert store.log == ["replace  rv=10", "add u@11"]
     assert reflector.last_sync_resource_version() == "11"
 
@@ -218,7 +216,7 @@ def test_an_event_that_a_watch_shows_though_it_was_stopped_is_not_written() -> N
 
     store = RecordingStore(stop)
     server = ScriptedServer(stop, lists(rv="10"), ("WATCH", Late))
-    ReflectorThread(partial(Reflector(ListWatch(server.list, server.watch), store).run, stop)).finish()
+    in_thread(Reflector(ListWatch(server.list, server.watch), store).run, stop).result(WATCHDOG_SECONDS)
     assert store.log == ["replace  rv=10"]
 
 
@@ -227,7 +225,7 @@ def test_list_and_watch_returns_if_it_was_stopped_and_fails_for_that(script: lis
     stop = StopSignal()
     server = ScriptedServer(stop, *script)
     reflector = Reflector(ListWatch(server.list, server.watch), RecordingStore())
-    ReflectorThread(partial(reflector.list_and_watch, stop)).finish()
+    in_thread(reflector.list_and_watch, stop).result(WATCHDOG_SECONDS)
     assert stop.is_set()
 
 
@@ -254,7 +252,7 @@ def test_nothing_stays_registered_with_the_stop_signal() -> None:
 
 
 def test_a_connection_that_fails_because_it_was_stopped_is_no_error() -> None:
-    class Torn(OpenWatch):
+    class Torn(ScriptedWatch):
         def __iter__(self) -> Iterator[WatchEvent]:
             yield from super().__iter__()
             raise OSError("bad file descriptor")
@@ -266,10 +264,10 @@ def test_a_connection_that_fails_because_it_was_stopped_is_no_error() -> None:
         RecordingStore(),
         watch_error_handler=lambda _, error: errors.append(error),
     )
-    thread = ReflectorThread(partial(reflector.run, stop))
-    assert watch.is_waiting.wait(LIMIT_SECONDS)
+    thread = in_thread(reflector.run, stop)
+    assert watch.is_waiting.wait(WATCHDOG_SECONDS)
     stop.set()
-    thread.finish()
+    thread.result(WATCHDOG_SECONDS)
     assert errors == []
 
 
@@ -280,21 +278,21 @@ def test_stop_ends_a_back_off(script: tuple[tuple[str, Reply], ...]) -> None:
     reflector = Reflector(
         ListWatch(server.list, server.watch), RecordingStore(), clock=clock, watch_error_handler=lambda _, __: None
     )
-    thread = ReflectorThread(partial(reflector.run, stop))
+    thread = in_thread(reflector.run, stop)
     assert clock.wait_for_waiters(1)
     stop.set()
-    thread.finish()
+    thread.result(WATCHDOG_SECONDS)
     assert clock.waiting() == ()
 
 
 def test_stop_many_times_at_random_moments() -> None:
     for seed in range(100):
         stop = StopSignal()
-        watch = OpenWatch(*[new_event(ADDED, "u", str(n)) for n in range(20)])
+        watch = ScriptedWatch(*[new_event(ADDED, "u", str(n)) for n in range(20)])
         store = RecordingStore()
         reflector = Reflector(ListWatch(lambda _: Page([], "10"), lambda _, watch=watch: watch), store)
-        thread = ReflectorThread(partial(reflector.run, stop))
+        thread = in_thread(reflector.run, stop)
         for _ in range(random.Random(seed).randrange(400)):
             pass
         stop.set()
-        thread.finish()
+        thread.result(WATCHDOG_SECONDS)

@@ -13,11 +13,11 @@ from kcache.informers import watching
 from kcache.informers.api_errors import ApiError, ConnectionRefusedApiError
 from kcache.informers.list_watch import ADDED, ERROR, WatchEvent
 from kcache.informers.reflector_errors import VeryShortWatchError, WatchError
+from stateful_tests.informer_support import ScriptedWatch
 from stateful_tests.reflector_support import (
     BUSY,
     EXPIRED,
     INTERNAL,
-    OpenWatch,
     SkippingClock,
     error_event,
     lists,
@@ -177,7 +177,10 @@ def test_a_generator_of_events_is_closed_even_while_its_error_is_kept() -> None:
 
 
 def test_each_watch_is_stopped_once_it_has_ended() -> None:
-    watches = [OpenWatch(new_event(ADDED, "u", "11")), OpenWatch(new_event(ADDED, "u", "12"), error_event(EXPIRED))]
+    watches = [
+        ScriptedWatch(new_event(ADDED, "u", "11")),
+        ScriptedWatch(new_event(ADDED, "u", "12"), error_event(EXPIRED)),
+    ]
     watches[0].send(None)
     outcome = run_reflector(
         lists(rv="10"), *[("WATCH", partial(lambda watch: watch, watch)) for watch in watches], lists(rv="20")

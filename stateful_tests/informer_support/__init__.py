@@ -2,7 +2,7 @@
 
 from .journal import Journal, Recorder, eventually, shown
 from .probe import Probe, store_version
-from .scripted_server import ScriptedServer, manifest
+from .scripted_server import ScriptedServer, ScriptedWatch, manifest
 from .threads import WATCHDOG_SECONDS, in_thread, threads_since
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Probe",
     "Recorder",
     "ScriptedServer",
+    "ScriptedWatch",
     "eventually",
     "in_thread",
     "manifest",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,10 +62,27 @@ class ScriptedServer:
 
 
 class ScriptedWatch:
-    """Shows what is sent until it is ended."""
+    """Shows what is sent until it is ended.
 
-    def __init__(self) -> None:
+    Args:
+        events: are sent at once.
+
+    Attributes:
+        is_waiting: whether its client has asked for more than was sent.
+        stops: how often it was ended.
+    """
+
+    def __init__(self, *events: WatchEvent) -> None:
         self._events: queue.SimpleQueue[WatchEvent | None] = queue.SimpleQueue()
+        self.is_waiting = threading.Event()
+        self.stops = 0
+        for event in events:
+            self.send(event)
+
+    def send(self, event: WatchEvent | None) -> None:
+        """Send an event; ``None`` is the end."""
+        self.is_waiting.clear()
+        self._events.put(event)
 
     def added(self, *objects: Any) -> None:
         """Send ``ADDED`` events."""
@@ -89,12 +107,18 @@ class ScriptedWatch:
 
     def stop(self) -> None:
         """End after what was sent before."""
+        self.stops += 1
         self._events.put(None)
 
     def __iter__(self) -> Iterator[WatchEvent]:
-        while (event := self._events.get()) is not None:
+        while (event := self._next()) is not None:
             yield event
+
+    def _next(self) -> WatchEvent | None:
+        if self._events.empty():
+            self.is_waiting.set()
+        return self._events.get()
 
     def _send(self, kind: str, objects: Any) -> None:
         for obj in objects:
-            self._events.put(WatchEvent(kind, obj))
+            self.send(WatchEvent(kind, obj))

@@ -1,9 +1,14 @@
-"""Compares what is there. Never instrumented: looking at objects that do not change is no step of a thread."""
+"""Views of objects. Never instrumented: looking at objects that do not change is no step of a thread."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from .stories import Version
+
+TRANSFORMED: Final = "kcache/transformed"
+"""The annotation in which the transformer counts how often it saw an object."""
 
 
 def key_of_object(obj: Any) -> str:
@@ -18,20 +23,21 @@ def key_of_object(obj: Any) -> str:
         raise TypeError(f"the store, or a handler, has {obj!r:.100}, which is no manifest") from None
 
 
-def same_versions(shown: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
-    """Whether two contents have the same keys, in the same versions."""
-    return shown.keys() == content.keys() and all(_version(shown[key]) == _version(content[key]) for key in content)
+def version_of(obj: Any) -> Version:
+    """What matters of an object; what is no manifest has a version that no object of the server has."""
+    try:
+        metadata = obj["metadata"]
+        version = str(metadata.get("resourceVersion", ""))
+        transformed = int(metadata.get("annotations", {}).get(TRANSFORMED, 0))
+    except (TypeError, KeyError, AttributeError, ValueError):
+        return Version(f"{obj!r:.100}", "no uid", 0)
+    number = int(version) if version.isdecimal() else 0
+    return Version(key_of_object(obj), str(metadata.get("uid", "no uid")), number, transformed)
 
 
-def known_objects(noted: Sequence[Any]) -> dict[str, Any]:
-    """What a handler takes to be there after these calls."""
-    known: dict[str, Any] = {}
-    for call in noted:
-        if call.kind == "delete":
-            known.pop(key_of_object(call.obj), None)
-        else:
-            known[key_of_object(call.obj)] = call.obj
-    return known
+def versions_of(objects: Iterable[Any]) -> dict[str, Version]:
+    """What matters of objects, by key."""
+    return {key_of_object(obj): version_of(obj) for obj in objects}
 
 
 def index_value(obj: Mapping[str, Any]) -> list[str]:
@@ -39,7 +45,7 @@ def index_value(obj: Mapping[str, Any]) -> list[str]:
     return [str(obj["spec"].get("value", ""))]
 
 
-def wrong_index(store: Any, name: str, stored: Mapping[str, Any]) -> Iterator[str]:
+def wrong_index(store: Any, name: str, stored: Iterable[Any]) -> Iterator[str]:
     """What an index by :func:`index_value` does not show of what is stored, as far as the store can be asked."""
     if hasattr(store, "index_keys"):
         keys_under = store.index_keys
@@ -51,15 +57,10 @@ def wrong_index(store: Any, name: str, stored: Mapping[str, Any]) -> Iterator[st
     else:
         return
     values = store.list_index_func_values(name) if hasattr(store, "list_index_func_values") else ()
-    by_value: dict[str, list[str]] = {}
-    for key, obj in stored.items():
-        by_value.setdefault(index_value(obj)[0], []).append(key)
+    by_value: dict[str, set[str]] = {}
+    for obj in stored:
+        by_value.setdefault(index_value(obj)[0], set()).add(key_of_object(obj))
     for value in sorted({*by_value, *values}):
-        found, expected = sorted(keys_under(name, value)), sorted(by_value.get(value, []))
+        found, expected = sorted(keys_under(name, value)), sorted(by_value.get(value, ()))
         if found != expected:
             yield f"index {name}: under {value!r} there is {found}, it should be {expected}"
-
-
-def _version(obj: Any) -> tuple[str, str]:
-    metadata = obj["metadata"]
-    return metadata.get("uid", ""), metadata.get("resourceVersion", "")

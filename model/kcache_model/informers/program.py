@@ -110,8 +110,8 @@ class InformerProgram:
     def encode(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "before": [_encoded(step) for step in self.before],
-            "threads": [[_encoded(step) for step in thread] for thread in self.threads],
+            "before": [[step.name.value, step.argument] for step in self.before],
+            "threads": [[[step.name.value, step.argument] for step in thread] for thread in self.threads],
             "handlers": self.handlers,
             "transforms": self.transforms,
             "resync_seconds": self.resync_seconds,
@@ -153,10 +153,6 @@ class InformerProgram:
         for number, thread in enumerate(self.threads, 1):
             lines.append(f"thread {number}: {', '.join(map(str, thread)) or '(nothing)'}")
         return "\n".join(lines)
-
-
-def _encoded(step: Step) -> list[Any]:
-    return [step.name.value, step.argument]
 
 
 def _decoded(data: Any) -> Step:

@@ -7,13 +7,14 @@ store was ahead of the handlers. That states in between are left out is no fault
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from .stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
 
 
 def broken_rules(story: PipelineStory) -> Iterator[str]:
     """What is wrong, one sentence each, the most telling first."""
+    yield from story.wrong_indices
     for handler in story.handlers:
         yield from _sequence(handler, story.server)
     yield from _synced_early(story)
@@ -33,8 +34,10 @@ def broken_rules(story: PipelineStory) -> Iterator[str]:
     for handler in story.handlers:
         yield from _initial_list(handler, story.server)
         yield from _transformed(handler, story.transforms)
-    for told in story.told_after_stop:
-        yield f"a handler was told after stop() had returned: {told}"
+    for handler in story.handlers:
+        if handler.stopped_after is not None:
+            for told in handler.told[handler.stopped_after :]:
+                yield f"a handler was told after stop() had returned: {told}"
     for handler in story.handlers:
         if handler.most_told is not None and len(handler.told) > handler.most_told:
             yield f"{handler.name} was removed, and told afterwards: {handler.told[handler.most_told]}"
@@ -46,7 +49,7 @@ def broken_rules(story: PipelineStory) -> Iterator[str]:
         yield f"stop() left threads behind: {', '.join(story.threads_left)}"
 
 
-def known_after(told: tuple[Told, ...]) -> dict[str, Version]:
+def known_after(told: Sequence[Told]) -> dict[str, Version]:
     """What a handler takes to be there after these calls."""
     known: dict[str, Version] = {}
     for call in told:
@@ -107,14 +110,14 @@ def _was_deleted(version: Version, server: ServerStory) -> bool:
 
 def _store_behind(call: Told) -> str | None:
     """The store is changed first; it may be further than the handler already."""
-    if call.stored is None:
+    stored, obj = call.stored, call.obj
+    if stored is None:
         return None
     if call.kind is ToldKind.DELETE:
-        if call.stored.uid == call.obj.uid and call.stored.resource_version <= call.obj.resource_version:
-            return f"the store still showed {call.stored}"
-    elif call.stored.resource_version < call.obj.resource_version:
-        return f"the store still showed {call.stored}"
-    return None
+        is_behind = stored.uid == obj.uid and stored.resource_version <= obj.resource_version
+    else:
+        is_behind = stored.resource_version < obj.resource_version
+    return f"the store still showed {stored}" if is_behind else None
 
 
 def _content(who: str, shown: Mapping[str, Version], content: Mapping[str, Version]) -> Iterator[str]:

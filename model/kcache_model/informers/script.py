@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .program import InformerProgram, Step
@@ -61,36 +62,35 @@ def _body(program: InformerProgram, name: str) -> Iterator[str]:
     yield "informer.stop()"
 
 
+@dataclass
 class _Content:
     """What the server has, as far as the program says.
 
-    Args:
+    Attributes:
         fought_over: the names that several threads change: who knows whether there is such an object.
         handlers: how many there are before the start.
         names: of the objects that there are.
+        refuses_expired: whether watches from a forgotten past are refused.
     """
 
-    def __init__(self, fought_over: frozenset[str], handlers: int, names: Iterable[str] = ()) -> None:
-        self.handlers = handlers
-        self.refuses_expired = False
-        self._fought_over = fought_over
-        self._names = set(names)
+    fought_over: frozenset[str]
+    handlers: int
+    names: set[str] = field(default_factory=set)
+    refuses_expired: bool = False
 
     def copy(self) -> _Content:
         """What a thread starts with."""
-        copied = _Content(self._fought_over, self.handlers, self._names)
-        copied.refuses_expired = self.refuses_expired
-        return copied
+        return replace(self, names=set(self.names))
 
     def change(self, step: Step) -> Iterator[str]:
         """The code of a change. As in the harness, one of an object that is not there is none."""
         name = str(step.argument)
-        is_there = None if name in self._fought_over else name in self._names
+        is_there = None if name in self.fought_over else name in self.names
         condition = f"{f'default/{name}'!r} in server.snapshot()"
         if step.name is S.DELETE:
-            self._names.discard(name)
+            self.names.discard(name)
         elif step.name is S.CREATE:
-            self._names.add(name)
+            self.names.add(name)
         match step.name:
             case S.CREATE if is_there is None:
                 yield f"(server.update if {condition} else server.create)({name!r}, value=server.resource_version)"
@@ -111,6 +111,30 @@ _CODE_OF_CHANGES = {
     S.DELETE: "server.delete({0})",
     S.RECREATE: "server.delete({0}); server.create({0})",
 }
+
+_CODE = {
+    S.CUT: "server.cut_watches()",
+    S.REPEAT: "for event in server.history()[-1:]:\n    server.inject(event)",
+    S.BOOKMARK: "server.send_bookmark()",
+    S.REFUSE_LISTS: "server.refuse_lists({0}, ApiError(500, 'InternalError'))",
+    S.REFUSE_WATCHES: "server.refuse_watches({0}, ApiError(429, 'TooManyRequests'))",
+    S.REFUSE_EXPIRED: "server.expires_in_stream = False",
+    S.TOO_LARGE: "server.refuse_lists(1, ApiError(504, 'Timeout', 'Too large resource version: 9'))",
+    S.GO_BACK: "server.serve_stale(str(int(server.resource_version) - {0}))",
+    S.SETTLE: "server.serve_stale(None)\nsettle()",
+    S.ADD_HANDLER: (
+        'handlers.append(PrintingHandler(f"handler {{len(handlers)}}"))\n'
+        "handlers[-1].registration = informer.add_event_handler(handlers[-1])"
+    ),
+    S.ADD_INDEXERS: "informer.add_indexers({{'by-{0}': lambda obj: [obj['spec'].get('value', '')]}})",
+    S.STOP: "informer.stop()",
+    S.REMOVE_HANDLER: "informer.remove_event_handler(handlers[{0}].registration)",
+    S.BLOCK_HANDLER: "handlers[{0}].block()",
+    S.RELEASE_HANDLER: "handlers[{0}].release()",
+    S.FAIL_HANDLER: "handlers[{0}].fail_once()",
+    S.AWAIT_HANDLER_SYNC: "while not handlers[{0}].registration.has_synced():\n    settle(0.01)",
+}
+"""What is the same wherever it happens."""
 
 
 def _fought_over(program: InformerProgram) -> frozenset[str]:
@@ -168,64 +192,21 @@ def _expire(content: _Content) -> str:
 
 
 def _step(step: Step, content: _Content) -> Iterator[str]:
-    number = step.argument
     match step.name:
         case name if name in _CHANGES:
             yield from content.change(step)
-        case name if name in _TO_A_HANDLER and int(number) >= content.handlers:
-            yield f"if len(handlers) > {number}:"
-            yield from (f"    {line}" for line in _to_a_handler(step))
-        case name if name in _TO_A_HANDLER:
-            yield from _to_a_handler(step)
-        case S.CUT:
-            yield "server.cut_watches()"
         case S.EXPIRE:
             yield _expire(content)
-        case S.REPEAT:
-            yield "for event in server.history()[-1:]:"
-            yield "    server.inject(event)"
         case S.SWAP:
             yield "with server.lose_events():"
             for changed in _names(step):
                 yield from (f"    {line}" for line in content.change(Step(S.CREATE, changed)))
             yield "for event in reversed(server.history()[-2:]):"
             yield "    server.inject(event)"
-        case S.BOOKMARK:
-            yield "server.send_bookmark()"
-        case S.REFUSE_LISTS:
-            yield f"server.refuse_lists({number}, ApiError(500, 'InternalError'))"
-        case S.REFUSE_WATCHES:
-            yield f"server.refuse_watches({number}, ApiError(429, 'TooManyRequests'))"
-        case S.REFUSE_EXPIRED:
-            content.refuses_expired = True
-            yield "server.expires_in_stream = False"
-        case S.TOO_LARGE:
-            yield "server.refuse_lists(1, ApiError(504, 'Timeout', 'Too large resource version: 9'))"
-        case S.GO_BACK:
-            yield f"server.serve_stale(str(int(server.resource_version) - {number}))"
-        case S.SETTLE:
-            yield "server.serve_stale(None)"
-            yield "settle()"
-        case S.ADD_HANDLER:
-            yield 'handlers.append(PrintingHandler(f"handler {len(handlers)}"))'
-            yield "handlers[-1].registration = informer.add_event_handler(handlers[-1])"
-        case S.ADD_INDEXERS:
-            yield f"informer.add_indexers({{'by-{number}': lambda obj: [obj['spec'].get('value', '')]}})"
-        case S.STOP:
-            yield "informer.stop()"
-
-
-def _to_a_handler(step: Step) -> Iterator[str]:
-    number = step.argument
-    match step.name:
-        case S.REMOVE_HANDLER:
-            yield f"informer.remove_event_handler(handlers[{number}].registration)"
-        case S.BLOCK_HANDLER:
-            yield f"handlers[{number}].block()"
-        case S.RELEASE_HANDLER:
-            yield f"handlers[{number}].release()"
-        case S.FAIL_HANDLER:
-            yield f"handlers[{number}].fail_once()"
-        case S.AWAIT_HANDLER_SYNC:
-            yield f"while not handlers[{number}].registration.has_synced():"
-            yield "    settle(0.01)"
+        case name:
+            content.refuses_expired = content.refuses_expired or name is S.REFUSE_EXPIRED
+            lines = _CODE[name].format(step.argument).splitlines()
+            if name in _TO_A_HANDLER and int(step.argument) >= content.handlers:
+                yield f"if len(handlers) > {step.argument}:"
+                lines = [f"    {line}" for line in lines]
+            yield from lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -75,6 +75,7 @@ class HandlerStory:
         is_first: whether it was there before the start.
         is_complete: whether it was there, and free to work, until everything had settled.
         settled_after: how many of the calls had been made when everything had settled.
+        stopped_after: how many had been made when the informer had stopped; ``None`` if it came later.
         most_told: how many calls there may be, since it was removed; ``None`` if it was not.
         synced_after: the number of calls that had ended when its registration first said that it has synced; ``None``
             if that was not asked, or never came.
@@ -85,6 +86,7 @@ class HandlerStory:
     is_first: bool = True
     is_complete: bool = True
     settled_after: int | None = None
+    stopped_after: int | None = None
     most_told: int | None = None
     synced_after: int | None = None
 
@@ -101,8 +103,8 @@ class ServerStory:
         repeated: whether watches told of the same change more than once.
     """
 
-    changes: tuple[tuple[Version, bool], ...]
-    content: Mapping[str, Version]
+    changes: tuple[tuple[Version, bool], ...] = ()
+    content: Mapping[str, Version] = field(default_factory=dict)
     first_list: tuple[Version, ...] | None = None
     went_back: bool = False
     repeated: bool = False
@@ -125,34 +127,35 @@ class FirstSync:
     was_watched: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class PipelineStory:
-    """A whole run.
+    """A whole run, written down while it goes on.
 
     Attributes:
         server: what really happened.
         handlers: what each handler saw.
-        store: what the store showed when everything had settled; ``None`` if it was stopped before.
+        store: what the store showed when everything had settled, or had not within the patience; ``None`` if it was
+            stopped before.
         has_synced: whether the informer said so then.
         unsynced_handlers: the handlers whose registrations had not said so after that, and a while.
         first_sync: how things were when it first said so; ``None`` if it never did.
         unsettled: who had not got to what the server has although nothing happened any more; ``None`` for nobody.
+        wrong_indices: what is wrong with indices that were added.
         transforms: whether a transformer was given.
-        told_after_stop: the calls that began after the informer had stopped.
         threads_left: names of the threads that were left behind after it had stopped.
         open_watches: the most watches that were open when everything had settled.
         watches_left: how many watches were open after it had stopped.
     """
 
-    server: ServerStory
-    handlers: tuple[HandlerStory, ...]
-    store: Mapping[str, Version] | None
+    server: ServerStory = ServerStory()
+    handlers: tuple[HandlerStory, ...] = ()
+    store: Mapping[str, Version] | None = None
     has_synced: bool = True
     first_sync: FirstSync | None = None
-    unsynced_handlers: tuple[str, ...] = ()
+    unsynced_handlers: Sequence[str] = ()
     unsettled: str | None = None
+    wrong_indices: Sequence[str] = ()
     transforms: bool = False
-    told_after_stop: tuple[str, ...] = ()
-    threads_left: tuple[str, ...] = ()
+    threads_left: Sequence[str] = ()
     open_watches: int = 0
     watches_left: int = 0

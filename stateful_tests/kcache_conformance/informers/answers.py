@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from kcache.informers.api_errors import EXPIRED, GATEWAY_TIMEOUT, GONE, TOO_LARGE_CAUSE, ApiError
 from kcache.informers.list_watch import ADDED, ListOptions, ObjectList, WatchEvent
 
 from .history import History
 from .manifests import Manifest
 from .selectors import Selects, selector
-from .status import bad_request, expired, too_large_resource_version
+from .status import bad_request
 from .watch_stream import WatchStream
 
 
@@ -41,7 +42,8 @@ def answer_list(history: History, options: ListOptions, cached_at: int, cache_pa
     elif wanted == 0:
         moment, limit = cached_at, limit if cache_pages else 0
     elif wanted > cached_at:
-        raise too_large_resource_version(wanted, cached_at)
+        message = f"Timeout: Too large resource version: {wanted}, current: {cached_at}"
+        raise ApiError(GATEWAY_TIMEOUT, "Timeout", message, (TOO_LARGE_CAUSE,))
     elif limit:
         # The first of several pages is of exactly that moment, a whole list of any moment that is not older.
         moment = wanted
@@ -93,7 +95,7 @@ def _parse_token(token: str) -> tuple[int, str]:
 
 def _refuse_the_forgotten(history: History, moment: int) -> None:
     if moment < history.oldest:
-        raise expired(moment, history.oldest)
+        raise ApiError(GONE, EXPIRED, f"too old resource version: {moment} ({history.oldest})")
 
 
 def _page(objects: dict[str, Manifest], moment: int, after: str, limit: int, selects: Selects | None) -> ObjectList:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,9 +22,9 @@ from kcache.informers.list_watch import (
 
 from .answers import answer_list, answer_watch, parse_resource_version
 from .history import Audience, History
-from .manifests import Labels, Manifest, bookmark, changed, key_of, new_manifest, with_resource_version, with_status
-from .requests import LIST, WATCH, Refusals, Request
-from .status import already_exists, not_found, status_object
+from .manifests import Labels, Manifest, changed, key_of
+from .requests import LIST, WATCH, Request
+from .status import CONFLICT, NOT_FOUND, status_object
 from .watch_stream import FailedWatch, WatchStream
 
 
@@ -67,8 +68,7 @@ class FakeServer:
         self._audience = Audience.ALL
         self._stale: int | None = None
         self._requests: list[Request] = []
-        self._list_refusals = Refusals()
-        self._watch_refusals = Refusals()
+        self._refusals: dict[str, list[Exception]] = {LIST: [], WATCH: []}
         self._watches: Sequence[WatchStream] = ()
         self._is_closed = False
 
@@ -79,44 +79,35 @@ class FakeServer:
         with self._history.grown:
             key = key_of(name, namespace)
             if key in self._history.current:
-                raise already_exists(self.kind, key)
+                raise ApiError(CONFLICT, "AlreadyExists", f"{self.kind} {key!r} already exists")
             self._created += 1
-            manifest = new_manifest(
-                self.api_version,
-                self.kind,
-                name=name,
-                namespace=namespace,
-                uid=f"uid-{self._created}",
-                resource_version=self._history.resource_version + 1,
-                labels=labels,
-                spec=self._default_spec | spec,
-            )
+            metadata: Manifest = {"name": name}
+            if namespace:
+                metadata["namespace"] = namespace
+            version = str(self._history.resource_version + 1)
+            metadata |= {"uid": f"uid-{self._created}", "resourceVersion": version}
+            if labels:
+                metadata["labels"] = dict(labels)
+            manifest = {
+                "apiVersion": self.api_version,
+                "kind": self.kind,
+                "metadata": metadata,
+                "spec": self._default_spec | spec,
+            }
             self._history.change(key, WatchEvent(ADDED, manifest), self._audience)
         return manifest
 
     def update(self, name: str, namespace: str = "default", *, labels: Labels | None = None, **spec: Any) -> Manifest:
         """Change fields of the spec, and the labels if given; raises an ``ApiError`` (404) if there is no such one."""
-        with self._history.grown:
-            key, before = self._existing(name, namespace)
-            manifest = changed(before, self._history.resource_version + 1, labels=labels, spec=spec)
-            self._history.change(key, WatchEvent(MODIFIED, manifest), self._audience)
-        return manifest
+        return self._change(MODIFIED, name, namespace, labels, spec=spec)
 
     def update_status(self, name: str, namespace: str = "default", **status: Any) -> Manifest:
         """Change fields of the status and nothing else; raises an ``ApiError`` (404) if there is no such one."""
-        with self._history.grown:
-            key, before = self._existing(name, namespace)
-            manifest = with_status(before, self._history.resource_version + 1, status)
-            self._history.change(key, WatchEvent(MODIFIED, manifest), self._audience)
-        return manifest
+        return self._change(MODIFIED, name, namespace, status=status)
 
     def delete(self, name: str, namespace: str = "default") -> Manifest:
         """Its last state with the resource version of the deletion; raises an ``ApiError`` (404) if there is none."""
-        with self._history.grown:
-            key, before = self._existing(name, namespace)
-            manifest = with_resource_version(before, self._history.resource_version + 1)
-            self._history.change(key, WatchEvent(DELETED, manifest), self._audience)
-        return manifest
+        return self._change(DELETED, name, namespace)
 
     def advance(self, count: int = 1) -> None:
         """Objects of other types change: the resource version grows by ``count``, nothing else happens."""
@@ -146,14 +137,14 @@ class FakeServer:
         """One page of objects, ordered by key; raises an ``ApiError`` where the real server or the script refuses."""
         self._note(Request(LIST, options))
         with self._history.grown:
-            self._accept(self._list_refusals)
+            self._accept(LIST)
             return answer_list(self._history, options, self._cached_at(), self.cache_pages)
 
     def watch(self, options: ListOptions, /) -> Watch:
         """The changes since a resource version, or all objects as ``ADDED`` first; raises as :meth:`list`."""
         self._note(Request(WATCH, options))
         with self._history.grown:
-            self._accept(self._watch_refusals)
+            self._accept(WATCH)
             try:
                 stream = answer_watch(self._history, options, self._cached_at())
             except ApiError as error:
@@ -185,7 +176,8 @@ class FakeServer:
     def send_bookmark(self) -> None:
         """Tell the present resource version to the open watches that asked for bookmarks."""
         with self._history.grown:
-            manifest = bookmark(self.api_version, self.kind, self._history.resource_version)
+            metadata = {"resourceVersion": str(self._history.resource_version)}
+            manifest = {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
             self._history.send(WatchEvent(BOOKMARK, manifest), Audience.BOOKMARKED)
 
     def cut_watches(self, error: Exception | None = None, *, at_once: bool = False) -> None:
@@ -216,18 +208,17 @@ class FakeServer:
     def refuse_lists(self, count: int, error: Exception) -> None:
         """The next ``count`` lists raise a copy of ``error``; repeated calls add up."""
         with self._history.grown:
-            self._list_refusals.add(count, error)
+            self._refusals[LIST] += [error] * count
 
     def refuse_watches(self, count: int, error: Exception) -> None:
         """The next ``count`` watches raise a copy of ``error``; repeated calls add up."""
         with self._history.grown:
-            self._watch_refusals.add(count, error)
+            self._refusals[WATCH] += [error] * count
 
     def stop_refusing(self) -> None:
         """Whatever is left to refuse is answered."""
         with self._history.grown:
-            self._list_refusals.clear()
-            self._watch_refusals.clear()
+            self._refusals = {LIST: [], WATCH: []}
 
     def serve_stale(self, resource_version: str | None) -> None:
         """Answer from a cache that has got to ``resource_version`` only, as a replica that lags behind; ``None``: ends.
@@ -276,6 +267,17 @@ class FakeServer:
 
     # Within; from `_accept` on, under the lock of the history.
 
+    def _change(
+        self, kind: str, name: str, namespace: str, labels: Labels | None = None, **fields: Mapping[str, Any]
+    ) -> Manifest:
+        with self._history.grown:
+            key = key_of(name, namespace)
+            if key not in self._history.current:
+                raise ApiError(NOT_FOUND, "NotFound", f"{self.kind} {key!r} not found")
+            manifest = changed(self._history.current[key], self._history.resource_version + 1, labels, **fields)
+            self._history.change(key, WatchEvent(kind, manifest), self._audience)
+        return manifest
+
     def _wait_for(self, condition: Callable[[], bool], seconds: float) -> bool:
         with self._history.observed:
             return self._history.observed.wait_for(condition, seconds)
@@ -287,16 +289,11 @@ class FakeServer:
         if self.before_request is not None:
             self.before_request(request)
 
-    def _accept(self, refusals: Refusals) -> None:
+    def _accept(self, verb: str) -> None:
         if self._is_closed:
             raise ConnectionRefusedApiError
-        refusals.apply()
-
-    def _existing(self, name: str, namespace: str) -> tuple[str, Manifest]:
-        key = key_of(name, namespace)
-        if key not in self._history.current:
-            raise not_found(self.kind, key)
-        return key, self._history.current[key]
+        if self._refusals[verb]:
+            raise copy.copy(self._refusals[verb].pop(0))  # each time anew: an error collects where it has been
 
     def _cached_at(self) -> int:
         return self._history.resource_version if self._stale is None else self._stale

@@ -62,7 +62,6 @@ class InformerRunner(ScenarioRunner):
         self.pipeline: Any = None
         self._laboratory = laboratory
         self._program = program
-        self._unsupported: frozenset[str] = frozenset()
         super().__init__(Scenario((), self._set_up, self._look_back), laboratory.copies, _MOST_EVENTS)
 
     @property
@@ -72,7 +71,7 @@ class InformerRunner(ScenarioRunner):
 
     def told(self) -> str:
         """What happened in the last execution, see :func:`~.judging.told_text`."""
-        return told_text(self.pipeline, self._program, self._unsupported)
+        return told_text(self.pipeline)
 
     def run(self, strategy: Strategy) -> Execution[object]:
         """Run the program once under ``strategy``."""
@@ -83,13 +82,12 @@ class InformerRunner(ScenarioRunner):
         with quiet(), self._laboratory.loading():
             harness: Any = load(_PIPELINE)
             target = self._laboratory.loaded(load)
-        self._unsupported = target.unsupported
         patience = harness.Patience(*_PATIENCE)
         self.pipeline = harness.Pipeline(self._program, target.create, patience, target.unsupported)
         return [CallSequence(calls) for calls in self.pipeline.calls()]
 
     def _look_back(self, _: list[object]) -> str | None:
-        return what_is_wrong(self.pipeline, self._program, self._unsupported)
+        return what_is_wrong(self.pipeline)
 
 
 class InformerLaboratory:
@@ -245,8 +243,7 @@ class InformerLaboratory:
     def goes_wrong(self, program: InformerProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried a few times."""
         del strict_errors
-        watch.note(noted(program))
-        real = RealInformer(self.target, watch.alive)
+        real = RealInformer(self.target, watch)
         return any(real.run(program) is not None for _ in range(_CONFIRMING_RUNS))
 
     def _searched(self, program: InformerProgram) -> SearchResult[object]:

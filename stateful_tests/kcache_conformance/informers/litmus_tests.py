@@ -3,118 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
-from kcache_model.informers.program import InformerProgram, Step
-from kcache_model.informers.program import StepName as S
-
-
-def _steps(*steps: tuple[S, str | int] | S) -> tuple[Step, ...]:
-    return tuple(Step(*step) if isinstance(step, tuple) else Step(step) for step in steps)
+from kcache_model.informers.program import InformerProgram, Step, StepName
 
 
-_A: Final = (S.CREATE, "a")
-_B: Final = (S.CREATE, "b")
+def _program(before: str, *threads: str, **options: Any) -> InformerProgram:
+    return InformerProgram(_steps(before), tuple(map(_steps, threads)), **options)
+
+
+def _steps(text: str) -> tuple[Step, ...]:
+    words = [step.split() for step in text.split(", ") if step]
+    return tuple(Step(StepName(name), *(int(word) if word.isdecimal() else word for word in of)) for name, *of in words)
+
 
 SEQUENTIAL: Final[Mapping[str, InformerProgram]] = {
-    "changes": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, (S.UPDATE, "a"), _B, (S.DELETE, "a"), (S.CREATE, "a"), (S.UPDATE, "b")),), 2
+    "changes": _program("create a", "settle, update a, create b, delete a, create a, update b", handlers=2),
+    "missed deletion": _program("create a, create b", "settle, miss, delete a"),
+    "missed deletion of the last object": _program("create a", "settle, miss, delete a"),
+    "missed update": _program("create a, create b", "settle, miss, update a"),
+    "missed everything": _program("create a, create b", "settle, miss, delete a, update b, create c, settle, update c"),
+    "recreated unseen": _program("create a", "settle, miss, recreate a, settle"),
+    "recreated": _program("create a", "settle, recreate a, update a"),
+    "nothing there": _program("", "settle, create a"),
+    "watch ends": _program("create a", "settle, cut, update a, cut, create b, delete a"),
+    "watch ends after much": _program(
+        "create a", "settle, update a, update a, create b, delete b, settle, cut, settle"
     ),
-    "missed deletion": InformerProgram(_steps(_A, _B), (_steps(S.SETTLE, S.MISS, (S.DELETE, "a")),)),
-    "missed deletion of the last object": InformerProgram(_steps(_A), (_steps(S.SETTLE, S.MISS, (S.DELETE, "a")),)),
-    "missed update": InformerProgram(_steps(_A, _B), (_steps(S.SETTLE, S.MISS, (S.UPDATE, "a")),)),
-    "missed everything": InformerProgram(
-        _steps(_A, _B),
-        (_steps(S.SETTLE, S.MISS, (S.DELETE, "a"), (S.UPDATE, "b"), (S.CREATE, "c"), S.SETTLE, (S.UPDATE, "c")),),
+    "history forgotten": _program("create a", "settle, update a, expire, create b, settle, expire, delete b"),
+    "expired watches refused": _program(
+        "create a, refuse_expired", "settle, update a, miss, delete a, create b, settle"
     ),
-    "recreated unseen": InformerProgram(_steps(_A), (_steps(S.SETTLE, S.MISS, (S.RECREATE, "a"), S.SETTLE),)),
-    "recreated": InformerProgram(_steps(_A), (_steps(S.SETTLE, (S.RECREATE, "a"), (S.UPDATE, "a")),)),
-    "nothing there": InformerProgram((), (_steps(S.SETTLE, _A),)),
-    "watch ends": InformerProgram(_steps(_A), (_steps(S.SETTLE, S.CUT, (S.UPDATE, "a"), S.CUT, _B, (S.DELETE, "a")),)),
-    "watch ends after much": InformerProgram(
-        _steps(_A),
-        (_steps(S.SETTLE, (S.UPDATE, "a"), (S.UPDATE, "a"), _B, (S.DELETE, "b"), S.SETTLE, S.CUT, S.SETTLE),),
+    "lists refused": _program("create a, refuse_lists 2", "create b, settle, refuse_lists 1, miss, delete a"),
+    "watches refused": _program("create a, refuse_watches 2", "create b, settle, refuse_watches 1, cut, delete a"),
+    "too large": _program("create a", "settle, too_large, miss, delete a, create b, settle, update b"),
+    "told twice": _program("", "settle, create a, repeat, update a, repeat, delete a, repeat, create b"),
+    "told in another order": _program("create a", "settle, swap a, settle, swap b, cut, delete b, delete a"),
+    "bookmarks": _program("create a", "settle, bookmark, cut, create b, bookmark, delete a"),
+    "back in time": _program("create a, update a, create b, go_back 2", "create c, settle, delete a"),
+    "late handler": _program("create a", "settle, add_handler, create b, await_handler_sync 1, delete a"),
+    "late handler after what was missed": _program(
+        "create a, create b", "settle, miss, delete a, update b, settle, add_handler"
     ),
-    "history forgotten": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, (S.UPDATE, "a"), S.EXPIRE, _B, S.SETTLE, S.EXPIRE, (S.DELETE, "b")),)
+    "handler synced": _program("create a, create b", "await_handler_sync 0, delete a"),
+    "slow handler": _program("create a", "block_handler 0, update a, create b, settle, release_handler 0", handlers=2),
+    "handler that raises": _program("create a", "settle, fail_handler 0, update a, settle, create b, delete a"),
+    "handler removed": _program(
+        "create a", "settle, remove_handler 0, remove_handler 0, settle, create b, settle", handlers=2
     ),
-    "expired watches refused": InformerProgram(
-        _steps(_A, S.REFUSE_EXPIRED), (_steps(S.SETTLE, (S.UPDATE, "a"), S.MISS, (S.DELETE, "a"), _B, S.SETTLE),)
-    ),
-    "lists refused": InformerProgram(
-        _steps(_A, (S.REFUSE_LISTS, 2)), (_steps(_B, S.SETTLE, (S.REFUSE_LISTS, 1), S.MISS, (S.DELETE, "a")),)
-    ),
-    "watches refused": InformerProgram(
-        _steps(_A, (S.REFUSE_WATCHES, 2)), (_steps(_B, S.SETTLE, (S.REFUSE_WATCHES, 1), S.CUT, (S.DELETE, "a")),)
-    ),
-    "too large": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, S.TOO_LARGE, S.MISS, (S.DELETE, "a"), _B, S.SETTLE, (S.UPDATE, "b")),)
-    ),
-    "told twice": InformerProgram(
-        (), (_steps(S.SETTLE, _A, S.REPEAT, (S.UPDATE, "a"), S.REPEAT, (S.DELETE, "a"), S.REPEAT, _B),)
-    ),
-    "told in another order": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, (S.SWAP, "a"), S.SETTLE, (S.SWAP, "b"), S.CUT, (S.DELETE, "b"), (S.DELETE, "a")),)
-    ),
-    "bookmarks": InformerProgram(_steps(_A), (_steps(S.SETTLE, S.BOOKMARK, S.CUT, _B, S.BOOKMARK, (S.DELETE, "a")),)),
-    "back in time": InformerProgram(
-        _steps(_A, (S.UPDATE, "a"), _B, (S.GO_BACK, 2)), (_steps((S.CREATE, "c"), S.SETTLE, (S.DELETE, "a")),)
-    ),
-    "late handler": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, S.ADD_HANDLER, _B, (S.AWAIT_HANDLER_SYNC, 1), (S.DELETE, "a")),)
-    ),
-    "late handler after what was missed": InformerProgram(
-        _steps(_A, _B), (_steps(S.SETTLE, S.MISS, (S.DELETE, "a"), (S.UPDATE, "b"), S.SETTLE, S.ADD_HANDLER),)
-    ),
-    "handler synced": InformerProgram(_steps(_A, _B), (_steps((S.AWAIT_HANDLER_SYNC, 0), (S.DELETE, "a")),)),
-    "slow handler": InformerProgram(
-        _steps(_A), (_steps((S.BLOCK_HANDLER, 0), (S.UPDATE, "a"), _B, S.SETTLE, (S.RELEASE_HANDLER, 0)),), 2
-    ),
-    "handler that raises": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, (S.FAIL_HANDLER, 0), (S.UPDATE, "a"), S.SETTLE, _B, (S.DELETE, "a")),)
-    ),
-    "handler removed": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, (S.REMOVE_HANDLER, 0), (S.REMOVE_HANDLER, 0), S.SETTLE, _B, S.SETTLE),), 2
-    ),
-    "index added": InformerProgram(_steps(_A), (_steps(S.SETTLE, S.ADD_INDEXERS, _B, _A, _B, (S.DELETE, "a")),)),
-    "transformer": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, (S.UPDATE, "a"), _B, S.SETTLE, S.MISS, (S.DELETE, "a")),), transforms=True
-    ),
-    "transformer and resync": InformerProgram(
-        _steps(_A), (_steps(S.SETTLE, _B, S.SETTLE),), transforms=True, resync_seconds=15
-    ),
+    "index added": _program("create a", "settle, add_indexers, create b, create a, create b, delete a"),
+    "transformer": _program("create a", "settle, update a, create b, settle, miss, delete a", transforms=True),
+    "transformer and resync": _program("create a", "settle, create b, settle", transforms=True, resync_seconds=15),
 }
 """With one thread, along which nothing but the informer's own threads are concurrent."""
 
 CONCURRENT: Final[Mapping[str, InformerProgram]] = {
-    "stop during anything": InformerProgram(_steps(_A), (_steps((S.UPDATE, "a")), _steps(S.STOP))),
-    "stop during a list that fails": InformerProgram(_steps(_A, (S.REFUSE_LISTS, 1)), (_steps(), _steps(S.STOP))),
-    "stop twice": InformerProgram(_steps(_A), (_steps(S.STOP), _steps(S.STOP))),
-    "stop and relist": InformerProgram(_steps(_A), (_steps(S.EXPIRE), _steps(S.STOP))),
-    "handler added during events": InformerProgram(_steps(_A), (_steps((S.UPDATE, "a"), _B), _steps(S.ADD_HANDLER)), 0),
-    "handler added during a relist": InformerProgram(
-        _steps(_A), (_steps(S.MISS, (S.DELETE, "a"), _B, S.CUT), _steps(S.ADD_HANDLER)), 0
-    ),
-    "handler added during stop": InformerProgram(_steps(_A), (_steps(S.STOP), _steps(S.ADD_HANDLER)), 0),
-    "handler removed during events": InformerProgram(
-        _steps(_A), (_steps((S.UPDATE, "a")), _steps((S.REMOVE_HANDLER, 0)))
-    ),
-    "handler synced during events": InformerProgram(
-        _steps(_A), (_steps((S.DELETE, "a")), _steps((S.AWAIT_HANDLER_SYNC, 0)))
-    ),
-    "index added during events": InformerProgram(_steps(_A), (_steps(_B, (S.DELETE, "a")), _steps(S.ADD_INDEXERS)), 0),
-    "watch ends during events": InformerProgram(_steps(_A), (_steps((S.DELETE, "a"), _B), _steps(S.CUT)), 0),
-    "history forgotten during events": InformerProgram(_steps(_A), (_steps((S.DELETE, "a"), _B), _steps(S.EXPIRE)), 0),
-    "resync during events": InformerProgram(_steps(_A), (_steps((S.DELETE, "a"), _B),), resync_seconds=15),
+    "stop during anything": _program("create a", "update a", "stop"),
+    "stop during a list that fails": _program("create a, refuse_lists 1", "", "stop"),
+    "stop twice": _program("create a", "stop", "stop"),
+    "stop and relist": _program("create a", "expire", "stop"),
+    "handler added during events": _program("create a", "update a, create b", "add_handler", handlers=0),
+    "handler added during a relist": _program("create a", "miss, delete a, create b, cut", "add_handler", handlers=0),
+    "handler added during stop": _program("create a", "stop", "add_handler", handlers=0),
+    "handler removed during events": _program("create a", "update a", "remove_handler 0"),
+    "handler synced during events": _program("create a", "delete a", "await_handler_sync 0"),
+    "index added during events": _program("create a", "create b, delete a", "add_indexers", handlers=0),
+    "watch ends during events": _program("create a", "delete a, create b", "cut", handlers=0),
+    "history forgotten during events": _program("create a", "delete a, create b", "expire", handlers=0),
+    "resync during events": _program("create a", "delete a, create b", resync_seconds=15),
 }
 """With threads that meet."""
 
 CROWDED: Final[Mapping[str, InformerProgram]] = {
-    "handler added beside others during events": InformerProgram(
-        _steps(_A), (_steps((S.UPDATE, "a"), _B), _steps(S.ADD_HANDLER)), 2
-    ),
-    "handler added beside another during a relist": InformerProgram(
-        _steps(_A), (_steps(S.MISS, (S.DELETE, "a"), _B, S.CUT), _steps(S.ADD_HANDLER)), 1
+    "handler added beside others during events": _program("create a", "update a, create b", "add_handler", handlers=2),
+    "handler added beside another during a relist": _program(
+        "create a", "miss, delete a, create b, cut", "add_handler"
     ),
 }
 """With so many threads that meet that only samples of their interleavings can be tried: whoever tells one handler after

@@ -14,46 +14,12 @@ def key_of(name: str, namespace: str) -> str:
     return f"{namespace}/{name}" if namespace else name
 
 
-def new_manifest(
-    api_version: str,
-    kind: str,
-    *,
-    name: str,
-    namespace: str,
-    uid: str,
-    resource_version: int,
-    labels: Labels | None,
-    spec: Mapping[str, Any],
+def changed(
+    manifest: Manifest, resource_version: int, labels: Labels | None = None, **fields: Mapping[str, Any]
 ) -> Manifest:
-    """The first version of an object; its labels are left out if there are none."""
-    metadata: Manifest = {"name": name}
-    if namespace:
-        metadata["namespace"] = namespace
-    metadata |= {"uid": uid, "resourceVersion": str(resource_version)}
-    if labels:
-        metadata["labels"] = dict(labels)
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": dict(spec)}
-
-
-def changed(manifest: Manifest, resource_version: int, *, labels: Labels | None, spec: Mapping[str, Any]) -> Manifest:
-    """The next version: other labels unless they are ``None``, and other values for the fields of ``spec``."""
-    result = with_resource_version(manifest, resource_version)
+    """The next version: other labels unless they are ``None``, and other values for parts of these fields."""
+    metadata = manifest["metadata"] | {"resourceVersion": str(resource_version)}
     if labels is not None:
-        result["metadata"]["labels"] = dict(labels)
-    result["spec"] = manifest["spec"] | spec
-    return result
-
-
-def with_status(manifest: Manifest, resource_version: int, status: Mapping[str, Any]) -> Manifest:
-    """The next version: other values for these fields of ``status``, and nothing else."""
-    return with_resource_version(manifest, resource_version) | {"status": manifest.get("status", {}) | status}
-
-
-def with_resource_version(manifest: Manifest, resource_version: int) -> Manifest:
-    """The same state under another resource version."""
-    return manifest | {"metadata": manifest["metadata"] | {"resourceVersion": str(resource_version)}}
-
-
-def bookmark(api_version: str, kind: str, resource_version: int) -> Manifest:
-    """The object of a bookmark: nothing but a resource version."""
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"resourceVersion": str(resource_version)}}
+        metadata["labels"] = dict(labels)
+    parts = {field: manifest.get(field, {}) | values for field, values in fields.items()}
+    return manifest | {"metadata": metadata} | parts

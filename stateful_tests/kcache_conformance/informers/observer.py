@@ -1,57 +1,38 @@
-"""A handler that writes down what it is told."""
+"""Onlookers of a run: handlers that write down what they are told, and what stands between server and informer."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-ADD, UPDATE, DELETE = "add", "update", "delete"
+from kcache.informers.list_watch import ListOptions, ObjectList, Watch
+from kcache.keys import DeletedFinalStateUnknown
+from kcache_model.informers.comparing import version_of
+from kcache_model.informers.stories import Told, ToldKind
 
-
-@dataclass(frozen=True)
-class Noted:
-    """A call of a handler, as it came.
-
-    Attributes:
-        kind: ``add``, ``update`` or ``delete``.
-        obj: the new object, or the deleted one, or a tombstone.
-        old: the old object of an update.
-        is_in_initial_list: as an addition says.
-        stored: what the store showed under the key.
-    """
-
-    kind: str
-    obj: Any
-    old: Any
-    is_in_initial_list: bool
-    stored: Any
+from .fake_server import FakeServer
 
 
 class HandlerFailedError(Exception):
     """What a handler raises that was told to fail."""
 
 
-class Observer:
-    """Notes each call, and can be made to wait in its calls.
+class DirectedHandler:
+    """A handler whose calls can be made to wait, or to raise.
 
     Args:
-        name: how findings call it.
-        stored: object or tombstone -> what the store shows under its key.
-        is_first: whether it is there before the start.
+        name: how it is called.
+
+    Attributes:
+        registration: for what an informer gives for it.
+        ended: how many of its calls have ended.
     """
 
-    def __init__(self, name: str, stored: Callable[[Any], Any], is_first: bool) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.is_first = is_first
-        self.noted: list[Noted] = []
-        self.ended = 0
         self.registration: Any = None
-        self.is_removed = False
-        self.most_told: int | None = None
-        self.synced_after: int | None = None
-        self._stored = stored
+        self.ended = 0
         self._fails = False
         self._free = threading.Event()
         self._free.set()
@@ -73,22 +54,96 @@ class Observer:
         """Whether its calls do not return."""
         return not self._free.is_set()
 
-    def on_add(self, obj: Any, is_in_initial_list: bool = False) -> None:
-        """Note an addition."""
-        self._note(Noted(ADD, obj, None, is_in_initial_list, self._stored(obj)))
-
-    def on_update(self, old: Any, new: Any) -> None:
-        """Note an update."""
-        self._note(Noted(UPDATE, new, old, False, self._stored(new)))
-
-    def on_delete(self, obj: Any) -> None:
-        """Note a deletion."""
-        self._note(Noted(DELETE, obj, None, False, self._stored(obj)))
-
-    def _note(self, noted: Noted) -> None:
-        self.noted.append(noted)
+    def _end_call(self, failure: type[Exception], text: str) -> None:
         self._free.wait()
         self.ended += 1
         if self._fails:
             self._fails = False
-            raise HandlerFailedError("a handler raises, as it was told to; the informer has to go on")
+            raise failure(text)  # made only here: an exception is something that the explorer does not see into
+
+
+class Observer(DirectedHandler):
+    """Notes each call.
+
+    Args:
+        name: how findings call it.
+        stored: object or tombstone -> what the store shows under its key.
+        is_first: whether it is there before the start.
+
+    Attributes:
+        told: its calls so far.
+        is_removed: whether it was, or is about to be.
+        settled_after: as of a :class:`~kcache_model.informers.stories.HandlerStory`, like all that follow.
+    """
+
+    def __init__(self, name: str, stored: Callable[[Any], Any], is_first: bool) -> None:
+        super().__init__(name)
+        self.is_first = is_first
+        self.told: list[Told] = []
+        self.is_removed = False
+        self.settled_after: int | None = None
+        self.stopped_after: int | None = None
+        self.most_told: int | None = None
+        self.synced_after: int | None = None
+        self._stored = stored
+
+    def on_add(self, obj: Any, is_in_initial_list: bool = False) -> None:
+        """Note an addition."""
+        self._note(ToldKind.ADD, obj, is_in_initial_list=is_in_initial_list)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        """Note an update."""
+        self._note(ToldKind.UPDATE, new, old)
+
+    def on_delete(self, obj: Any) -> None:
+        """Note a deletion."""
+        self._note(ToldKind.DELETE, obj)
+
+    def _note(self, kind: ToldKind, obj: Any, old: Any = None, is_in_initial_list: bool = False) -> None:
+        stored = self._stored(obj)
+        is_tombstone = isinstance(obj, DeletedFinalStateUnknown)
+        self.told.append(
+            Told(
+                kind,
+                version_of(obj.obj if is_tombstone else obj),
+                None if old is None else version_of(old),
+                is_in_initial_list,
+                is_tombstone,
+                None if stored is None else version_of(stored),
+            )
+        )
+        self._end_call(HandlerFailedError, "a handler raises, as it was told to; the informer has to go on")
+
+
+class Witness:
+    """A ``ListerWatcher`` that remembers the first list.
+
+    Args:
+        server: answers.
+
+    Attributes:
+        first_list: what the first answered list showed, all pages; ``None`` before.
+        was_watched: whether a watch was asked for, which may show all objects, too.
+    """
+
+    def __init__(self, server: FakeServer) -> None:
+        self._server = server
+        self._pages: list[Any] = []
+        self.first_list: tuple[Any, ...] | None = None
+        self.was_watched = False
+
+    def list(self, options: ListOptions, /) -> ObjectList:
+        """The server's answer."""
+        answer = self._server.list(options)
+        if self.first_list is None:
+            if not options.continue_token:
+                self._pages = []
+            self._pages += answer.items
+            if not answer.continue_token:
+                self.first_list = tuple(self._pages)
+        return answer
+
+    def watch(self, options: ListOptions, /) -> Watch:
+        """The server's answer."""
+        self.was_watched = True
+        return self._server.watch(options)

@@ -19,10 +19,10 @@ from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Phase, PhaseContext, PhaseOutcome
 from .findings import bare_finding
-from .hunting import RealHunter
 from .laboratory import InformerLaboratory, informer_laboratory
 from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from .random_programs import random_program
+from .real import RealInformer
 from .state_machine import run_examples
 
 _BATCH_EXAMPLES: Final = 20
@@ -37,13 +37,12 @@ _CANDIDATE_SECONDS: Final = 0.7
 def _smoke(context: PhaseContext) -> PhaseOutcome:
     """The plainest program: under the explorer, where a fault shows at once, and with real threads."""
     program = SEQUENTIAL["changes"]
-    hunter = _real(context)
-    hunter.make()  # first of all: a factory that hangs is watched here, and is not while it is copied
+    real = _real(context)
+    real.make()  # first of all: a factory that hangs is watched here, and is not while it is copied
     virtual = _virtual(context)
     if virtual is not None and (finding := _once(context, virtual, "smoke", program)) is not None:
         return PhaseOutcome({"programs": 1}, finding)
-    problem = hunter.run(program)
-    return PhaseOutcome({"programs": 1}, None if problem is None else hunter.finding("smoke", program, problem))
+    return PhaseOutcome({"programs": 1}, _really(real, "smoke", program))
 
 
 def _litmus(context: PhaseContext) -> PhaseOutcome:
@@ -56,8 +55,7 @@ def _litmus(context: PhaseContext) -> PhaseOutcome:
         if virtual is not None:
             finding = _once(context, virtual, "litmus", program)
         else:
-            problem = real.run(program)
-            finding = None if problem is None else real.finding("litmus", program, problem)
+            finding = _really(real, "litmus", program)
         if finding is not None:
             return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
@@ -87,9 +85,7 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
     def searches(spec: str) -> Iterator[Search]:
-        laboratory = informer_laboratory(spec, context.options.instrument)
-        laboratory.announce(InformerProgram(), context.watch)
-        laboratory.run_once(InformerProgram())
+        laboratory = _controlled(context, spec)
         for program, granularity, options in _searches(context):
             candidates = replace(options, seconds=_CANDIDATE_SECONDS)
             limited = replace(options, candidates=candidates, minimise_seconds=_MINIMISE_SECONDS)
@@ -124,15 +120,15 @@ def _sampled(seed: int) -> ExploreOptions:
 
 
 def _stress(context: PhaseContext) -> PhaseOutcome:
-    hunter = _real(context)
+    real = _real(context)
     counts = Counter(programs=0)
     for number, fraction in enumerate(as_time_passes(context.seconds)):
         context.on_progress(fraction, counts)
         program = random_program(context.seed * 1_000_003 + number, is_large=True)
-        problem = hunter.run(program)
+        finding = _really(real, "stress", program)
         counts.update(programs=1)
-        if problem is not None:
-            return PhaseOutcome(counts, hunter.finding("stress", program, problem))
+        if finding is not None:
+            return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
 
 
@@ -144,6 +140,12 @@ def _once(
     options = replace(once, candidates=once)
     finding = explore(laboratory, program, options, context.watch, context.on_finding).finding
     return None if finding is None else replace(finding, phase=phase)
+
+
+def _really(real: RealInformer, phase: str, program: InformerProgram) -> Finding | None:
+    """What is wrong with a program with real threads, made small."""
+    problem = real.run(program)
+    return None if problem is None else real.finding(phase, program, problem)
 
 
 def _watched(context: PhaseContext, laboratory: InformerLaboratory) -> Callable[[InformerProgram], Problem | None]:
@@ -159,16 +161,20 @@ def _virtual(context: PhaseContext) -> InformerLaboratory | None:
     if context.spec is None:
         return None
     try:
-        laboratory = informer_laboratory(context.spec, context.options.instrument)
-        laboratory.announce(InformerProgram(), context.watch)
-        laboratory.run_once(InformerProgram())
+        return _controlled(context, context.spec)
     except CannotExploreError:
         return None
+
+
+def _controlled(context: PhaseContext, spec: str) -> InformerLaboratory:
+    laboratory = informer_laboratory(spec, context.options.instrument)
+    laboratory.announce(InformerProgram(), context.watch)
+    laboratory.run_once(InformerProgram())
     return laboratory
 
 
-def _real(context: PhaseContext) -> RealHunter:
-    return RealHunter(context.target, context.watch, context.options.patience_seconds, context.on_finding)
+def _real(context: PhaseContext) -> RealInformer:
+    return RealInformer(context.target, context.watch, context.options.patience_seconds, context.on_finding)
 
 
 PHASES: Final[Mapping[str, Phase]] = {

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from kcache.informers.api_errors import TOO_LARGE_CAUSE, ApiError
-from kcache_model.informers.comparing import index_value, key_of_object, known_objects, same_versions, wrong_index
-from kcache_model.informers.stories import FirstSync
+from kcache_model.informers.comparing import TRANSFORMED, index_value, key_of_object, versions_of, wrong_index
+from kcache_model.informers.program import StepName as S
+from kcache_model.informers.rules import known_after
+from kcache_model.informers.stories import FirstSync, PipelineStory, Version
 
 from .fake_server import FakeServer
 from .manifests import Manifest
-from .observer import Observer
-from .witness import Witness
+from .observer import Observer, Witness
 
 _LONGEST_PAUSE_SECONDS = 4.0
 _SETTLED_LOOKS = 4
@@ -26,12 +27,20 @@ _LESS_PATIENT = 5
 _PAUSES_FOR_THREADS = 100
 """Threads end before ``stop`` returns, or a moment later."""
 
-_CHANGES = frozenset({"create", "update", "delete", "recreate"})
-PROGRAM_THREAD = "kcache program"
-"""What the names of the threads that run :meth:`Pipeline.works` begin with, where they are real."""
+_CHANGES = frozenset({S.CREATE, S.UPDATE, S.DELETE, S.RECREATE})
+_TO_A_HANDLER = frozenset({S.REMOVE_HANDLER, S.BLOCK_HANDLER, S.RELEASE_HANDLER, S.FAIL_HANDLER, S.AWAIT_HANDLER_SYNC})
+_TO_THE_INFORMER = frozenset({*_TO_A_HANDLER, S.SETTLE, S.ADD_HANDLER, S.ADD_INDEXERS, S.STOP})
+_NEEDS = {
+    S.ADD_HANDLER: "late_handlers",
+    S.REMOVE_HANDLER: "remove_event_handler",
+    S.BLOCK_HANDLER: "slow_handlers",
+    S.ADD_INDEXERS: "add_indexers",
+    S.AWAIT_HANDLER_SYNC: "registration.has_synced",
+}
+"""What an informer has to offer for a step to be done."""
 
-TRANSFORMED = "kcache/transformed"
-"""The annotation in which the transformer counts how often it saw an object."""
+PROGRAM_THREAD = "kcache program"
+"""What the names of the threads that make :meth:`Pipeline.calls` begin with, where they are real."""
 
 
 @dataclass(frozen=True)
@@ -49,37 +58,6 @@ class Patience:
     growth: float = 1.0
 
 
-@dataclass
-class Noticed:
-    """What a run showed, besides what its observers noted.
-
-    Attributes:
-        store: object by key when everything had settled, or had not within the patience; ``None`` if it was stopped.
-        told: for each observer, how many calls it had had then.
-        has_synced: what the informer said then.
-        first_sync: how things were when it first said so; ``None`` if it never did.
-        unsynced_handlers: the handlers whose registrations still said no after that.
-        unsettled: who had not got to what the server has when it was time to go on.
-        wrong_indices: what is wrong with indices that were added.
-        after_stop: for each observer, how many calls it had had when ``stop`` had returned; ``None`` before.
-        threads_left: names of the threads that were left after that.
-        open_watches: the most watches that were open when everything had settled.
-        watches_left: how many were still open after ``stop``.
-    """
-
-    store: dict[str, Any] | None = None
-    told: list[int] = field(default_factory=list)
-    has_synced: bool = True
-    first_sync: FirstSync | None = None
-    unsynced_handlers: list[str] = field(default_factory=list)
-    unsettled: str | None = None
-    wrong_indices: list[str] = field(default_factory=list)
-    after_stop: list[int] | None = None
-    threads_left: list[str] = field(default_factory=list)
-    open_watches: int = 0
-    watches_left: int = 0
-
-
 class Pipeline:
     """One run.
 
@@ -88,6 +66,9 @@ class Pipeline:
         new_informer: makes the informer from a lister and watcher, and options.
         patience: how long to wait.
         unsupported: what the informer does not offer.
+
+    Attributes:
+        story: what the run showed, but for what the server and the observers know.
     """
 
     def __init__(
@@ -95,13 +76,13 @@ class Pipeline:
     ) -> None:
         self.program = program
         self.server = FakeServer()
-        self.noticed = Noticed()
+        self.story = PipelineStory(store={})
         self.observers: list[Observer] = []
         self._patience = patience
-        self._unsupported = unsupported
+        self.unsupported = unsupported
         self._turn = threading.RLock()
         self._is_missing = False
-        self._is_stopped = False
+        self._is_stopped = self._has_stopped = False
         self._indices: list[str] = []
         self._started = threading.Event()
         self._others_done = [threading.Event() for _ in program.threads[1:]]
@@ -111,17 +92,13 @@ class Pipeline:
         self._catch_up()
         self.witness = Witness(self.server)
         self.informer = new_informer(self.witness, resync_seconds=program.resync_seconds)
-        self.transforms = program.transforms and "set_transform" not in unsupported
-        if self.transforms:
+        self.story.transforms = program.transforms and "set_transform" not in unsupported
+        if self.story.transforms:
             self.informer.set_transform(transform)
         for _ in range(program.handlers):
             self._add_handler(is_first=True)
         with suppress(Exception):  # an answer before the start is not demanded, only that it is not "yes"
             self._look_at_sync(self.informer.has_synced(), {})
-
-    def works(self) -> list[Callable[[], None]]:
-        """What each thread does."""
-        return [_one_after_another(own) for own in self.calls()]
 
     def calls(self) -> list[list[Callable[[], None]]]:
         """What each thread does, step by step: what its program says stands between a beginning and an end."""
@@ -144,15 +121,15 @@ class Pipeline:
             done.wait()
         self._release_all()
         if self._is_stopped:
-            self.noticed.store = None
+            self.story.store = None
         else:
             self._settle()
             self._look_at_registrations()
             self._look_at_indices()
         self._stop()
         self._wait_for(lambda: not self._threads_left(), min(_PAUSES_FOR_THREADS, self._patience.pauses))
-        self.noticed.threads_left = self._threads_left()
-        self.noticed.watches_left = self.server.open_watches
+        self.story.threads_left = self._threads_left()
+        self.story.watches_left = self.server.open_watches
 
     def _other(self, number: int) -> list[Callable[[], None]]:
         done = self._others_done[number - 1]
@@ -175,35 +152,40 @@ class Pipeline:
         return [self._await_start, *map(unless_it_fails, (*steps, end))]
 
     def _perform(self, step: Any) -> None:
-        name, argument = str(step.name), step.argument
+        name, argument = step.name, step.argument
         if name in _CHANGES:
             with self._turn:
                 self._change(name, argument)
-        elif hasattr(self, f"_do_{name}"):
+        elif name not in _TO_THE_INFORMER:
             self._catch_up()
-            getattr(self, f"_do_{name}")(argument)
+            self._affect_server(name, argument)
         elif not self._is_stopped:
             self._catch_up()
+            if _NEEDS.get(name) in self.unsupported:
+                return
             try:
-                getattr(self, f"_ask_{name}")(argument)
+                if name not in _TO_A_HANDLER:
+                    self._ask(name, argument)
+                elif argument < len(self.observers):
+                    self._ask_about(name, self.observers[argument])
             except Exception:
                 if not self._is_stopped:
                     raise
 
     # What the server does.
 
-    def _change(self, name: str, key: str) -> None:
+    def _change(self, name: S, key: str) -> None:
         exists = f"default/{key}" in self.server.snapshot()
-        with self.server.lose_events() if self._is_missing else _nothing():
-            if name == "create" and not exists:
+        with self.server.lose_events() if self._is_missing else nullcontext():
+            if name is S.CREATE and not exists:
                 self.server.create(key, value=0)
-            elif exists and name == "create":
+            elif exists and name is S.CREATE:
                 self.server.update(key, value=int(self.server.resource_version))
-            elif exists and name == "update":
+            elif exists and name is S.UPDATE:
                 self.server.update_status(key, value=int(self.server.resource_version))
             elif exists:
                 self.server.delete(key)
-                if name == "recreate":
+                if name is S.RECREATE:
                     self.server.create(key, value=0)
 
     def _catch_up(self) -> None:
@@ -211,16 +193,9 @@ class Pipeline:
         with self._turn:
             if self._is_missing:
                 self._is_missing = False
-                self._do_expire(0)
+                self._expire()
 
-    def _do_miss(self, _: Any) -> None:
-        with self._turn:
-            self._is_missing = True
-
-    def _do_cut(self, _: Any) -> None:
-        self.server.cut_watches()
-
-    def _do_expire(self, _: Any) -> None:
+    def _expire(self) -> None:
         with self._turn:
             self.server.compact()
             if self.server.expires_in_stream:
@@ -228,89 +203,81 @@ class Pipeline:
             else:
                 self.server.cut_watches()
 
-    def _do_repeat(self, _: Any) -> None:
-        with self._turn:
-            changes = self.server.history()
-            if changes:
-                self.server.inject(changes[-1])
+    def _affect_server(self, name: S, argument: Any) -> None:
+        server = self.server
+        match name:
+            case S.MISS:
+                with self._turn:
+                    self._is_missing = True
+            case S.CUT:
+                server.cut_watches()
+            case S.EXPIRE:
+                self._expire()
+            case S.REPEAT:
+                with self._turn:
+                    for event in server.history()[-1:]:
+                        server.inject(event)
+            case S.REFUSE_EXPIRED:
+                server.expires_in_stream = False
+            case S.SWAP:
+                self._swap(argument)
+            case S.BOOKMARK:
+                server.send_bookmark()
+            case S.REFUSE_LISTS:
+                server.refuse_lists(argument, ApiError(500, "InternalError", "the server is not well"))
+            case S.REFUSE_WATCHES:
+                server.refuse_watches(argument, ApiError(429, "TooManyRequests", "too many requests"))
+            case S.TOO_LARGE:
+                message = "Too large resource version: 9, current: 1"
+                server.refuse_lists(1, ApiError(504, "Timeout", message, (TOO_LARGE_CAUSE,)))
+            case S.GO_BACK:
+                with self._turn:
+                    server.serve_stale(str(max(1, int(server.resource_version) - argument)))
 
-    def _do_refuse_expired(self, _: Any) -> None:
-        self.server.expires_in_stream = False
-
-    def _do_swap(self, name: str) -> None:
-        with self._turn, _nothing() if "reordered_events" in self._unsupported else self.server.lose_events():
+    def _swap(self, name: str) -> None:
+        keeps_order = "reordered_events" in self.unsupported
+        with self._turn, nullcontext() if keeps_order else self.server.lose_events():
             for key in (name, chr(ord(name) + 1)):
-                self._change("create", key)
-            if "reordered_events" not in self._unsupported:
+                self._change(S.CREATE, key)
+            if not keeps_order:
                 for event in reversed(self.server.history()[-2:]):
                     self.server.inject(event)
 
-    def _do_bookmark(self, _: Any) -> None:
-        self.server.send_bookmark()
-
-    def _do_refuse_lists(self, count: int) -> None:
-        self.server.refuse_lists(count, ApiError(500, "InternalError", "the server is not well"))
-
-    def _do_refuse_watches(self, count: int) -> None:
-        self.server.refuse_watches(count, ApiError(429, "TooManyRequests", "too many requests"))
-
-    def _do_too_large(self, _: Any) -> None:
-        error = ApiError(504, "Timeout", "Too large resource version: 9, current: 1", (TOO_LARGE_CAUSE,))
-        self.server.refuse_lists(1, error)
-
-    def _do_go_back(self, changes: int) -> None:
-        with self._turn:
-            self.server.serve_stale(str(max(1, int(self.server.resource_version) - changes)))
-
     # What is done to the informer.
 
-    def _ask_settle(self, _: Any) -> None:
-        self._settle()
+    def _ask(self, name: S, argument: Any) -> None:
+        match name:
+            case S.SETTLE:
+                self._settle()
+            case S.ADD_HANDLER:
+                self._add_handler(is_first=False)
+            case S.ADD_INDEXERS:
+                index = f"by-{argument}"
+                if index not in self._indices:
+                    self._indices.append(index)
+                    self.informer.add_indexers({index: index_value})
+            case S.STOP:
+                self._release_all()
+                self._stop()
 
-    def _ask_add_handler(self, _: Any) -> None:
-        if "late_handlers" not in self._unsupported:
-            self._add_handler(is_first=False)
-
-    def _ask_remove_handler(self, number: int) -> None:
-        if "remove_event_handler" not in self._unsupported and number < len(self.observers):
-            observer = self.observers[number]
-            observer.is_removed = True
-            observer.release()
-            self.informer.remove_event_handler(observer.registration)
-            if observer.most_told is None:
-                observer.most_told = len(observer.noted) + 1  # one call may be on its way
-
-    def _ask_block_handler(self, number: int) -> None:
-        if "slow_handlers" not in self._unsupported and number < len(self.observers):
-            self.observers[number].block()
-
-    def _ask_fail_handler(self, number: int) -> None:
-        if number < len(self.observers):
-            self.observers[number].fail_once()
-
-    def _ask_release_handler(self, number: int) -> None:
-        if number < len(self.observers):
-            self.observers[number].release()
-
-    def _ask_add_indexers(self, number: int) -> None:
-        name = f"by-{number}"
-        if "add_indexers" not in self._unsupported and name not in self._indices:
-            self._indices.append(name)
-            self.informer.add_indexers({name: index_value})
-
-    def _ask_await_handler_sync(self, number: int) -> None:
-        if "registration.has_synced" in self._unsupported or number >= len(self.observers):
-            return
-        observer = self.observers[number]
-        if observer.is_removed:
-            return
-        observer.release()
-        if self._wait_for(lambda: observer.is_removed or observer.registration.has_synced()):
-            observer.synced_after = observer.ended
-
-    def _ask_stop(self, _: Any) -> None:
-        self._release_all()
-        self._stop()
+    def _ask_about(self, name: S, observer: Observer) -> None:
+        match name:
+            case S.REMOVE_HANDLER:
+                observer.is_removed = True
+                observer.release()
+                self.informer.remove_event_handler(observer.registration)
+                if observer.most_told is None:
+                    observer.most_told = len(observer.told) + 1  # one call may be on its way
+            case S.BLOCK_HANDLER:
+                observer.block()
+            case S.FAIL_HANDLER:
+                observer.fail_once()
+            case S.RELEASE_HANDLER:
+                observer.release()
+            case S.AWAIT_HANDLER_SYNC if not observer.is_removed:
+                observer.release()
+                if self._wait_for(lambda: observer.is_removed or observer.registration.has_synced()):
+                    observer.synced_after = observer.ended
 
     def _add_handler(self, is_first: bool) -> None:
         observer = Observer(f"handler {len(self.observers)}", self._stored, is_first)
@@ -323,8 +290,10 @@ class Pipeline:
     def _stop(self) -> None:
         self._is_stopped = True
         self.informer.stop()
-        if self.noticed.after_stop is None:
-            self.noticed.after_stop = [len(observer.noted) for observer in self.observers]
+        if not self._has_stopped:
+            self._has_stopped = True
+            for observer in self.observers:
+                observer.stopped_after = len(observer.told)
 
     def _release_all(self) -> None:
         for observer in self.observers:
@@ -336,46 +305,48 @@ class Pipeline:
         with self._turn:
             self.server.serve_stale(None)
         # Who has not settled once is wrong, whatever follows: to wait as long again would only delay the verdict.
-        is_wrong = self.noticed.unsettled is not None
+        is_wrong = self.story.unsettled is not None
         pauses = self._patience.pauses // _LESS_PATIENT if is_wrong else self._patience.pauses
         if not self._wait_for(self._looks_settled, pauses, times=_SETTLED_LOOKS) and not is_wrong:
             self.server.stop_refusing()  # back-off grows with each refusal
             if not self._wait_for(self._looks_settled, times=_SETTLED_LOOKS):
-                self.noticed.unsettled = self._unsettled()
-        self.noticed.open_watches = max(self.noticed.open_watches, self.server.open_watches)
+                self.story.unsettled = self._unsettled()
+        self.story.open_watches = max(self.story.open_watches, self.server.open_watches)
         for observer in self.observers:
             if observer.most_told is not None:
-                observer.most_told = min(observer.most_told, len(observer.noted))
+                observer.most_told = min(observer.most_told, len(observer.told))
 
     def _looks_settled(self) -> bool:
         return self._is_stopped or self._unsettled() is None
 
     def _unsettled(self) -> str | None:
         """Look at everything; who does not show what the server has."""
-        content = self.server.snapshot()
-        self.noticed.has_synced = self.informer.has_synced()
-        self.noticed.store = self._stored_objects()
-        self.noticed.told = [len(observer.noted) for observer in self.observers]
-        self._look_at_sync(self.noticed.has_synced, self.noticed.store)
-        if not self.noticed.has_synced:
+        content = versions_of(self.server.snapshot().values())
+        self.story.has_synced = self.informer.has_synced()
+        self.story.store = store = self._stored_versions()
+        observers = self.observers[:]
+        for observer in observers:
+            observer.settled_after = len(observer.told)
+        self._look_at_sync(self.story.has_synced, store)
+        if not self.story.has_synced:
             return "has_synced()"
-        if not same_versions(self.noticed.store, content):
+        if store != content:
             return "the store"
-        for observer, count in zip(self.observers, self.noticed.told, strict=False):
+        for observer in observers:
             if not (
                 observer.is_removed
                 or observer.is_blocked
-                or same_versions(known_objects(observer.noted[:count]), content)
+                or known_after(observer.told[: observer.settled_after]) == content
             ):
                 blocked = [other.name for other in self.observers if other.is_blocked]
                 return f"{observer.name}{f', while {blocked[0]} was slow' if blocked else ''}"
         return None
 
-    def _look_at_sync(self, has_synced: bool, stored: dict[str, Any]) -> None:
+    def _look_at_sync(self, has_synced: bool, stored: dict[str, Version]) -> None:
         """Note how things are, if this is the first time that the informer says so; the store was read after that."""
-        if has_synced and self.noticed.first_sync is None:
+        if has_synced and self.story.first_sync is None:
             listed = self.witness.first_list
-            self.noticed.first_sync = FirstSync(
+            self.story.first_sync = FirstSync(
                 None if listed is None else tuple(map(key_of_object, listed)),
                 frozenset(stored),
                 frozenset(key_of_object(event.object) for event in self.server.history() if event.type == "DELETED"),
@@ -383,21 +354,20 @@ class Pipeline:
             )
 
     def _look_at_registrations(self) -> None:
-        if "registration.has_synced" not in self._unsupported and self.noticed.unsettled is None:
+        if "registration.has_synced" not in self.unsupported and self.story.unsettled is None:
             self._wait_for(lambda: not self._unsynced())
-            self.noticed.unsynced_handlers = self._unsynced()
+            self.story.unsynced_handlers = self._unsynced()
 
     def _unsynced(self) -> list[str]:
         observers = (observer for observer in self.observers if not observer.is_removed)
         return [observer.name for observer in observers if not observer.registration.has_synced()]
 
     def _look_at_indices(self) -> None:
-        for name in self._indices:
-            stored = self._stored_objects()
-            self.noticed.wrong_indices += wrong_index(self.informer.get_store(), name, stored)
+        store = self.informer.get_store()
+        self.story.wrong_indices = [text for name in self._indices for text in wrong_index(store, name, store.list())]
 
-    def _stored_objects(self) -> dict[str, Any]:
-        return {key_of_object(obj): obj for obj in self.informer.get_store().list()}
+    def _stored_versions(self) -> dict[str, Version]:
+        return versions_of(self.informer.get_store().list())
 
     def _wait_for(self, condition: Callable[[], Any], pauses: int | None = None, times: int = 1) -> bool:
         """Wait until the condition holds so many times in a row; whether it does."""
@@ -426,16 +396,3 @@ def transform(obj: Manifest) -> Manifest:
     annotations = obj["metadata"].get("annotations", {})
     count = int(annotations.get(TRANSFORMED, 0)) + 1
     return {**obj, "metadata": {**obj["metadata"], "annotations": {**annotations, TRANSFORMED: str(count)}}}
-
-
-def _one_after_another(calls: Iterable[Callable[[], None]]) -> Callable[[], None]:
-    def work() -> None:
-        for call in calls:
-            call()
-
-    return work
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

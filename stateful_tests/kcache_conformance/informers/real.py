@@ -1,4 +1,4 @@
-"""Programs with real threads, each of which may hang."""
+"""Programs with real threads, each of which may hang; those that go wrong are made small."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from kcache_model.finding import FindingKind
+from kcache.informers.stopping import StopSignal
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
 from kcache_model.outcomes import error_text
+from kcache_model.progress import NoProgress, ProgressListener
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.stacks import stacks
 
+from .fake_server import FakeServer
+from .findings import InformerToken, bare_finding, finding_of
 from .judging import what_is_wrong
 from .pipeline import PROGRAM_THREAD, Patience, Pipeline
 from .quiet import quiet
-from .scaled_clock import ScaledClock
 from .target import InformerTarget
 
 _PAUSE_SECONDS: Final = 0.002
@@ -27,6 +31,26 @@ _QUICK_SECONDS: Final = 3.0
 _SLOW_SECONDS: Final = 15.0
 """For informers that wait by their own clock: longer than a few attempts with back-off."""
 _SWITCH_SECONDS: Final = 1e-5
+_SMALLER_SECONDS: Final = 10.0
+
+
+class ScaledClock:
+    """The time of the machine, some hundred times as fast (a ``kcache.informers.Clock``): back-off takes milliseconds.
+
+    Args:
+        factor: how many of its seconds pass in a real one.
+    """
+
+    def __init__(self, factor: float = 500.0) -> None:
+        self._factor = factor
+
+    def now(self) -> float:
+        """Its seconds."""
+        return time.monotonic() * self._factor
+
+    def wait(self, stop: StopSignal, seconds: float) -> bool:
+        """Wait until ``seconds`` of its own have passed or ``stop`` is set; whether it is set."""
+        return stop.wait(max(0.0, seconds / self._factor))
 
 
 class RealInformer:
@@ -34,18 +58,30 @@ class RealInformer:
 
     Args:
         target: the informer.
-        on_alive: called while a program goes on.
+        watch: told of each program, and while it goes on.
         patience_seconds: how long nothing may move before it counts as hung, beside what settling may take.
+        on_finding: told of a finding before it is made smaller.
     """
 
     def __init__(
-        self, target: InformerTarget, on_alive: Callable[[], object] = lambda: None, patience_seconds: float = 3.0
+        self,
+        target: InformerTarget,
+        watch: ProgressListener | None = None,
+        patience_seconds: float = 3.0,
+        on_finding: Callable[[Finding], None] = lambda _: None,
     ) -> None:
         self._target = target
-        self._on_alive = on_alive
+        self._watch = watch or NoProgress()
         self._settling_seconds = _QUICK_SECONDS if target.takes("clock") else _SLOW_SECONDS
         self._patience_seconds = patience_seconds
-        self.stacks = ""
+        self._on_finding = on_finding
+        self._stacks = ""
+
+    def make(self) -> None:
+        """Make an informer, and let go of it; raises whatever its factory raises."""
+        self._watch.note(noted(InformerProgram()))
+        self._target.create(FakeServer())
+        self._watch.rest()
 
     def run(self, program: InformerProgram) -> Problem | None:
         """Run a program once; what is wrong.
@@ -53,7 +89,31 @@ class RealInformer:
         Raises:
             TargetError: the informer cannot be made.
         """
-        self.stacks = ""
+        self._watch.note(noted(program))
+        problem = self._run(program)
+        self._watch.rest()
+        return problem
+
+    def finding(self, phase: str, program: InformerProgram, first: Problem, *, is_small: bool = False) -> Finding:
+        """The finding of the smallest program that goes wrong in the same way, soon; ``first`` is of the last run."""
+        self._on_finding(bare_finding(phase, first, self._target.name, program))
+        best, stacks = first, self._stacks
+
+        def fails(candidate: InformerProgram) -> bool:
+            nonlocal best
+            problem = self.run(candidate)
+            if problem is None or problem.kind is not first.kind:
+                return False
+            best = problem
+            return True
+
+        # A program that hangs leaves its threads behind, and costs the patience each time.
+        if not is_small and not stacks:
+            program = minimise(program, fails, seconds=_SMALLER_SECONDS, attempts=40)
+        return finding_of(phase, best, InformerToken(self._target.name, program, best.kind), detail=stacks)
+
+    def _run(self, program: InformerProgram) -> Problem | None:
+        self._stacks = ""
         errors: list[tuple[int, BaseException]] = []
         with quiet(), _unhandled() as unhandled:
             patience = Patience(_PAUSE_SECONDS, int(self._settling_seconds / _PAUSE_SECONDS))
@@ -64,13 +124,13 @@ class RealInformer:
                 self._target.unsupported,
             )
             threads = [
-                threading.Thread(target=_kept(work, number, errors), name=f"{PROGRAM_THREAD} {number}", daemon=True)
-                for number, work in enumerate(pipeline.works(), 1)
+                threading.Thread(target=_kept(calls, number, errors), name=f"{PROGRAM_THREAD} {number}", daemon=True)
+                for number, calls in enumerate(pipeline.calls(), 1)
             ]
             for thread in threads:
                 thread.start()
             if not self._join(threads, program):
-                self.stacks = stacks([thread.ident for thread in threads])
+                self._stacks = stacks([thread.ident for thread in threads])
                 return Problem(FindingKind.HANG, "a call of the informer did not return")
         if errors:
             number, error = errors[0]
@@ -78,7 +138,7 @@ class RealInformer:
         if unhandled:
             summary = f"a thread of the code under test ended with {error_text(unhandled[0])}"
             return Problem(FindingKind.EXCEPTION, summary)
-        wrong = what_is_wrong(pipeline, program, self._target.unsupported)
+        wrong = what_is_wrong(pipeline)
         return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
 
     def _join(self, threads: list[threading.Thread], program: InformerProgram) -> bool:
@@ -88,14 +148,17 @@ class RealInformer:
         for thread in threads:
             while thread.is_alive() and time.monotonic() < until:
                 thread.join(0.1)
-                self._on_alive()
+                self._watch.alive()
         return not any(thread.is_alive() for thread in threads)
 
 
-def _kept(work: Callable[[], None], number: int, errors: list[tuple[int, BaseException]]) -> Callable[[], None]:
+def _kept(
+    calls: Sequence[Callable[[], None]], number: int, errors: list[tuple[int, BaseException]]
+) -> Callable[[], None]:
     def run() -> None:
         try:
-            work()
+            for call in calls:
+                call()
         except BaseException as error:
             errors.append((number, error))
 

@@ -11,8 +11,8 @@ from kcache_stress.explorer.replay import ReplayAnswer, Replayed, follow
 from kcache_stress.explorer.sandbox import CannotExploreError
 
 from .findings import InformerToken
-from .hunting import RealHunter
 from .laboratory import informer_laboratory
+from .real import RealInformer
 from .target import load_informer_target
 
 _SEARCH_SECONDS: Final = 6.0
@@ -41,7 +41,7 @@ def replay_token(token: InformerToken, watch: ProgressListener) -> Replayed:
 
 def _searched(token: InformerToken, watch: ProgressListener) -> Replayed:
     """A program without a schedule: real threads, then a few interleavings."""
-    real = RealHunter(load_informer_target(token.target), watch, _PATIENCE_SECONDS)
+    real = RealInformer(load_informer_target(token.target), watch, _PATIENCE_SECONDS)
     until = time.monotonic() + _REAL_SECONDS
     while time.monotonic() < until:
         problem = real.run(token.program)

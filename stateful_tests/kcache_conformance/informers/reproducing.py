@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .observer import DirectedHandler
 
-class PrintingHandler:
-    """Prints what it is told; can be made to wait, or to raise.
+
+class PrintingHandler(DirectedHandler):
+    """Prints what it is told.
 
     Args:
         name: how it calls itself.
         write: takes a line.
-
-    Attributes:
-        registration: for what an informer gives for it.
     """
 
     def __init__(self, name: str = "handler", write: Callable[[str], object] = print) -> None:
-        self.name = name
-        self.registration: Any = None
+        super().__init__(name)
         self._write = write
-        self._free = threading.Event()
-        self._free.set()
-        self._fails = False
-
-    def block(self) -> None:
-        """Do not return from calls until :meth:`release`."""
-        self._free.clear()
-
-    def release(self) -> None:
-        """Go on."""
-        self._free.set()
-
-    def fail_once(self) -> None:
-        """Raise a RuntimeError in the next call."""
-        self._fails = True
 
     def on_add(self, obj: Any, is_in_initial_list: bool = False) -> None:
         """Print an addition."""
@@ -53,10 +35,7 @@ class PrintingHandler:
 
     def _tell(self, what: str) -> None:
         self._write(f"{self.name}: {what}")
-        self._free.wait()
-        if self._fails:
-            self._fails = False
-            raise RuntimeError("as the program says")
+        self._end_call(RuntimeError, "as the program says")
 
 
 def print_content(who: str, objs: Iterable[Any], write: Callable[[str], object] = print) -> None:

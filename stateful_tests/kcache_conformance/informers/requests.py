@@ -1,8 +1,7 @@
-"""Requests of clients to a server, and how it is told to refuse."""
+"""Requests of clients to a server."""
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,23 +37,3 @@ class Request:
             f'fields="{options.field_selector}"' if options.field_selector else "",
         ]
         return " ".join(part for part in parts if part)
-
-
-class Refusals:
-    """The errors that the next requests get instead of an answer, in order."""
-
-    def __init__(self) -> None:
-        self._errors: list[Exception] = []
-
-    def add(self, count: int, error: Exception) -> None:
-        """``count`` more requests are refused."""
-        self._errors += [error] * count
-
-    def clear(self) -> None:
-        """Requests are answered again."""
-        self._errors.clear()
-
-    def apply(self) -> None:
-        """Raise the next error, if there is one; each time anew, since an error collects where it has been."""
-        if self._errors:
-            raise copy.copy(self._errors.pop(0))

@@ -13,36 +13,24 @@ from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
 from kcache_stress.loading import load_object, named_packages
 
-OLD_OBJECTS: Final = "old_objects"
-"""Declared as unsupported by an informer whose updates do not tell the old object."""
-
-TOMBSTONES: Final = "tombstones"
-"""Declared as unsupported by an informer that tells of missed deletions with the last known object."""
-
-INITIAL_LIST: Final = "is_in_initial_list"
-"""Declared as unsupported by an informer whose additions do not tell whether they belong to the initial list."""
-
-STORE_FIRST: Final = "store_first"
-"""Declared as unsupported by an informer that may tell of a change before its store shows it."""
-
-REORDERED_EVENTS: Final = "reordered_events"
-"""Declared as unsupported by an informer that needs the events of a watch in the order of their resource versions."""
-
-SLOW_HANDLERS: Final = "slow_handlers"
-"""Declared as unsupported by an informer of which a slow handler holds up the other handlers."""
-
-OPTIONAL_CALLS: Final = (
-    "late_handlers",
-    "remove_event_handler",
-    "registration.has_synced",
-    "add_indexers",
-    "set_transform",
-)
-"""Calls that need not be there; named in ``kcache_unsupported``, they are not made."""
-
 FEATURES: Final = frozenset(
-    {OLD_OBJECTS, TOMBSTONES, INITIAL_LIST, STORE_FIRST, REORDERED_EVENTS, SLOW_HANDLERS, "resync", *OPTIONAL_CALLS}
+    {
+        "old_objects",  # its updates tell the old object
+        "tombstones",  # it tells of missed deletions with a tombstone, not with the last known object
+        "is_in_initial_list",  # its additions tell whether they belong to the initial list
+        "store_first",  # its store shows a change before handlers are told of it
+        "reordered_events",  # it does not need the events of a watch in the order of their resource versions
+        "slow_handlers",  # a slow handler does not hold up the others
+        "resync",
+        # Calls that need not be there; they are not made then.
+        "late_handlers",
+        "remove_event_handler",
+        "registration.has_synced",
+        "add_indexers",
+        "set_transform",
+    }
 )
+"""What an informer may say, in ``kcache_unsupported``, that it does not offer."""
 
 _NEEDED: Final = ("add_event_handler", "start", "stop", "has_synced", "get_store")
 
@@ -135,13 +123,15 @@ def make_informer_target(
     return InformerTarget(name, factory, names, packages)
 
 
-def load_informer_target(spec: str) -> InformerTarget:
-    """The target called ``package.module:factory`` or ``path/to/file.py:factory``.
+def load_informer_target(target: Any) -> InformerTarget:
+    """The target called ``package.module:factory`` or ``path/to/file.py:factory``, or that of a factory.
 
     Raises:
         TargetError: there is no such thing, or it is no factory of informers.
     """
-    return make_informer_target(load_object(spec), spec)  # type: ignore[arg-type]
+    if isinstance(target, str):
+        return make_informer_target(load_object(target), target)  # type: ignore[arg-type]
+    return make_informer_target(target, getattr(target, "__qualname__", repr(target)))
 
 
 def _taken(factory: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -9,23 +9,16 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.execution import Problem
-from kcache_stress.explorer.granularity import Granularity
 
 from ..gallery import informer_gallery
 from ..target_type import Exploring, Stopped, TargetType
 from .findings import TOKENS, InformerToken, finding_of
-from .laboratory import InformerLaboratory, informer_laboratory
+from .laboratory import informer_laboratory
 from .phases import PHASES
 from .random_programs import random_program
 from .real import from_note
 from .replaying import replay_token
-from .target import InformerTarget, load_informer_target, make_informer_target
-
-
-def _load(target: Any) -> InformerTarget:
-    if isinstance(target, str):
-        return load_informer_target(target)
-    return make_informer_target(target, getattr(target, "__qualname__", repr(target)))
+from .target import load_informer_target
 
 
 def _stopped(stopped: Stopped) -> Finding:
@@ -43,16 +36,12 @@ def _no_call(_: object) -> Any:
     raise FormatError("findings about informers have no calls")
 
 
-def _laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> InformerLaboratory:
-    return informer_laboratory(spec, instrument, granularity)
-
-
 def _nothing_small(*_: object) -> Any:
     raise TargetError("informers have no small scope: kcache explore --type informer samples their programs")
 
 
 EXPLORING = Exploring(
-    laboratory=_laboratory,
+    laboratory=informer_laboratory,
     stand_in=lambda spec, _: spec,
     random_program=lambda _target, seed, _shape, _semantics: random_program(seed),
     programs=_nothing_small,
@@ -65,7 +54,7 @@ INFORMER = TargetType(
     summary="a cache that follows an API server, and its handlers",
     reference="kcache.informers:SharedIndexInformer",
     phases=PHASES,
-    load=_load,
+    load=load_informer_target,
     not_tested=lambda target: tuple(sorted(target.unsupported)),
     stopped=_stopped,
     examples=informer_gallery,

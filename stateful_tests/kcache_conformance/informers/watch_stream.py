@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from kcache.informers.list_watch import ADDED, DELETED, WatchEvent
 
 from .history import Audience, Entry, History
-from .manifests import with_resource_version
+from .manifests import changed
 from .selectors import Selects
 
 
@@ -119,7 +119,7 @@ class WatchStream:
             return event if was or event.type == ADDED else WatchEvent(ADDED, event.object)
         if not was or entry.before is None:
             return None
-        return WatchEvent(DELETED, with_resource_version(entry.before, entry.resource_version))
+        return WatchEvent(DELETED, changed(entry.before, entry.resource_version))
 
 
 class FailedWatch:
