@@ -203,16 +203,15 @@ def test_object_types_are_not_known_by_name(module: str) -> None:
             )
 
 
+_OF_INDEXERS = ("kcache_model.indexers", "kcache_stress.indexers", "kcache_conformance.indexers")
+
 OPERATIONS = {
     "kcache_model.queues.operations": ("kcache_model.queues", "kcache_conformance.queues"),
     "kcache_model.informers.program": ("kcache_model.informers", "kcache_conformance.informers"),
-    "kcache_model.indexers.vocabulary": (
-        "kcache_model.indexers",
-        "kcache_stress.indexers",
-        "kcache_conformance.indexers",
-    ),
+    "kcache_model.indexers.vocabulary": _OF_INDEXERS,
+    "kcache_model.indexers.operations": (*_OF_INDEXERS, "kcache_conformance.report.page.from_finding"),
 }
-"""Who may name the operations of a type."""
+"""Who may name the operations of a type; the page draws what an Indexer holds between them."""
 
 
 @pytest.mark.parametrize("operations", OPERATIONS)

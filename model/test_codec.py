@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcache_conformance.indexers.strategies import index_names, operations
-from kcache_model import codec
 from kcache_model.errors import FormatError
 from kcache_model.history import Call
+from kcache_model.indexers import codec
 from kcache_model.indexers.codec import decode_blob, encode_blob
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName

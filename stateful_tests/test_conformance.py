@@ -206,13 +206,13 @@ def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
 
 @pytest.mark.nightly
 def test_the_same_seed_runs_the_same_programs() -> None:
-    def programs(seed: int) -> list[Program]:
-        seen: list[Program] = []
+    def programs(seed: int) -> list[str]:
+        seen: list[str] = []
 
         class ProgressListener:
-            def begin(self, program: Program) -> None: ...
-            def step(self, operation: Any) -> None:
-                seen.append(Program((), (operation,)))
+            def note(self, text: str, *, has_threads: bool = False) -> None: ...
+            def append(self, text: str) -> None:
+                seen.append(text)
 
             def rest(self) -> None: ...
 
@@ -279,10 +279,10 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
     told: list[str] = []
 
     class ProgressListener(NoProgress):
-        def begin(self, program: Program) -> None:
+        def note(self, text: str, *, has_threads: bool = False) -> None:
             told.append("begin")
 
-        def step(self, operation: Any) -> None:
+        def append(self, text: str) -> None:
             told.append("step")
 
         def rest(self) -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.isolation import JobEnd, run_job, supervisor
-from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, noted_program, read_journal
+from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, read_journal
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
+from kcache_model.indexers.journal import begin, noted_program, step
 from kcache_model.indexers.program import Program
 
 A = Item("a", "v1")
@@ -48,7 +49,7 @@ def run(tmp_path: Path, body: str, program: Program = PROGRAM) -> tuple[JobEnd, 
 def test_a_call_that_never_returns_is_a_hang(tmp_path: Path, body: str) -> None:
     end, _ = run(tmp_path, body)
     assert end.how == "hang"
-    assert end.program == PROGRAM
+    assert noted_program(end.note) == PROGRAM
     assert "in add" in end.message
     assert "kcache_stress" not in end.message, "the harness's own frames are of no interest"
 
@@ -60,7 +61,7 @@ def test_a_call_that_never_returns_is_a_hang(tmp_path: Path, body: str) -> None:
 def test_a_call_that_ends_the_process_is_a_crash(tmp_path: Path, body: str, message: str) -> None:
     end, _ = run(tmp_path, body)
     assert end.how == "crash"
-    assert end.program == PROGRAM
+    assert noted_program(end.note) == PROGRAM
     assert message in end.message
 
 
@@ -97,7 +98,7 @@ def test_a_frozen_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert end.how == "hang"
     assert "frozen" in end.message
     assert "in add" in end.message
-    assert end.program == PROGRAM
+    assert noted_program(end.note) == PROGRAM
 
 
 @pytest.mark.parametrize(
@@ -162,11 +163,11 @@ def test_journals(tmp_path: Path) -> None:
     file, memory = FileJournal(tmp_path / "journal"), MemoryJournal()
     for journal in (file, memory):
         watch = Watchdog(journal, 60.0, lambda _: None)
-        watch.begin(Program((), (op.list_keys(),)))
-        watch.step(op.list_objects())
-        watch.begin(Program(("node",)))
+        begin(watch, Program((), (op.list_keys(),)))
+        step(watch, op.list_objects())
+        begin(watch, Program(("node",)))
         for operation in PROGRAM.prefix:
-            watch.step(operation)
+            step(watch, operation)
         watch.rest()
     assert read_journal(tmp_path / "journal") == memory.text
     assert noted_program(memory.text) == PROGRAM

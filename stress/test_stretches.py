@@ -28,7 +28,7 @@ from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import ErrorKind, returned
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.indexers.coverage import Coverage, overlapping
+from kcache_stress.coverage import Coverage, overlapping
 from kcache_stress.indexers.evidence import calls_to_show, cut_down
 from kcache_stress.indexers.judge import judge_stretch
 from kcache_stress.indexers.session import Played, Session

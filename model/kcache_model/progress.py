@@ -7,21 +7,15 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from .indexers.operations import Operation
-from .indexers.program import Program
-
 
 class ProgressListener(Protocol):
     """Told by a runner; must be quick."""
 
-    def begin(self, program: Program) -> None:
-        """``program`` is about to run on a new Indexer."""
+    def note(self, text: str, *, has_threads: bool = False) -> None:
+        """Something is about to be done, by threads or not; ``text`` says what."""
 
-    def step(self, operation: Operation) -> None:
-        """``operation`` is about to be done, as the next one of the program's prefix."""
-
-    def note(self, text: str) -> None:
-        """Something that is no program is about to be done; ``text`` says what."""
+    def append(self, text: str) -> None:
+        """It goes on with what ``text`` says."""
 
     def alive(self) -> None:
         """The program under way has been run once more; it is about to be run again."""
@@ -33,13 +27,10 @@ class ProgressListener(Protocol):
 class NoProgress:
     """Nobody watches."""
 
-    def begin(self, program: Program) -> None:
+    def note(self, text: str, *, has_threads: bool = False) -> None:
         """Do nothing."""
 
-    def step(self, operation: Operation) -> None:
-        """Do nothing."""
-
-    def note(self, text: str) -> None:
+    def append(self, text: str) -> None:
         """Do nothing."""
 
     def alive(self) -> None:

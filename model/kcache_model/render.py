@@ -7,7 +7,9 @@ from typing import Any
 from .history import Call
 from .outcomes import ErrorKind, Outcome
 
-_LONGEST_NAME = 40
+LONGEST_NAME = 40
+"""Characters; longer names are cut."""
+
 _MOST_RESULTS = 60
 
 
@@ -62,9 +64,14 @@ def name_text(text: str) -> str:
     return text if plain.isascii() and plain.isalnum() else repr(text)
 
 
+def quoted(text: str) -> str:
+    """``text`` itself if it can be read as it is, else quoted and with escapes; never cut."""
+    return text if text.isprintable() and text.strip() == text and text else repr(text)
+
+
 def cut_short(text: str) -> str:
     """The beginning of a long text."""
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
 
 
 def _listed(values: tuple[Any, ...]) -> str:

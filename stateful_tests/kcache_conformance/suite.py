@@ -49,9 +49,7 @@ def run_suite(
     raise_if_failed(end)
     if end.how in ("hang", "crash") and finding is None:
         spec = target if isinstance(target, str) else None
-        finding = target_type.stopped(
-            Stopped(spec, end.how == "hang", log.phase, end.note, end.program, end.message, options)
-        )
+        finding = target_type.stopped(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
     if finding is not None and finding.program is not None and isinstance(target, str):
         # The program as it ran in the child, so that another one can do the same.
         seed = target_type.hash_seed(options.seed)

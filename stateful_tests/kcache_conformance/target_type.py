@@ -10,7 +10,6 @@ from kcache_model.bound import Bound
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.program import Program
 from kcache_model.object_types.specification import Specification
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.granularity import Granularity
@@ -36,7 +35,6 @@ class Stopped:
         is_hang: whether it never returned.
         phase: which phase it was in.
         note: what the target was being asked, in the words of the phase.
-        program: the same, of types whose phases tell programs.
         detail: the stacks, or the end of the error output.
         options: of the run.
     """
@@ -45,7 +43,6 @@ class Stopped:
     is_hang: bool
     phase: str
     note: str
-    program: Program | None
     detail: str
     options: SuiteOptions
 
@@ -142,4 +139,4 @@ def execution_stopped(
     options = SuiteOptions(
         kind=target_type.name, strict_errors=strict_errors, instrument=instrument, patience_seconds=patience_seconds
     )
-    return target_type.stopped(Stopped(target, end.how == "hang", REPLAY, end.note, end.program, end.message, options))
+    return target_type.stopped(Stopped(target, end.how == "hang", REPLAY, end.note, end.message, options))

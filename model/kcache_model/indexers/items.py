@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from kcache import Semantics
 
-from ..render import cut_short, name_text, printable_line
+from ..render import LONGEST_NAME, cut_short, name_text, printable_line, quoted
 
 __all__ = ["Item", "Semantics", "Style", "Values", "values_text"]
 
@@ -72,6 +72,16 @@ class Item:
         """The same without its style, and without indices where it has no values."""
         values = {index: found for index, found in self.values.items() if found != ()}
         return replace(self, style=Style.PLAIN, values=values)
+
+    def in_full(self, name: str) -> Iterator[tuple[str, str]]:
+        """Its text under a name, and the key and values that this cuts short."""
+        yield name, str(self)
+        if self.key is not None and len(self.key) > LONGEST_NAME:
+            yield f"key of {name}", quoted(self.key)
+        for index, values in self.values.items():
+            for value in values or ():
+                if len(value) > LONGEST_NAME:
+                    yield f"value of {name} under {index}", quoted(value)
 
 
 def values_text(values: Values) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
 
-from ..render import name_text
+from ..render import name_text, quoted
 from .items import Item, Values, values_text
 
 
@@ -152,6 +152,28 @@ class Operation:
         if self.name is OperationName.TRANSACTION:
             return tuple(item for kind, item in self.entries if kind is not WriteKind.DELETE)
         return self.items
+
+    @property
+    def arguments(self) -> Iterator[tuple[str, str]]:
+        """Name and text of each argument, in full; after an object, what its own text cuts short."""
+        for name, text in (("key", self.key), ("index", self.index), ("value", self.value)):
+            if text is not None:
+                yield name, quoted(text)
+        if self.item is not None:
+            yield from self.item.in_full("object")
+        for number, item in enumerate(self.items, 1):
+            yield from item.in_full(f"object {number}")
+        for number, (kind, item) in enumerate(self.entries, 1):
+            yield from item.in_full(f"{number}. {kind.value}")
+        for name in self.names:
+            yield "index", quoted(name)
+        for index, values in (self.values or {}).items():
+            yield (
+                f"values of {index}",
+                "the function fails" if values is None else ", ".join(map(quoted, values)) or "none",
+            )
+        if self.resource_version:
+            yield "resource version", quoted(self.resource_version)
 
     def _arguments(self) -> list[str]:
         version = [f"rv={name_text(self.resource_version)}"] if self.resource_version else []

@@ -3,7 +3,6 @@
 M. Herlihy, J. Wing: Linearizability, a correctness condition for concurrent objects (1990).
 """
 
-from ..indexers.check import check_linearizable, violation_at
 from .budget import SearchBudget
 
-__all__ = ["SearchBudget", "check_linearizable", "violation_at"]
+__all__ = ["SearchBudget"]

@@ -13,6 +13,7 @@ from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.invariants import broken_rules
 from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.journal import begin, step
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target
@@ -66,7 +67,7 @@ class SequentialRun:
         self._state = self._model.initial(self._indexes)
         self.is_half_done = False
         self.coverage: Coverage = Counter()
-        self._watch.begin(self.program)
+        begin(self._watch, self.program)
         try:
             self._driver = Driver(target, self._indexes, semantics)
         finally:
@@ -87,7 +88,7 @@ class SequentialRun:
         if not self._target.supports(operation.name):
             return None
         self._operations.append(operation)
-        self._watch.step(operation)
+        step(self._watch, operation)
         try:
             return self._compare(operation)
         finally:

@@ -6,6 +6,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver, takes_default
 from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.journal import begin
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
@@ -57,7 +58,7 @@ def smoke(
 
 def _default(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
     program = Program(semantics=semantics)
-    watch.begin(program)
+    begin(watch, program)
     driver = Driver(target, (), semantics)
     try:
         problem = "returned something else" if not takes_default(driver, target) else None

@@ -10,6 +10,7 @@ from kcache_model.call_program import hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.journal import noted_program
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
@@ -56,7 +57,7 @@ def _stopped(stopped: Stopped) -> Finding:
     how = "hang" if stopped.is_hang else "crash"
     if stopped.phase == REPLAY:  # an execution under the explorer, which may need to be told more
         return _execution_stopped(stopped)
-    program = stopped.program or Program(semantics=options.semantics)
+    program = noted_program(stopped.note) or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
 
@@ -68,7 +69,7 @@ def _stopped(stopped: Stopped) -> Finding:
                 strict_errors=options.strict_errors,
                 strict=options.strict,
             )
-            return ended.how == how and _last(ended.program) == _last(program)
+            return ended.how == how and _last(noted_program(ended.note)) == _last(program)
 
         program = minimise(program, fails, _MINIMISE)
     steps = list(program.operations())
@@ -88,7 +89,7 @@ def _execution_stopped(stopped: Stopped) -> Finding:
         "another package, name it with --instrument"
     )
     summary = how + (hint if stopped.is_hang else "")
-    return Finding(kind, PHASE, summary, stopped.program, detail=stopped.detail)
+    return Finding(kind, PHASE, summary, noted_program(stopped.note), detail=stopped.detail)
 
 
 def _last(program: Program | None) -> OperationName | None:

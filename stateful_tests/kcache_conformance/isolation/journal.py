@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
-
-from kcache_model.errors import FormatError
-from kcache_model.indexers.codec import decode_operation, decode_program
-from kcache_model.indexers.program import Program
 
 
 class Journal(Protocol):
@@ -64,14 +58,3 @@ def read_journal(path: Path) -> str:
         return path.read_bytes().decode(errors="surrogatepass")
     except (OSError, ValueError):
         return ""
-
-
-def noted_program(text: str) -> Program | None:
-    """The program on an Indexer that a text notes, with its steps so far; ``None`` if it is none, or incomplete."""
-    try:
-        first, *lines = text.splitlines()
-        program = decode_program(json.loads(first))
-        steps = tuple(decode_operation(json.loads(line)) for line in lines)
-    except (ValueError, FormatError):
-        return None
-    return replace(program, prefix=program.prefix + steps)

@@ -21,9 +21,8 @@ import kcache
 import kcache_model
 from kcache_model.call_program import HASH_SEED
 from kcache_model.errors import TargetError
-from kcache_model.indexers.program import Program
 
-from .journal import noted_program, read_journal
+from .journal import read_journal
 
 Event = dict[str, Any]
 
@@ -49,11 +48,6 @@ class JobEnd:
     how: str
     message: str = ""
     note: str = ""
-
-    @property
-    def program(self) -> Program | None:
-        """The same, where it was asked a program on an Indexer."""
-        return noted_program(self.note)
 
 
 class HarnessError(Exception):

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import threading
 from collections.abc import Callable
 
-from kcache_model.indexers.codec import encode_operation, encode_program
-from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import Program
 from kcache_stress.stacks import stacks
 from kcache_stress.ticks import tick
 
@@ -52,21 +48,15 @@ class Watchdog:
         self._process = os.getpid()
         threading.Thread(target=self._watch, name="kcache watchdog", daemon=True).start()
 
-    def begin(self, program: Program) -> None:
-        """A program is about to run."""
-        self._journal.write(json.dumps(encode_program(program)) + "\n")
-        self._patience = self._beats if program.is_sequential else 2 * self._beats
-        self._watch_call()
-
-    def step(self, operation: Operation) -> None:
-        """An operation is about to be done."""
-        self._journal.append(json.dumps(encode_operation(operation)) + "\n")
-        self._watch_call()
-
-    def note(self, text: str) -> None:
-        """Something that is no program is about to be done; ``text`` says what."""
+    def note(self, text: str, *, has_threads: bool = False) -> None:
+        """Something is about to be done; ``text`` says what."""
         self._journal.write(text)
-        self._patience = self._beats
+        self._patience = 2 * self._beats if has_threads else self._beats
+        self._watch_call()
+
+    def append(self, text: str) -> None:
+        """It goes on with what ``text`` says."""
+        self._journal.append(text)
         self._watch_call()
 
     def _watch_call(self) -> None:

@@ -14,6 +14,7 @@ from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.journal import begin
 from kcache_model.indexers.just_in_time import HistoryMonitor, HistoryVerdict
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import History, Program
@@ -100,7 +101,7 @@ class Session:
         """Run one stretch and judge it."""
         program = Program(self._driver.indexes, tuple(map(op.add, self._contents)), stretch.threads, self._semantics)
         written = [item for operation in program.operations() for item in operation.written]
-        watch.begin(program)
+        begin(watch, program)
         take = Take(self._driver)
         ended = take.together(
             pool,

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, replace
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD
 from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.journal import begin
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.verdict import Status
 
+from ..coverage import Coverage, overlapping
 from ..noise import Level, Noise
 from ..thread_pool import ThreadPool
-from .coverage import Coverage, overlapping
 from .judge import Answer, Judgement, judge, judge_stretch
 from .recorder import Recording, record
 from .session import Session
@@ -205,7 +206,7 @@ class _Run:
 
     def round(self, program: Program) -> None:
         """One program on a new Indexer."""
-        self._watch.begin(program)
+        begin(self._watch, program)
         patience = self._options.patience_seconds
         alive = self._watch.alive
         recording = record(self._target, program, self._pool, self._noise, self._level(), patience, alive)
@@ -221,7 +222,7 @@ class _Run:
         )
         indexes = () if INDEXES in self._target.unsupported else ("node", "tags")
         empty = Program(indexes, semantics=self._semantics)
-        self._watch.begin(empty)
+        begin(self._watch, empty)
         session = Session(self._target, indexes, self._semantics, self._noise, strict_errors=strict)
         self._watch.rest()
         for stretch in plan:
@@ -232,7 +233,7 @@ class _Run:
             if played.status is not Status.OK or not session.can_go_on:
                 break
         if self.report.finding is None:
-            self._watch.begin(empty)
+            begin(self._watch, empty)
             session.close()
             self._watch.rest()
 

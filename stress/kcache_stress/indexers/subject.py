@@ -13,6 +13,7 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.journal import begin
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, make_target
@@ -87,7 +88,7 @@ class Subject:
 
     def announce(self, program: Program, watch: ProgressListener) -> None:
         """Tell ``watch`` that a program is about to run."""
-        watch.begin(program)
+        begin(watch, program)
 
     @contextlib.contextmanager
     def opened(

@@ -20,7 +20,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
-from ..indexers.coverage import Coverage
+from ..coverage import Coverage
 from ..noise import Level, Noise
 from ..thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.journal import begin
+from kcache_model.indexers.journal import step as journal_step
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
@@ -48,7 +50,7 @@ def replay(
     done: list[RecordedStep] = []
     model = IndexerModel(scenario.semantics)
     state = model.initial(indexes)
-    watch.begin(Program(indexes, semantics=scenario.semantics))
+    begin(watch, Program(indexes, semantics=scenario.semantics))
     driver = Driver(target, indexes, scenario.semantics)
     for step in scenario.steps:
         name = step.operation.name
@@ -63,7 +65,7 @@ def replay(
         if specified.error is ErrorKind.INDEX_FUNC and FAILING_FUNCTIONS in target.unsupported:
             break
         done.append(step)
-        watch.step(step.operation)
+        journal_step(watch, step.operation)
         observed = driver.run(step.operation)
         report.steps += 1
         report.coverage[name.value, "ok" if observed.error is None else observed.error] += 1

@@ -1,0 +1,33 @@
+"""Journal of programs on an Indexer: what is being asked of it, for the case that it never answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from ..errors import FormatError
+from ..progress import ProgressListener
+from .codec import decode_operation, decode_program, encode_operation, encode_program
+from .operations import Operation
+from .program import Program
+
+
+def begin(watch: ProgressListener, program: Program) -> None:
+    """Tell that a program is about to run on a new Indexer."""
+    watch.note(json.dumps(encode_program(program)) + "\n", has_threads=not program.is_sequential)
+
+
+def step(watch: ProgressListener, operation: Operation) -> None:
+    """Tell that an operation is about to be done, as the next one of the program's prefix."""
+    watch.append(json.dumps(encode_operation(operation)) + "\n")
+
+
+def noted_program(text: str) -> Program | None:
+    """The program that was told of, with its steps so far; ``None`` if the text is none, or incomplete."""
+    try:
+        first, *lines = text.splitlines()
+        program = decode_program(json.loads(first))
+        steps = tuple(decode_operation(json.loads(line)) for line in lines)
+    except (ValueError, FormatError):
+        return None
+    return replace(program, prefix=program.prefix + steps)
