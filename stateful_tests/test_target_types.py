@@ -129,7 +129,7 @@ def test_a_finding_becomes_a_test_and_a_page(word: str, tmp_path: Path) -> None:
 
 def test_a_replay_that_never_ends_says_what_may_help() -> None:
     def summary(phase: str) -> str:
-        stopped = Stopped(None, is_hang=True, phase=phase, note="", program=None, detail="", options=SuiteOptions())
+        stopped = Stopped(None, is_hang=True, phase=phase, note="", detail="", options=SuiteOptions())
         return TARGET_TYPES["indexer"].stopped(stopped).summary
 
     assert "name it with --instrument" in summary(REPLAY)

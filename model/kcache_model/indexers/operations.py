@@ -154,7 +154,7 @@ class Operation:
         return self.items
 
     @property
-    def arguments(self) -> Iterator[tuple[str, str]]:
+    def in_full(self) -> Iterator[tuple[str, str]]:
         """Name and text of each argument, in full; after an object, what its own text cuts short."""
         for name, text in (("key", self.key), ("index", self.index), ("value", self.value)):
             if text is not None:
