@@ -30,7 +30,7 @@ def tick_text(tick: int) -> str:
 
 def argument_texts(operation: object) -> tuple[tuple[str, str], ...]:
     """(name, text) of each argument, in full; nothing where the text of a call says it all."""
-    found = list(getattr(operation, "in_full", ()))
+    found: list[tuple[str, str]] = list(getattr(operation, "in_full", ()))
     cut = found[:_MOST_ARGUMENTS]
     if len(found) > len(cut):
         cut.append(("and", f"{len(found) - len(cut)} more"))
