@@ -101,7 +101,9 @@ def replay(
             )
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
-        options = SuiteOptions(strict_errors=strict_errors, strict=strict, patience_seconds=patience_seconds)
+        options = SuiteOptions(
+            strict_errors=strict_errors, strict=strict, budget_seconds=budget_seconds, patience_seconds=patience_seconds
+        )
         _run(words[0], words[1], budget_seconds, options, outputs)
 
 

@@ -269,7 +269,8 @@ def test_too_small_a_budget_is_inconclusive() -> None:
 
 def test_files_for_machines(tmp_path: Path) -> None:
     result, report = tmp_path / "result.json", tmp_path / "report.xml"
-    done = in_this_process("check", EXAMPLES["update_shortcut"], "--json", str(result), "--junit", str(report))
+    files = ("--json", str(result), "--junit", str(report))
+    done = in_this_process("check", EXAMPLES["update_shortcut"], "--strict-errors", *files)
     assert done.exit_code == 1
     data = json.loads(result.read_text(encoding="utf-8"))
     assert data["schema"] == "kcache/result/1"
@@ -277,12 +278,17 @@ def test_files_for_machines(tmp_path: Path) -> None:
     assert data["findings"][0]["replay"].startswith("kcache replay ")
     program = tmp_path / "program.json"
     program.write_text(json.dumps(data["findings"][0]["program"]), encoding="utf-8")
-    assert in_this_process("replay", EXAMPLES["update_shortcut"], str(program)).exit_code == 1
+    again = tmp_path / "again.json"
+    replay = ("replay", EXAMPLES["update_shortcut"], str(program), "--budget", "7s", "--json", str(again))
+    assert in_this_process(*replay).exit_code == 1
+    assert json.loads(again.read_text(encoding="utf-8"))["options"]["budget_seconds"] == 7
     suite = ElementTree.parse(report).getroot()
     assert suite.get("failures") == "1"
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert "Smallest example" in (failure.text or "")
+    assert " ".join(replay_line(done.stdout)) in (failure.text or "")
+    assert "--strict-errors" in (failure.text or "")
 
 
 HOSTILE = """

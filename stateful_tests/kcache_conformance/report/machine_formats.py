@@ -68,7 +68,8 @@ def write_junit(report: RunReport, file: Path) -> None:
             failure = ElementTree.SubElement(
                 case, "failure", type=finding.kind.value, message=printable(finding.summary)
             )
-            failure.text = printable(captured(partial(print_finding, finding=finding, target=target))[1:] + "\n")
+            told = partial(print_finding, finding=finding, target=target, strict_errors=report.options.strict_errors)
+            failure.text = printable(captured(told)[1:] + "\n")
         elif reason:
             ElementTree.SubElement(case, "skipped", message=reason)
     suite.set("tests", str(len(names)))

@@ -60,20 +60,20 @@ def probe(function: Callable[[Any], Any]) -> Node:
     root = Node()
     for is_true in (True, False):
         steps = iter(range(_MOST_STEPS))
-        with contextlib.suppress(BaseException), _bounded():
+        with contextlib.suppress(BaseException), _recursion_limit_kept():
             result = function(_Agreeable(root, steps, is_true))
             if isinstance(result, (list, tuple)):
                 for value in result[:3]:
                     str(value)
-    with contextlib.suppress(BaseException), _bounded():
+    with contextlib.suppress(BaseException), _recursion_limit_kept():
         function(copy.deepcopy(_MANIFEST))
         root.takes_manifests = True
     return root
 
 
 @contextlib.contextmanager
-def _bounded() -> Iterator[None]:
-    """The agreeable object may lead a function into deep recursion; let that end early."""
+def _recursion_limit_kept() -> Iterator[None]:
+    """The recursion limit stays as it is, whatever the function sets it to."""
     before = sys.getrecursionlimit()
     try:
         yield
