@@ -6,6 +6,8 @@ import pytest
 
 from kcache.cli.console import counts_text
 from kcache_conformance.events import SuiteResult
+from kcache_conformance.report.html_format import page_of_report
+from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.verdict import Status
 
@@ -70,12 +72,19 @@ def checked(tmp_path, monkeypatch):
     return check
 
 
+def verdict_on_page(result: SuiteResult) -> str:
+    page = page_of_report(RunReport("check", "title", "target", SuiteOptions(), result))
+    (table,) = (table for table in page.tables if table.heading == "Phases")
+    return table.rows[0][1]
+
+
 def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
     result = checked("locked")
     assert result.status is Status.UNKNOWN
     (finding,) = result.findings
     assert "unseen_keeper.held" in finding.unseen
     assert result.reasons == ("explorer: what it found is not confirmed",)
+    assert verdict_on_page(result) == "unknown"
 
 
 def test_the_same_without_the_lock_is_one(checked) -> None:
@@ -85,6 +94,7 @@ def test_the_same_without_the_lock_is_one(checked) -> None:
     assert finding.unseen == ""
     assert finding.schedule
     assert "Real threads go wrong in it, too." in finding.detail
+    assert verdict_on_page(result) == "failed"
 
 
 LOOSE = """

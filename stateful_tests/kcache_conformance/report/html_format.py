@@ -80,7 +80,7 @@ def _overlaps(result: SuiteResult) -> Table:
 
 def _verdict(phase: PhaseFinished) -> str:
     if phase.finding is not None:
-        return "failed"
+        return "failed" if phase.finding.status is Status.VIOLATION else "unknown"
     if phase.refused:
         return "unknown" if phase.counts else "skipped"
     return "unknown" if phase.inconclusive else "ok"
