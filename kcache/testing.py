@@ -18,7 +18,6 @@ from kcache_conformance.events import SuiteResult
 from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
 from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.fuzzing.rules import Rule
-from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
 from kcache_conformance.isolation import HarnessError
@@ -34,7 +33,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
 from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.program import History, Program
-from kcache_model.indexers.target import Factory, Target, make_target
+from kcache_model.indexers.target import Factory, Target
 from kcache_model.linearizability import SearchBudget
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay import ReplayAnswer
@@ -73,7 +72,7 @@ __all__ = [
 ]
 
 
-PHASES: Final = tuple(INDEXER.phases)
+PHASES: Final = tuple(target_type_named(DEFAULT_TYPE).phases)
 """The phases of a run on an Indexer, in order."""
 
 
@@ -176,16 +175,15 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
 def _resolve(
     target_type: TargetType, target: str | Factory, unsupported: Iterable[str] | None
 ) -> tuple[str | Target | Factory, str]:
-    if unsupported is not None and (isinstance(target, str) or target_type is not INDEXER):
-        raise ValueError("declare what is unsupported on the factory: factory.kcache_unsupported = [...]")
-    if isinstance(target, str):
+    if isinstance(target, str) and unsupported is None:
         return target, target
-    if target_type is not INDEXER:
+    name = str(getattr(target, "__qualname__", target))
+    if unsupported is None:
         spec = importable_spec(target)
-        return spec or target, spec or str(getattr(target, "__qualname__", target))
-    made = make_target(target, unsupported=unsupported)
-    spec = importable_spec(target) if unsupported is None else None
-    return spec or made, spec or made.name
+        return spec or target, spec or name
+    if isinstance(target, str) or target_type.declared is None:
+        raise ValueError("declare what is unsupported on the factory: factory.kcache_unsupported = [...]")
+    return target_type.declared(target, unsupported), name
 
 
 def _text(finding: Finding, target: str, strict_errors: bool) -> str:

@@ -15,9 +15,9 @@ from kcache_conformance.isolation import raise_if_failed
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import type_of_token
+from kcache_conformance.target_types import target_type_named, type_of_token
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.verdict import Status
@@ -145,7 +145,7 @@ def _report(
 
 def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
     console = stdout_console()
-    decoded = read_program(program)
+    decoded = read_program(program, target_type_named(DEFAULT_TYPE))
     findings: list[Finding] = []
     rounds = 0
 

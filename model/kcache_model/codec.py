@@ -68,6 +68,8 @@ class Codec:
         encode_operation: an operation as plain JSON, with its name as ``op``.
         decode_operation: its inverse, likewise.
         decode_outcome: the inverse of :func:`encode_outcome`, likewise.
+        decode_word: the program of a word that carries neither target nor schedule; ``None`` if its replay tokens
+            are its only words. Raises FormatError.
     """
 
     encode_program: Callable[[Any], Json]
@@ -75,6 +77,7 @@ class Codec:
     encode_operation: Callable[[Any], Json]
     decode_operation: Callable[[Json], Any]
     decode_outcome: Callable[[object], Outcome] = decode_plain_outcome
+    decode_word: Callable[[str], Any] | None = None
 
 
 def encode_call(call: Call[Any], codec: Codec) -> Json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -98,6 +98,8 @@ class TargetType:
         tokens: how the replay tokens are written that its findings carry as ``schedule``.
         owns: whether a program is one of this type, where several types share a prefix of tokens.
         replay: shows again what such a token stands for.
+        declared: a target from a factory and what it does not offer; ``None`` if the factory alone says that. Raises
+            TargetError.
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``, ``threads``.
         specification: of what a program makes, by which recordings are judged; ``None`` if they are judged otherwise.
@@ -118,6 +120,7 @@ class TargetType:
     tokens: TokenFormat[Any]
     replay: Callable[[ReplayToken[Any], ProgressListener], Replayed]
     owns: Callable[[Any], bool] = lambda _: True
+    declared: Callable[[Any, Iterable[str]], Any] | None = None
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
     specification: Callable[[Any], Specification[Any, Any]] | None = None

@@ -166,7 +166,23 @@ def decode_program(data: Json) -> Program:
     )
 
 
-INDEXERS: Final = Codec(encode_program, decode_program, encode_operation, decode_operation, decode_outcome)
+def encode_blob(program: Program) -> str:
+    """``kc1.`` and the compressed JSON of the program in URL-safe base 64."""
+    return pack(_PREFIX, encode_program(program))
+
+
+def decode_blob(blob: str) -> Program:
+    """The inverse of :func:`encode_blob`.
+
+    Raises:
+        FormatError: the word is none of ours, or was cut off.
+    """
+    return decode_program(unpack(_PREFIX, blob, "program word"))
+
+
+INDEXERS: Final = Codec(
+    encode_program, decode_program, encode_operation, decode_operation, decode_outcome, decode_word=decode_blob
+)
 """How programs on Indexers are written."""
 
 
@@ -211,17 +227,3 @@ def _hash_seed(data: Any) -> int:
     if not is_integer(data) or not 0 <= data < HASH_SEEDS:
         raise FormatError(f'"hash_seed" must be an integer from 0 to {HASH_SEEDS - 1}, not {shown(data)}')
     return int(data)
-
-
-def encode_blob(program: Program) -> str:
-    """``kc1.`` and the compressed JSON of the program in URL-safe base 64."""
-    return pack(_PREFIX, encode_program(program))
-
-
-def decode_blob(blob: str) -> Program:
-    """The inverse of :func:`encode_blob`.
-
-    Raises:
-        FormatError: the word is none of ours, or was cut off.
-    """
-    return decode_program(unpack(_PREFIX, blob, "program word"))

@@ -134,6 +134,7 @@ INDEXER: Final = TargetType(
     codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
     replay=replay_token,
+    declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,
     knows=frozenset({"semantics", "strict", "threads"}),
     exploring=EXPLORING,
