@@ -25,7 +25,7 @@ from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions, phase_ids
+from kcache_conformance.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named, type_of_token
 from kcache_model.errors import FormatError, TargetError
@@ -35,6 +35,7 @@ from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import Factory, Target
 from kcache_model.linearizability import SearchBudget
+from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.loading import importable_spec
@@ -82,6 +83,7 @@ def run_conformance(
     type: str = DEFAULT_TYPE,
     semantics: Semantics | str = Semantics.CLASSIC,
     strict_errors: bool = False,
+    contract: Contract | str = Contract.CLIENT_GO,
     strict: bool = False,
     seed: int = 0,
     seconds: float = 30.0,
@@ -89,6 +91,7 @@ def run_conformance(
     phases: Iterable[str] = (),
     unsupported: Iterable[str] | None = None,
     instrument: Iterable[str] = (),
+    most_findings: int = MOST_FINDINGS,
 ) -> SuiteResult:
     """Check an implementation; returns only if nothing is wrong.
 
@@ -100,9 +103,9 @@ def run_conformance(
         type: of target, what ``kcache check --type`` takes.
         semantics: ``"classic"`` or ``"current"``; of Indexers.
         strict_errors: ask for kcache's error types, not just for an error where one is due.
-        strict: ask for more than client-go promises: what holds though callers change stored objects in place, or clear
-            the mappings of index functions that they gave or got; and that a write whose index function fails changes
-            nothing.
+        contract: what is a violation: ``"client-go"``, or ``"strict"`` for also what kcache's reference guarantees
+            beyond that; the rest is advice.
+        strict: the strict contract.
         seed: of everything random.
         seconds: for all phases together.
         patience_seconds: how long one call may take before it counts as hung.
@@ -111,6 +114,10 @@ def run_conformance(
             attribute ``kcache_unsupported``.
         instrument: further packages that the explorer instruments beside the implementation's own; they can also be
             named in ``kcache_instrument``, of the factory or of its module.
+        most_findings: after so many violations the run ends.
+
+    Returns:
+        What was done; its findings are advice.
 
     Raises:
         ConformanceError: a violation was found.
@@ -124,23 +131,24 @@ def run_conformance(
     options = SuiteOptions(
         semantics=Semantics(semantics),
         strict_errors=strict_errors,
-        strict=strict,
+        contract=Contract.STRICT if strict else Contract(contract),
         seed=seed,
         budget_seconds=seconds,
         patience_seconds=patience_seconds,
         phases=phase_ids(phases, known),
         kind=type,
         instrument=tuple(instrument),
+        most_findings=most_findings,
     )
     unknown = set(options.phases) - set(known)
     if unknown:
         raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(known)}")
     chosen, name = _resolve(target_type, target, unsupported)
     result = run_suite(chosen, options)
+    texts = [_text(finding, name, strict_errors) for finding in result.findings]
     if result.status is Status.VIOLATION:
-        raise ConformanceError(_text(result.findings[0], name, strict_errors), result)
+        raise ConformanceError("\n".join(texts), result)
     if result.status is not Status.OK:
-        texts = [_text(finding, name, strict_errors) for finding in result.findings]
         raise InconclusiveError("\n".join((*result.reasons, *texts)))
     return result
 

@@ -64,12 +64,12 @@ def test_a_good_view_breaks_nothing() -> None:
             replace(GOOD, indices={"node": {"n1": ("a", "b")}}, objects={"node": {"n1": (A, B)}}),
             "is missing under its value 'n2'",
         ),
-        (replace(GOOD, indices={"node": {"n1": ("b", "a"), "n2": ("b",)}}), "not sorted and distinct"),
+        (replace(GOOD, indices={"node": {"n1": ("b", "a"), "n2": ("b",)}}), "not sorted"),
     ],
 )
 def test_each_broken_rule_is_named(view: View, message: str) -> None:
     found = violations(view, values_of)
-    assert any(message in violation for violation in found), found
+    assert any(message in broken.text for broken in found), found
 
 
 def test_values_that_are_not_known_accuse_nobody() -> None:
@@ -91,4 +91,4 @@ def test_snapshots_are_held_to_the_same_rules() -> None:
     assert snapshot_violations(good, values_of) == []
     bad = {"items": {"a": A}, "indices": {"node": {"n1": {"a"}, "n2": set()}}}
     (violation,) = snapshot_violations(bad, values_of)
-    assert violation.startswith("inside: ")
+    assert violation.text.startswith("inside: ")

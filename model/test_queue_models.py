@@ -182,6 +182,8 @@ def test_real_fifo() -> None:
     options = dataclasses.replace(ATOMIC, emit_delta_type_bookmark=True)
     assert outcomes(real, events, options) == ["[initial, ReplacedAll [a1] at '5']", "[SyncAll]", "[Bookmark 9]"]
     assert outcomes(real, [op.bookmark("9"), op.pop()], ATOMIC) == ["waits"]
+    # A list is handed out as it is; nobody can store what has no key.
+    assert outcomes(real, [op.replace(NO_KEY, v("a1")), op.pop(), op.known()], ATOMIC)[-1] == "[a1]"
 
 
 def test_batches() -> None:

@@ -2,7 +2,7 @@
 
 What both do as client-go does: index functions run under the lock and are asked again about the object that is
 replaced; the caller's map of index functions is theirs, and ``get_indexers`` hands it out; an index function that fails
-leaves the new object stored, and indices half updated.
+leaves the new object stored, and indices half updated. That is declared, for there the process dies.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ class ThreadSafeStore:
         key_func: object -> key.
         indexers: index name -> index function.
     """
+
+    kcache_unsupported: tuple[str, ...] = ("failing_functions",)
 
     def __init__(self, key_func: Callable[[Any], str], indexers: dict[str, Callable[[Any], Any]]) -> None:
         self._key_func = key_func

@@ -23,9 +23,10 @@ from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
-from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
+from kcache_model.rules import Contract
+from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress
@@ -80,12 +81,16 @@ def test_a_live_map_of_index_functions_is_not_accused_by_the_explorer(port: Port
 
 
 @pytest.mark.parametrize(("port", "semantics"), PORTS)
-def test_strict_asks_for_more_and_calls_it_advice(port: Port, semantics: Semantics) -> None:
-    context = PhaseContext(target_of(port, semantics, is_strict=True), options=SuiteOptions(semantics=semantics))
-    for phase in ("smoke", "recorded", "stateful"):
-        finding = PHASES[phase](context).finding
-        assert finding is not None
-        assert finding.is_advice
+def test_strict_asks_for_more_and_names_it(port: Port, semantics: Semantics) -> None:
+    """Under the default contract the same is advice."""
+    for contract, status in ((Contract.CLIENT_GO, Status.OK), (Contract.STRICT, Status.VIOLATION)):
+        options = SuiteOptions(
+            semantics=semantics, phases=("smoke", "recorded"), contract=contract, budget_seconds=240.0
+        )
+        result = run_suite(make_target(port), options)
+        assert result.status is status
+        assert {finding.rule for finding in result.findings} == {"index-functions-shared", "object-changed-in-place"}
+        assert all(finding.is_advice for finding in result.findings) == (status is Status.OK)
 
 
 class LeavesEmptySets(StoreOf018):
@@ -111,6 +116,8 @@ class TakesShortcut(StoreOf036):
 class ForgetsFailures(StoreOf018):
     """An index function that fails is no reason to raise."""
 
+    kcache_unsupported = ()
+
     def _update_indices(self, old: Any, new: Any, key: str) -> None:
         try:
             super()._update_indices(old, new, key)
@@ -120,6 +127,8 @@ class ForgetsFailures(StoreOf018):
 
 class IsNotRepaired(StoreOf018):
     """What a write leaves behind whose index function failed is there for ever."""
+
+    kcache_unsupported = ()
 
     _ghosts: tuple[str, ...] = ()
 
@@ -148,6 +157,8 @@ def test_what_client_go_does_not_do_is_accused(port: Port) -> None:
 class KeepsLock(StoreOf018):
     """Its lock is reentrant, so only another thread is held up by it."""
 
+    kcache_unsupported = ()
+
     def update(self, obj: Any) -> None:
         self._lock.acquire()
         super().update(obj)
@@ -158,14 +169,15 @@ def test_a_lock_kept_by_a_call_that_raised_holds_up_the_next_one() -> None:
     options = SuiteOptions(phases=("smoke",), patience_seconds=0.5)
     (finding,) = run_suite(make_target(KeepsLock), options).findings
     assert finding.kind is FindingKind.HANG
+    assert finding.rule == "lock-kept-after-error"
     assert finding.program is not None
     failing, following = finding.program.operations()
     assert failing == op.add(Item("c", "v4", {"node": None}))
-    assert following.name is OperationName.REPLACE
-    assert run_suite(make_target(StoreOf018), options).findings == ()
+    assert following == op.list_keys()
+    assert run_suite(make_target(StoreOf018), options).status is Status.OK
 
 
 def test_strict_is_for_whoever_asks() -> None:
-    assert run_conformance(StoreOf018, phases=("smoke",)).findings == ()
-    with pytest.raises(AssertionError, match="Advice, for --strict"):
+    assert all(finding.is_advice for finding in run_conformance(StoreOf018, phases=("smoke",)).findings)
+    with pytest.raises(AssertionError, match="index-functions-shared"):
         run_conformance(StoreOf018, phases=("smoke",), strict=True)

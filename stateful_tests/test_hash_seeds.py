@@ -16,6 +16,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.codec import decode_blob, encode_blob, encode_program
 from kcache_model.indexers.program import Program
+from kcache_model.rules import Contract
 
 TARGET = """
 import kcache
@@ -38,7 +39,7 @@ def target(tmp_path: Path) -> Callable[[str], str]:
 
 
 def smoke(spec: str, seed: int) -> tuple[Finding, ...]:
-    return run_suite(spec, SuiteOptions(seed=seed, phases=("smoke",))).findings
+    return run_suite(spec, SuiteOptions(seed=seed, phases=("smoke",), contract=Contract.STRICT)).findings
 
 
 def test_what_a_hash_seed_shows_is_shown_again(target: Callable[[str], str]) -> None:
@@ -50,7 +51,7 @@ def test_what_a_hash_seed_shows_is_shown_again(target: Callable[[str], str]) -> 
     assert program.hash_seed > 0
     for spec, wanted in ((unsorted, [finding.summary]), (target("sorted"), [])):
         found: list[Finding] = []
-        run_program_in_child(spec, program, on_finding=found.append)
+        run_program_in_child(spec, program, strict=True, on_finding=found.append)
         assert [one.summary for one in found] == wanted
     assert smoke(unsorted, program.hash_seed) == (finding,)
     assert smoke(target("sorted"), program.hash_seed) == ()

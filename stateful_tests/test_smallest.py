@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import kcache
 from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.phase import PhaseContext
-from kcache_model.finding import Finding, FindingKind, what_is_wrong
+from kcache_conformance.symptoms import symptom_of
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import make_target
-from kcache_model.outcomes import ErrorKind, raised, returned
+from kcache_model.outcomes import returned
 
 
 class ListsOne(kcache.Cache[Any]):
@@ -65,25 +68,25 @@ def test_an_innocent_one_has_no_finding() -> None:
     assert PHASES["smoke"](PhaseContext(make_target(kcache.new_indexer))).finding is None
 
 
-PROGRAM = Program((), (op.list_keys(), op.add(Item("a", "v1")), op.list_keys()))
-WRONG = Finding(FindingKind.DIVERGENCE, "", "one", PROGRAM, 0, returned(("a",)), returned(("b",)))
-BROKEN = Finding(FindingKind.INVARIANT, "", "the key 'a' of 2 is lost", PROGRAM, 1)
-
-
-def changed(finding: Finding, **fields: Any) -> Finding:
-    return Finding(**{**vars(finding), **fields})
+PROGRAM = Program((), (op.add(Item("a", "v1")), op.list_keys(), op.list_keys()))
+WRONG = Finding(
+    FindingKind.DIVERGENCE, "", "one", PROGRAM, 2, returned(("a",)), returned(("b",)), rule="result-is-no-list"
+)
+BROKEN = Finding(FindingKind.INVARIANT, "", "the key 'a' of 2 is lost", PROGRAM, 0, rule="missing-index-entry")
 
 
 @pytest.mark.parametrize(
     ("finding", "other", "is_same"),
     [
-        (WRONG, changed(WRONG, step=2, summary="two", observed=returned(())), True),
-        (WRONG, changed(WRONG, step=1), False),
-        (WRONG, changed(WRONG, observed=raised(ErrorKind.OTHER)), False),
-        (WRONG, changed(WRONG, kind=FindingKind.NONDETERMINISM), False),
-        (BROKEN, changed(BROKEN, summary="the key 'b' of 3 is lost"), True),
-        (BROKEN, changed(BROKEN, summary="the key 'a' of 2 is there twice"), False),
+        (WRONG, replace(WRONG, step=1, summary="two", observed=returned(())), True),
+        (WRONG, replace(WRONG, step=0), False),
+        (WRONG, replace(WRONG, rule="unexpected-error"), False),
+        (WRONG, replace(WRONG, location="cache.py:7 in list_keys"), False),
+        (BROKEN, replace(BROKEN, summary="the key 'b' of 3 is lost"), True),
+        (BROKEN, replace(BROKEN, step=2), True),
+        (BROKEN, replace(BROKEN, program=Program((), (op.update(Item("a", "v1")),))), False),
     ],
 )
 def test_two_findings_are_about_the_same(finding: Finding, other: Finding, is_same: bool) -> None:
-    assert (what_is_wrong(finding) == what_is_wrong(other)) == is_same
+    rules = INDEXER.rules
+    assert (symptom_of(finding, rules) == symptom_of(other, rules)) == is_same

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import click
 
@@ -14,12 +15,12 @@ from .exits import EXIT_CODES, clear_errors
 from .options import (
     Asked,
     budget_option,
+    contract_option,
     instrument_option,
     patience_option,
     seed_option,
     semantics_option,
     strict_errors_option,
-    strict_option,
     takes_asked,
     target_argument,
     type_option,
@@ -31,11 +32,11 @@ from .outputs import outputs_option
 @click.command()
 @target_argument
 @type_option("What TARGET makes:")
-@budget_option("30s", "Time for everything; a finding ends it early.")
+@budget_option("30s", "Time for everything.")
 @seed_option("Decides everything random.")
 @semantics_option
 @strict_errors_option
-@strict_option
+@contract_option
 @click.option(
     "--only",
     metavar="PHASE",
@@ -48,14 +49,15 @@ from .outputs import outputs_option
     multiple=True,
     help="Leave out this phase; may be repeated. Where the explorer cannot do its work, nothing is ok but without it.",
 )
+@click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
 @instrument_option
 @patience_option
 @outputs_option
 @takes_asked
-def check(asked: Asked, only: tuple[str, ...], without: tuple[str, ...]) -> None:
+def check(asked: Asked, only: tuple[str, ...], without: tuple[str, ...], first: bool) -> None:
     """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
 
-    Stops at the first violation and shows the smallest example of it.
+    Shows one finding for each distinct symptom, with its smallest example: first what breaks the contract, then advice.
     """
     target_type = asked.target_type
     offered = tuple(target_type.phases)
@@ -66,6 +68,8 @@ def check(asked: Asked, only: tuple[str, ...], without: tuple[str, ...]) -> None
     if not chosen:
         raise click.UsageError("--without leaves no phase to run")
     target, options = asked.resolved(*chosen)
+    if first:
+        options = replace(options, most_findings=1)
     console = stdout_console()
     with clear_errors():
         asked.outputs.touch()

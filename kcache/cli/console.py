@@ -96,6 +96,8 @@ def phase_line(phase: PhaseFinished) -> Text:
         verdict, style = "unknown", "yellow"
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
     line.append(f"{verdict:8}", style=style)
+    if phase.findings > 1:
+        line.append(f"{phase.findings} findings, ")
     return line.append(counts_text(phase))
 
 

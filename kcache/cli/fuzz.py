@@ -17,6 +17,7 @@ from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.target_types import PHASE, report_of
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.render import printable
+from kcache_model.rules import Contract
 
 from .console import stdout_console
 from .exits import EXIT_CODES, clear_errors
@@ -120,7 +121,7 @@ def fuzz(
         )
         print_report(console, report)
         suite_options = SuiteOptions(
-            strict=strict,
+            contract=Contract.STRICT if strict else Contract.CLIENT_GO,
             seed=seed,
             budget_seconds=budget_seconds,
             patience_seconds=patience_seconds,

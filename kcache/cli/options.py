@@ -17,6 +17,7 @@ from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
+from kcache_model.rules import Contract
 
 from .outputs import Outputs
 
@@ -83,13 +84,30 @@ semantics_option = click.option(
 strict_errors_option = click.option(
     "--strict-errors", is_flag=True, help="Ask for kcache's error types, not just for an error where one is due."
 )
-strict_option = click.option(
-    "--strict",
-    is_flag=True,
-    help="Ask for more than client-go promises: what holds though callers change stored objects in place, or clear "
-    "the mappings of index functions that they gave or got; and that a write whose index function fails changes "
-    "nothing.",
-)
+_STRICT = "kcache.strict"
+
+
+def _note_strict(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    context.meta[_STRICT] = value
+
+
+def contract_option(function: F) -> F:
+    """``--contract``, and ``--strict`` for the strict one."""
+    contract = click.option(
+        "--contract",
+        type=click.Choice([contract.value for contract in Contract]),
+        callback=lambda context, _, value: Contract.STRICT if context.meta.get(_STRICT) else Contract(value),
+        default=Contract.CLIENT_GO.value,
+        show_default=True,
+        help="What is a violation: what breaks promises of client-go, or (strict) also what kcache's reference "
+        "guarantees beyond them. The rest is advice. `kcache rules` lists both.",
+    )
+    strict = click.option(
+        "--strict", is_flag=True, is_eager=True, expose_value=False, callback=_note_strict, help="--contract strict."
+    )
+    return contract(strict(function))
+
+
 patience_option = click.option(
     "--patience",
     "patience_seconds",
@@ -209,7 +227,7 @@ class Asked:
             click.UsageError: an option is given that the target type does not have; neither TARGET nor ``--reference``
                 is given, or both, or TARGET is empty.
         """
-        given = {"semantics": self._options.semantics is not Semantics.CLASSIC, "strict": self._options.strict}
+        given = {"semantics": self._options.semantics is not Semantics.CLASSIC, "contract": self._options.is_strict}
         for name in (name for name, is_given in given.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
         if self._options.threads is not None and "threads" not in self.target_type.knows:

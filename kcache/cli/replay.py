@@ -20,6 +20,7 @@ from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named, type_of_token
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
+from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.replay import ReplayAnswer
@@ -28,7 +29,7 @@ from kcache_stress.indexers.findings import PROGRAM_TOKENS
 
 from .console import stdout_console
 from .exits import EXIT_CODES, USAGE, clear_errors
-from .options import budget_option, patience_option, strict_errors_option, strict_option
+from .options import budget_option, contract_option, patience_option, strict_errors_option
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
@@ -58,7 +59,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     help="Write a test that follows the schedule of WORD.",
 )
 @strict_errors_option
-@strict_option
+@contract_option
 @patience_option
 @outputs_option
 def replay(
@@ -67,7 +68,7 @@ def replay(
     pdb: bool,
     test_file: Path | None,
     strict_errors: bool,
-    strict: bool,
+    contract: Contract,
     patience_seconds: float,
     outputs: Outputs,
 ) -> None:
@@ -102,7 +103,10 @@ def replay(
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
         options = SuiteOptions(
-            strict_errors=strict_errors, strict=strict, budget_seconds=budget_seconds, patience_seconds=patience_seconds
+            strict_errors=strict_errors,
+            contract=contract,
+            budget_seconds=budget_seconds,
+            patience_seconds=patience_seconds,
         )
         _run(words[0], words[1], budget_seconds, options, outputs)
 
@@ -159,7 +163,7 @@ def _run(target: str, program: str, seconds: float, options: SuiteOptions, outpu
         seconds=seconds,
         patience_seconds=options.patience_seconds,
         strict_errors=options.strict_errors,
-        strict=options.strict,
+        strict=options.is_strict,
         on_finding=findings.append,
         on_round=count,
     )

@@ -13,11 +13,11 @@ from .exits import EXIT_CODES, clear_errors
 from .options import (
     Asked,
     budget_option,
+    contract_option,
     patience_option,
     seed_option,
     semantics_option,
     strict_errors_option,
-    strict_option,
     takes_asked,
     target_argument,
     type_option,
@@ -40,7 +40,7 @@ _MOST_THREADS = 64
 @seed_option("Decides what the threads do.")
 @semantics_option
 @strict_errors_option
-@strict_option
+@contract_option
 @patience_option
 @outputs_option
 @takes_asked

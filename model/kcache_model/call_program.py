@@ -62,3 +62,18 @@ class CallProgram(Generic[Op_co]):
 
     def __len__(self) -> int:
         return len(self.prefix) + sum(map(len, self.threads))
+
+
+def serial_orders(program: Any) -> Iterator[Any]:
+    """The program with one thread that makes all calls, in each order that the threads admit; whole threads first."""
+    for calls in _merged(tuple(thread for thread in program.threads if thread)):
+        yield program.with_calls((*program.prefix, *calls))
+
+
+def _merged(threads: tuple[tuple[Any, ...], ...]) -> Iterator[tuple[Any, ...]]:
+    if not threads:
+        yield ()
+    for number, (first, *rest) in enumerate(threads):
+        others = threads[:number] + threads[number + 1 :]
+        for calls in _merged(((tuple(rest), *others)) if rest else others):
+            yield (first, *calls)

@@ -23,14 +23,15 @@ HISTORY_SCHEMA = "kcache/history/1"
 
 
 def encode_outcome(outcome: Outcome) -> Json:
-    """``{"result": value}``, ``{"error": kind, "message"?}``, or ``{"waits": true}``."""
+    """``{"result": value}``, ``{"error": kind, "message"?, "where"?}``, or ``{"waits": true}``."""
     if outcome.waits:
         return {"waits": True}
     if outcome.error is None:
         return {"result": _as_lists(outcome.value)}
     data: Json = {"error": str(outcome.error)}
-    if outcome.message:
-        data["message"] = outcome.message
+    for name in ("message", "where"):
+        if getattr(outcome, name):
+            data[name] = getattr(outcome, name)
     return data
 
 
@@ -43,8 +44,9 @@ def decode_plain_outcome(data: object) -> Outcome:
     if isinstance(data, dict) and "waits" in data:
         return WAITS
     if isinstance(data, dict) and "error" in data:
-        fields = fields_of(data, "an error", {"error"}, {"message"})
-        return Outcome(error=text_of(fields["error"]), message=text_of(fields.get("message", "")))
+        fields = fields_of(data, "an error", {"error"}, {"message", "where"})
+        message, where = (text_of(fields.get(name, "")) for name in ("message", "where"))
+        return Outcome(error=text_of(fields["error"]), message=message, where=where)
     return Outcome(value=_as_tuples(fields_of(data, "a result", {"result"}, set())["result"]))
 
 
@@ -146,7 +148,12 @@ def read_history(
 
 def encode_finding(finding: Finding, codec: Codec) -> Json:
     """The JSON document of a finding."""
-    data: Json = {"kind": finding.kind.value, "phase": finding.phase, "summary": finding.summary}
+    data: Json = {
+        "kind": finding.kind.value,
+        "rule": finding.rule,
+        "phase": finding.phase,
+        "summary": finding.summary,
+    }
     if finding.program is not None:
         data["program"] = codec.encode_program(finding.program)
     if finding.step is not None:
@@ -160,7 +167,7 @@ def encode_finding(finding: Finding, codec: Codec) -> Json:
     for name in ("core", "order"):
         if getattr(finding, name):
             data[name] = list(getattr(finding, name))
-    for name in ("detail", "schedule", "script", "unseen"):
+    for name in ("detail", "schedule", "script", "unseen", "location"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
@@ -199,4 +206,6 @@ def decode_finding(data: Json, codec: Codec) -> Finding:
         script=data.get("script", ""),
         is_advice=data.get("is_advice", False),
         unseen=data.get("unseen", ""),
+        rule=data.get("rule", ""),
+        location=data.get("location", ""),
     )

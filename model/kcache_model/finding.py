@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,10 +11,8 @@ from .anomaly import Anomaly
 from .history import Call
 from .interleaving import Interleaving
 from .outcomes import Outcome
+from .rules import RULE_OF_KIND, rule_of_anomaly
 from .verdict import Status
-
-_NAMES = re.compile(r"""'[^']*'|"[^"]*"|[0-9]+""")
-"""What differs in the sentence of a rule from program to program."""
 
 
 class FindingKind(enum.StrEnum):
@@ -47,6 +44,8 @@ class Finding:
         kind: what sort of violation.
         phase: which part of the suite found it.
         summary: one sentence that says what is wrong.
+        rule: the id of the rule that is broken; where none is given, the one of its anomaly or kind.
+        location: where in the target it happened, ``FILE:LINE in FUNCTION``; empty if that is not known.
         program: a program of its target type that shows it, as small as could be found.
         step: position of the wrong call in a sequential program.
         expected: what the model gives there.
@@ -60,7 +59,7 @@ class Finding:
         interleaving: what that schedule does, step by step.
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
         script: for other kinds of targets than Indexers, the smallest example as Python code.
-        is_advice: whether it goes wrong only because more was asked than client-go promises.
+        is_advice: whether the contract of the run does not ask for what is broken.
         unseen: the code that ran in it without being seen, which may have locks of its own, if real threads did not
             show anything wrong in the same program: ``FILE:LINE: what``. Then it is no violation yet.
     """
@@ -83,10 +82,19 @@ class Finding:
     script: str = ""
     is_advice: bool = False
     unseen: str = ""
+    rule: str = ""
+    location: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.rule:
+            rule = RULE_OF_KIND[self.kind] if self.anomaly is None else rule_of_anomaly(self.anomaly)
+            object.__setattr__(self, "rule", rule)
 
     @property
     def status(self) -> Status:
-        """What it makes of a run: a violation, unless it is not confirmed."""
+        """What it makes of a run: a violation, unless it is advice, or not confirmed."""
+        if self.is_advice:
+            return Status.OK
         return Status.UNKNOWN if self.unseen else Status.VIOLATION
 
 
@@ -98,12 +106,3 @@ def confirmed(finding: Finding, goes_wrong: Callable[[], bool]) -> Finding:
         goes_wrong: runs the same program with real threads; whether anything is wrong then.
     """
     return replace(finding, unseen="") if finding.unseen and goes_wrong() else finding
-
-
-def what_is_wrong(finding: Finding) -> tuple[object, ...]:
-    """What two findings of sequential programs have in common if they are about the same: kind, call and rule."""
-    operations = () if finding.program is None else tuple(finding.program.operations())
-    call = None if finding.step is None or not operations else operations[finding.step].name
-    errors = tuple(outcome and outcome.error for outcome in (finding.expected, finding.observed))
-    rule = _NAMES.sub("", finding.summary) if finding.kind is FindingKind.INVARIANT else ""
-    return finding.kind, call, errors, rule

@@ -27,19 +27,21 @@ class ErrorKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A value, an error, or that the call waits. The message of an error takes no part in comparisons.
+    """A value, an error, or that the call waits. The message and place of an error take no part in comparisons.
 
     Attributes:
         value: what the call returned.
         error: why it failed: a kind of error of its target type.
         waits: whether it waits until another thread does something.
         message: of the error.
+        where: in the target it came from, ``FILE:LINE in FUNCTION``.
     """
 
     value: Value = None
     error: str | None = None
     waits: bool = False
     message: str = field(default="", compare=False)
+    where: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
         return hash((self.value, self.error))  # what waits has neither; the judges hash millions of these

@@ -46,6 +46,13 @@ class FindingMade:
 
 
 @dataclass(frozen=True)
+class FindingAdded:
+    """Something else is wrong than what was found before; the finding is as small as it gets."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True)
 class PhaseFinished:
     """A phase is over.
 
@@ -56,7 +63,8 @@ class PhaseFinished:
         overlapped: the same for calls that really overlapped a call of another thread; only under stress.
         skipped: operations left out because the implementation does not support them.
         inconclusive: why its silence is not the whole answer; empty if it is.
-        finding: what it found.
+        finding: the first thing that it found.
+        findings: how many it found.
         refused: why it cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls of several threads as they overlapped, where all went right.
         no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
@@ -72,6 +80,7 @@ class PhaseFinished:
     overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sample: History | None = None
     no_proof: str = ""
+    findings: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class SuiteResult:
 
     Attributes:
         status: OK, VIOLATION, or UNKNOWN if some phase could not do its work.
-        findings: what is wrong, one for each phase that found something.
+        findings: what is wrong, one for each symptom, in the order in which to mend them; advice comes last.
         phases: the phases that ran to their end.
         not_tested: operations and features that the implementation does not support.
         reasons: why the status is UNKNOWN.
@@ -102,7 +111,7 @@ class SuiteResult:
         return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value
 
 
-Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | PhaseFinished
+Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | FindingAdded | PhaseFinished
 
 
 class Listener(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from kcache_model.finding import Finding
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
@@ -34,13 +35,19 @@ class Search:
     options: ExploreOptions
 
 
-def explorer_phase(context: PhaseContext, searches: Callable[[str], Iterable[Search]], called: str) -> PhaseOutcome:
-    """Explore program after program.
+def explorer_phase(
+    context: PhaseContext,
+    searches: Callable[[str], Iterable[Search]],
+    called: str,
+    alone: Callable[[Any], Finding | None] = lambda _: None,
+) -> PhaseOutcome:
+    """Explore program after program. One that goes wrong without concurrency tells nothing here.
 
     Args:
         context: of the phase.
         searches: what to explore of the target of a name. Raises CannotExploreError.
         called: what such a target is called.
+        alone: what goes wrong with a program when its calls are made one after another.
     """
     if context.spec is None:
         return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
@@ -50,6 +57,8 @@ def explorer_phase(context: PhaseContext, searches: Callable[[str], Iterable[Sea
     try:
         for search, fraction in zip(searches(context.spec), as_time_passes(context.seconds), strict=False):
             context.on_progress(fraction, counts)
+            if context.known.findings and alone(search.program) is not None:
+                continue
             left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
             options = replace(search.options, seconds=min(search.options.seconds, left))
             explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
@@ -61,8 +70,10 @@ def explorer_phase(context: PhaseContext, searches: Callable[[str], Iterable[Sea
                     continue
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
             no_proof = no_proof or explored.no_proof
-            if explored.finding is not None:
-                return PhaseOutcome(counts, explored.finding)
+            if explored.finding is not None and not context.known.has(explored.finding):
+                found = alone(explored.finding.program) or explored.finding
+                if not context.known.has(found):
+                    return PhaseOutcome(counts, replace(found, phase="explorer"))
             if search.laboratory.sandbox.scheduler.is_stuck:
                 break
     except CannotExploreError as error:

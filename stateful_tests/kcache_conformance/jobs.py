@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
+import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_conformance.isolation.journal import MemoryJournal
@@ -14,34 +18,51 @@ from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import Codec, decode_finding, encode_finding
 from kcache_model.errors import TargetError
+from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
 from .budget_slices import BudgetSlice, budget_slices
-from .events import Event, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
+from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
+from .symptoms import Known, weighed
 from .target_types import target_type_named
 
+_SEEDS_APART: Final = 1_000_000
+"""Between the seeds of a phase that goes on after a finding."""
 
-def run_phases_in_child(spec: str, options: SuiteOptions, listener: Listener) -> JobEnd:
+_MOST_REPEATED: Final = 3
+"""So often may a phase find what is known before its turn is over."""
+
+
+def run_phases_in_child(spec: str, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
     """Run the phases in a child process; how it ended."""
-    codec = target_type_named(options.kind).codec
+    target_type = target_type_named(options.kind)
     return run_job(
         f"{__name__}:_phases_job",
-        {"spec": spec, "options": encode_options(options)},
-        on_event=lambda data: listener(decode_event(data, codec)),
+        {
+            "spec": spec,
+            "options": encode_options(options),
+            "known": [encode_finding(finding, target_type.codec) for finding in known.findings],
+        },
+        on_event=lambda data: listener(decode_event(data, target_type.codec)),
         deadline_seconds=STARTUP_SECONDS + 2 * options.budget_seconds,
         patience_seconds=options.patience_seconds,
-        hash_seed=target_type_named(options.kind).hash_seed(options.seed),
+        hash_seed=target_type.hash_seed(options.seed),
     )
 
 
-def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener) -> JobEnd:
+def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
+    is_left = threading.Event()
+
+    def told(event: Event) -> None:
+        if not is_left.is_set():
+            listener(event)
 
     def work() -> None:
         watch = Watchdog(
@@ -50,7 +71,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener)
             lambda stacks: ends.put(JobEnd("hang", stacks, journal.text)),
         )
         try:
-            _run_phases(target_type_named(options.kind).load(target), None, options, watch, listener)
+            _run_phases(target_type_named(options.kind).load(target), None, options, known, watch, told)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -58,60 +79,109 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, listener: Listener)
             ends.put(JobEnd("harness_error", traceback.format_exc()))
 
     threading.Thread(target=work, name="kcache phases", daemon=True).start()
-    return ends.get()
+    end = ends.get()
+    is_left.set()
+    return end
 
 
-def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any]) -> None:
+def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]]) -> None:
     decoded = decode_options(options)
+    target_type = target_type_named(decoded.kind)
     with outlet.loading(spec):
-        target = target_type_named(decoded.kind).load(spec)
-    codec = target_type_named(decoded.kind).codec
-    _run_phases(target, spec, decoded, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
+        target = target_type.load(spec)
+    codec = target_type.codec
+    found = Known(target_type.rules)
+    for data in known:
+        found = found.adding(decode_finding(data, codec))
+    _run_phases(target, spec, decoded, found, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
 
 
 def _run_phases(
-    target: Any, spec: str | None, options: SuiteOptions, watch: ProgressListener, listener: Listener
+    target: Any, spec: str | None, options: SuiteOptions, known: Known, watch: ProgressListener, listener: Listener
 ) -> None:
     target_type = target_type_named(options.kind)
     target = target_type.prepare(target, options)
     listener(TargetLoaded(target_type.not_tested(target)))
 
-    def run(turn: BudgetSlice) -> PhaseOutcome:
+    def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known) -> PhaseOutcome:
         context = PhaseContext(
-            target,
+            target_type.spare(target, known.spared),
             spec,
             options,
-            2 * options.seed + turn.is_last,
-            turn.seconds,
+            2 * options.seed + turn.is_last + _SEEDS_APART * attempt,
+            seconds,
             watch,
+            known,
             lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),
-            lambda finding: listener(FindingMade(finding)),
+            lambda finding: listener(FindingMade(weigh(finding))),
         )
         return target_type.phases[turn.phase](context)
 
-    _run_turns(options, run, listener)
+    def weigh(finding: Finding) -> Finding:
+        return weighed(finding, target_type.rules, options.contract)
+
+    _Turns(options, run, weigh, listener, known).run()
 
 
-def _run_turns(options: SuiteOptions, run: Callable[[BudgetSlice], PhaseOutcome], listener: Listener) -> None:
-    """Run the phases by turns within the budget, until the first finding."""
-    outcomes: dict[str, PhaseOutcome] = {}
-    for turn in budget_slices(options.phases, options.budget_seconds):
-        listener(PhaseStarted(turn.phase, turn.seconds))
-        outcome = run(turn)
-        if turn.phase in outcomes:
-            outcome = outcomes[turn.phase].merged(outcome)
-        outcomes[turn.phase] = outcome
-        is_over = outcome.finding is not None and outcome.finding.status is Status.VIOLATION
-        if turn.is_last or is_over:
-            listener(_finished(turn.phase, outcome))
-        if is_over:
-            return
+@dataclass
+class _Turns:
+    """The phases by turns within the budget; each goes on after a finding, for others."""
+
+    options: SuiteOptions
+    start: Callable[[BudgetSlice, int, float, Known], PhaseOutcome]
+    weigh: Callable[[Finding], Finding]
+    listener: Listener
+    known: Known
+    outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)
+    found: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> None:
+        """All turns, or as many as it takes to find the most that is wanted."""
+        for turn in budget_slices(self.options.phases, self.options.budget_seconds):
+            self.listener(PhaseStarted(turn.phase, turn.seconds))
+            self._turn(turn)
+            if turn.is_last or self._is_enough:
+                self._finish(turn.phase)
+            if self._is_enough:
+                return
+
+    @property
+    def _is_enough(self) -> bool:
+        wrong = [finding for finding in self.known.findings if finding.status is Status.VIOLATION]
+        return len(wrong) >= self.options.most_findings
+
+    def _turn(self, turn: BudgetSlice) -> None:
+        began = time.monotonic()
+        again = 0
+        for attempt in itertools.count():
+            left = turn.seconds - (time.monotonic() - began)
+            if attempt and (left <= 0 or again == _MOST_REPEATED):
+                break
+            outcome = self.start(turn, attempt, left, self.known)
+            phase = turn.phase
+            self.outcomes[phase] = self.outcomes[phase].merged(outcome) if phase in self.outcomes else outcome
+            if outcome.finding is None:
+                break
+            finding = self.weigh(replace(outcome.finding, phase=outcome.finding.phase or phase))
+            if self.known.has(finding):
+                again += 1
+                continue
+            self.known = self.known.adding(finding)
+            self.found[phase] += 1
+            self.listener(FindingAdded(finding))
+            if self._is_enough:
+                break
+
+    def _finish(self, phase: str) -> None:
+        outcome = self.outcomes[phase]
+        finding = None if outcome.finding is None else self.weigh(outcome.finding)
+        self.listener(_finished(phase, replace(outcome, finding=finding), self.found[phase]))
 
 
-def _finished(phase: str, outcome: PhaseOutcome) -> PhaseFinished:
+def _finished(phase: str, outcome: PhaseOutcome, findings: int) -> PhaseFinished:
     nested = {name: _by_operation(getattr(outcome, name)) for name in ("coverage", "overlapped")}
     told = {**vars(outcome), "counts": dict(outcome.counts), **nested}
-    return PhaseFinished(phase, inconclusive=outcome.inconclusive, **told)
+    return PhaseFinished(phase, inconclusive=outcome.inconclusive, findings=findings, **told)
 
 
 def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
@@ -122,7 +192,8 @@ def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, 
 
 
 _EVENTS: Mapping[str, type[Event]] = {
-    kind.__name__: kind for kind in (TargetLoaded, PhaseStarted, PhaseProgress, FindingMade, PhaseFinished)
+    kind.__name__: kind
+    for kind in (TargetLoaded, PhaseStarted, PhaseProgress, FindingMade, FindingAdded, PhaseFinished)
 }
 
 

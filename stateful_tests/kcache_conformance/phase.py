@@ -12,6 +12,7 @@ from kcache_model.indexers.program import History
 from kcache_model.progress import NoProgress, ProgressListener
 
 from .suite_options import SuiteOptions
+from .symptoms import Known
 
 Coverage: TypeAlias = Counter[tuple[str, str]]
 """(operation, result) -> how often; results are ``ok`` or the kind of an error."""
@@ -29,6 +30,7 @@ class PhaseContext:
         seconds: how long the phase may search.
         watch: told of everything that the target is asked.
         on_progress: told how far the phase is, 0 to 1, and of its counts.
+        known: what was found before; the phase looks for something else.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
     """
 
@@ -38,6 +40,7 @@ class PhaseContext:
     seed: int = 0
     seconds: float = 10.0
     watch: ProgressListener = field(default_factory=NoProgress)
+    known: Known = field(default_factory=Known)
     on_progress: Callable[[float, Mapping[str, int]], None] = lambda _fraction, _counts: None
     on_finding: Callable[[Finding], None] = lambda _: None
 
@@ -68,8 +71,11 @@ class PhaseOutcome:
 
     def merged(self, later: PhaseOutcome) -> PhaseOutcome:
         """Both turns of a phase as one."""
+        counts = dict(Counter(self.counts) + Counter(later.counts))
+        if "of" in counts:  # the same ones again
+            counts["of"] = later.counts.get("of", counts["of"])
         return PhaseOutcome(
-            dict(Counter(self.counts) + Counter(later.counts)),
+            counts,
             self.finding or later.finding,
             self.coverage + later.coverage,
             self.overlapped + later.overlapped,
@@ -96,4 +102,5 @@ class PhaseOutcome:
 
 
 Phase: TypeAlias = Callable[[PhaseContext], PhaseOutcome]
-"""A phase stops at its first finding, and makes it as small as it can; what a factory raises passes through it."""
+"""A phase stops at its first finding that is not known, and makes it as small as it can; what a factory raises passes
+through it."""

@@ -5,26 +5,40 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from kcache_conformance.isolation import raise_if_failed
 from kcache_model.finding import Finding
 from kcache_model.indexers.target import Target
 from kcache_model.verdict import Status
 
-from .events import INDISPENSABLE, Event, FindingMade, Listener, PhaseFinished, PhaseStarted, SuiteResult, TargetLoaded
+from .events import (
+    INDISPENSABLE,
+    Event,
+    FindingAdded,
+    FindingMade,
+    Listener,
+    PhaseFinished,
+    PhaseStarted,
+    SuiteResult,
+    TargetLoaded,
+)
 from .jobs import run_phases_in_child, run_phases_in_thread
 from .suite_options import SuiteOptions
-from .target_type import Stopped
+from .symptoms import Known, weighed
+from .target_type import Stopped, TargetType
 from .target_types import target_type_named
 
 __all__ = ["SuiteOptions", "run_suite"]
+
+_LEAST_SHARE: Final = 0.2
+"""Of the budget, for the phases behind one that ended the process."""
 
 
 def run_suite(
     target: str | Target | Callable[..., Any], options: SuiteOptions, listener: Listener = lambda _: None
 ) -> SuiteResult:
-    """Run the phases one after another until the first finding.
+    """Run the phases one after another, and collect one finding for each distinct symptom.
 
     Args:
         target: the name of a factory that a child process can load, or a target that must run in this process: for
@@ -40,32 +54,39 @@ def run_suite(
     began = time.monotonic()
     target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))
-    log = _Log(listener)
-    if isinstance(target, str):
-        end = run_phases_in_child(target, options, log)
-    else:
-        end = run_phases_in_thread(target, options, log)
-    finding = log.finding
-    raise_if_failed(end)
-    if end.how in ("hang", "crash") and finding is None:
+    log = _Log(listener, target_type, options)
+    left = options
+    while True:
+        if isinstance(target, str):
+            end = run_phases_in_child(target, left, log.known, log)
+        else:
+            end = run_phases_in_thread(target, left, log.known, log)
+        raise_if_failed(end)
+        if end.how not in ("hang", "crash"):
+            break
         spec = target if isinstance(target, str) else None
-        finding = target_type.stopped(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
-    if finding is not None and finding.program is not None and isinstance(target, str):
-        # The program as it ran in the child, so that another one can do the same.
-        seed = target_type.hash_seed(options.seed)
-        finding = replace(finding, program=finding.program.with_hash_seed(seed))
-    return log.result(options, finding, time.monotonic() - began)
+        log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
+        # The phases behind the one that ended the process, with what is left of the time.
+        phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
+        if not phases or log.is_enough:
+            break
+        seconds = max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - (time.monotonic() - began))
+        left = replace(options, phases=phases, budget_seconds=seconds)
+    return log.result(time.monotonic() - began, has_name=isinstance(target, str))
 
 
 class _Log:
     """Passes events on and keeps what the result needs."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, target_type: TargetType, options: SuiteOptions) -> None:
         self._listener = listener
+        self._type = target_type
+        self._options = options
         self._phases: list[PhaseFinished] = []
         self._not_tested: tuple[str, ...] = ()
-        self.phase = "smoke"
-        self.finding: Finding | None = None
+        self._provisional: Finding | None = None
+        self.phase = options.phases[0]
+        self.known = Known(target_type.rules)
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -74,25 +95,66 @@ class _Log:
             case PhaseStarted():
                 self.phase = event.phase
             case FindingMade():
-                self.finding = event.finding
+                self._provisional = event.finding
+            case FindingAdded():
+                self._provisional = None
+                self.known = self.known.adding(event.finding)
             case PhaseFinished():
+                self._provisional = None
                 self._phases.append(event)
-                self.finding = event.finding or self.finding
         self._listener(event)
 
-    def result(self, options: SuiteOptions, finding: Finding | None, seconds: float) -> SuiteResult:
-        finished = {phase.phase for phase in self._phases}
+    @property
+    def finished(self) -> frozenset[str]:
+        """The phases that ran to their end."""
+        return frozenset(phase.phase for phase in self._phases)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether as much was found as is wanted."""
+        wrong = [finding for finding in self.known.findings if finding.status is Status.VIOLATION]
+        return len(wrong) >= self._options.most_findings
+
+    def ended(self, stopped: Stopped) -> None:
+        """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
+        finding = self._provisional or self._type.stopped(stopped)
+        self._provisional = None
+        finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options.contract)
+        is_new = not self.known.has(finding)
+        if is_new:
+            self.known = self.known.adding(finding)
+        self._listener(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
+        self._phases.append(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
+
+    def result(self, seconds: float, *, has_name: bool) -> SuiteResult:
+        """The outcome of the whole."""
         reasons = [f"{phase.phase}: {phase.inconclusive}" for phase in self._phases if phase.inconclusive]
-        reasons += [f"{phase}: it did not run to its end" for phase in options.phases if phase not in finished]
+        reasons += [
+            f"{phase}: it did not run to its end" for phase in self._options.phases if phase not in self.finished
+        ]
         refused = [phase for phase in self._phases if phase.refused]
         if len(refused) < len(self._phases):
             advice = "; to do without it on purpose: --without explorer, or phases=... in a test"
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
-        if finding is not None:
-            finding = replace(finding, phase=finding.phase or self.phase)
-            told = tuple(reasons) if finding.unseen else ()
-            return SuiteResult(finding.status, (finding,), tuple(self._phases), self._not_tested, told, seconds)
-        status = Status.UNKNOWN if reasons else Status.OK
-        return SuiteResult(status, (), tuple(self._phases), self._not_tested, tuple(reasons), seconds)
+        seed = self._type.hash_seed(self._options.seed)
+        findings = sorted(self.known.findings, key=_urgency)
+        if has_name:  # the programs as they ran in the child, so that another one can do the same
+            findings = [
+                finding if finding.program is None else replace(finding, program=finding.program.with_hash_seed(seed))
+                for finding in findings
+            ]
+        statuses = {finding.status for finding in findings}
+        if Status.VIOLATION in statuses:
+            status, reasons = Status.VIOLATION, []
+        else:
+            status = Status.UNKNOWN if reasons or Status.UNKNOWN in statuses else Status.OK
+        return SuiteResult(status, tuple(findings), tuple(self._phases), self._not_tested, tuple(reasons), seconds)
+
+
+def _urgency(finding: Finding) -> tuple[bool, bool, int]:
+    """What to mend first: what one thread shows, in small programs; advice last."""
+    program = finding.program
+    size = 0 if program is None or not hasattr(program, "operations") else len(list(program.operations()))
+    return finding.is_advice, bool(getattr(program, "threads", ())), size

@@ -7,8 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from kcache_model.indexers.items import Semantics
+from kcache_model.rules import Contract
 
 DEFAULT_TYPE: Final = "indexer"
+
+MOST_FINDINGS: Final = 20
+"""Findings of one run; who has more of them mends these first."""
 
 OLD_NAMES: Final = {"vectors": "recorded", "machine": "stateful", "scenarios": "litmus"}
 """What users may still call a phase -> its id."""
@@ -31,7 +35,7 @@ class SuiteOptions:
     Attributes:
         semantics: which generation of client-go decides; of types that know it.
         strict_errors: ask for kcache's error types.
-        strict: ask for more than client-go promises; of types that know it.
+        contract: by which promises the target is judged; of types that know it.
         seed: of everything random.
         budget_seconds: for all phases together. A finding ends the run early.
         patience_seconds: how long one call of the implementation may take.
@@ -39,11 +43,12 @@ class SuiteOptions:
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
         kind: the name of the target type, see :data:`~.target_types.TARGET_TYPES`.
         instrument: further packages that the explorer instruments.
+        most_findings: after so many of distinct symptoms the run ends.
     """
 
     semantics: Semantics = Semantics.CLASSIC
     strict_errors: bool = False
-    strict: bool = False
+    contract: Contract = Contract.CLIENT_GO
     seed: int = 0
     budget_seconds: float = 30.0
     patience_seconds: float = 3.0
@@ -51,14 +56,21 @@ class SuiteOptions:
     threads: int | None = None
     kind: str = DEFAULT_TYPE
     instrument: tuple[str, ...] = ()
+    most_findings: int = MOST_FINDINGS
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether more is asked for than client-go promises."""
+        return self.contract is Contract.STRICT
 
 
 def encode_options(options: SuiteOptions) -> dict[str, Any]:
     """Options as plain JSON."""
-    return {**asdict(options), "semantics": options.semantics.value}
+    return {**asdict(options), "semantics": options.semantics.value, "contract": options.contract.value}
 
 
 def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
     """The inverse of :func:`encode_options`."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    return SuiteOptions(**{**fields, "semantics": Semantics(fields["semantics"])})
+    enums = {"semantics": Semantics(fields["semantics"]), "contract": Contract(fields["contract"])}
+    return SuiteOptions(**{**fields, **enums})

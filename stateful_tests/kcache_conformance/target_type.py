@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kcache_model.bound import Bound
@@ -12,6 +12,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.object_types.specification import Specification
 from kcache_model.progress import ProgressListener
+from kcache_model.rules import Rule, common_rules
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.replay import Replayed
@@ -105,6 +106,8 @@ class TargetType:
         specification: of what a program makes, by which recordings are judged; ``None`` if they are judged otherwise.
         exact_errors: whether it counts in recordings which error a call gave.
         exploring: what the commands explore and verify need; ``None`` if its programs are explored by phases only.
+        rules: id -> rule, of what its findings break.
+        spare: the target, spared what these declarations stand for.
         hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
     """
 
@@ -126,6 +129,8 @@ class TargetType:
     specification: Callable[[Any], Specification[Any, Any]] | None = None
     exact_errors: bool = False
     exploring: Exploring | None = None
+    rules: Mapping[str, Rule] = field(default_factory=common_rules)
+    spare: Callable[[Any, frozenset[str]], Any] = lambda target, _: target
     hash_seed: Callable[[int], int] = lambda _: 0
 
 

@@ -125,8 +125,9 @@ def decode_outcome(data: object) -> Outcome:
         FormatError: ``data`` is no outcome.
     """
     if isinstance(data, dict) and "error" in data:
-        fields = fields_of(data, "an error", {"error"}, {"message"})
-        return Outcome(error=member_of(ErrorKind, fields["error"], "error"), message=text_of(fields.get("message", "")))
+        fields = fields_of(data, "an error", {"error"}, {"message", "where"})
+        message, where = (text_of(fields.get(name, "")) for name in ("message", "where"))
+        return Outcome(error=member_of(ErrorKind, fields["error"], "error"), message=message, where=where)
     result = fields_of(data, "a result", {"result"}, set())["result"]
     if isinstance(result, list):
         return Outcome(value=texts_of(result))

@@ -8,18 +8,20 @@ client-go shares with its callers, are cleared for strict targets only.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import kcache
 from kcache import Indexer, Transaction, TransactionType
 
 from ..outcomes import ErrorKind, Outcome, Value, error_text, raised, returned
+from ..places import place_of
 from .items import Item, Semantics
 from .objects import IndexUnavailableError, KeyUnavailableError, Thing, index_func, key_func, materialise
 from .operations import Operation, OperationName, WriteKind
-from .target import DEFAULT, IDENTITY, Target
+from .target import DEFAULT, IDENTITY, KEPT_ARGUMENTS, LISTS, LIVE_RESULTS, Target
 
 _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
     (kcache.KeyFuncError, ErrorKind.KEY_FUNC),
@@ -80,7 +82,7 @@ class Driver:
         self.indexes = tuple(indexes)
         indexers = {name: make_index_func(name) for name in indexes}
         self.indexer: Indexer[Any] = target.create(make_key_func, indexers, semantics)
-        if target.is_strict:
+        if target.shares_nothing:
             spoil(indexers)
 
     def run(self, operation: Operation) -> Outcome:
@@ -103,7 +105,7 @@ class Driver:
             method = getattr(self.indexer, operation.name.value)
         except Exception as error:
             method = _raiser(error)
-        if operation.name is OperationName.GET_INDEXERS and not self._target.is_strict:
+        if operation.name is OperationName.GET_INDEXERS and not self._target.shares_nothing:
             method = _snapshot(method)
         return Prepared(operation, method, self.arguments(operation))
 
@@ -112,13 +114,21 @@ class Driver:
         name = prepared.operation.name
         outcome = self.outcome_so_far(name, result)
         self.spoil_given(name, prepared.arguments)
-        if self._target.is_strict or name is not OperationName.GET_INDEXERS:
+        if name is OperationName.GET_INDEXERS:
+            is_callers = self._target.shares_nothing
+        else:
+            is_callers = LIVE_RESULTS not in self._target.unsupported
+        if is_callers:
             spoil(result)
         return outcome
 
     def spoil_given(self, name: OperationName, arguments: Sequence[object]) -> None:
         """Clear what a call was given."""
-        if name is OperationName.REPLACE or (name is OperationName.ADD_INDEXERS and self._target.is_strict):
+        if name is OperationName.ADD_INDEXERS:
+            is_callers = self._target.shares_nothing
+        else:
+            is_callers = name is OperationName.REPLACE and KEPT_ARGUMENTS not in self._target.unsupported
+        if is_callers:
             spoil(arguments[0])
 
     def outcome_so_far(self, name: OperationName, result: object) -> Outcome:
@@ -130,7 +140,7 @@ class Driver:
         for kind, meaning in _ERRORS:
             if isinstance(error, kind):
                 return raised(meaning, error_text(error).partition(": ")[2])
-        return raised(ErrorKind.OTHER, error_text(error))
+        return replace(raised(ErrorKind.OTHER, error_text(error)), where=place_of(error))
 
     def identify(self, obj: Any) -> object:
         """What tells objects apart: themselves, or their stamps where the target returns copies."""
@@ -183,6 +193,12 @@ class Driver:
         return self.thing(operation.item)
 
     def _value(self, name: OperationName, result: object) -> Value:
+        if (
+            LISTS in self._target.unsupported
+            and isinstance(result, Iterable)
+            and not isinstance(result, (str, Mapping))
+        ):
+            result = list(result)
         match name:
             case OperationName.GET | OperationName.GET_BY_KEY:
                 return None if result is None else self._stamp(result)
@@ -194,11 +210,13 @@ class Driver:
                 names = list(result) if isinstance(result, Mapping) else result
                 return _listed(names, lambda found: tuple(sorted(map(_text, found))))
             case OperationName.INDEX_KEYS:
-                return _listed(result, lambda found: tuple(map(_text, found)))
+                in_order: Callable[[Iterable[str]], Iterable[str]] = iter if self._target.asks_order else sorted
+                return _listed(result, lambda found: tuple(in_order(map(_text, found))))
             case OperationName.LAST_SYNC_RESOURCE_VERSION:
                 return _text(result)
             case _:
-                return None if result is None else f"<returned {_text(result)}>"
+                is_nothing = result is None or not (self._target.is_strict or inspect.isawaitable(result))
+                return None if is_nothing else f"<returned {_text(result)}>"
 
     def _stamp(self, obj: object) -> str:
         if obj is None:

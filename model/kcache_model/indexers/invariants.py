@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from kcache import Indexer
+
+from ..rules import BrokenRule
+from . import operations as op
+from .operations import Operation
 
 IndexValues = Callable[[Any, str], Iterable[str] | None]
 """(object, index name) -> the values that the object was indexed under; ``None`` if that is not known."""
@@ -38,30 +42,47 @@ class View:
 
 
 def broken_rules(
-    indexer: Indexer[Any], indexes: Iterable[str], values_of: IndexValues, identify: Identify = id
-) -> list[str]:
-    """One sentence for each rule that does not hold of the Indexer now. What its methods raise passes through."""
-    broken = violations(observe(indexer, indexes), values_of, identify)
+    indexer: Indexer[Any],
+    indexes: Iterable[str],
+    values_of: IndexValues,
+    identify: Identify = id,
+    before: Callable[[Operation], None] = lambda _: None,
+) -> list[BrokenRule]:
+    """The rules that do not hold of the Indexer now. What calls raise passes through; ``before`` is told of each."""
+    broken = violations(observe(indexer, indexes, before), values_of, identify)
     snapshot = getattr(indexer, "kcache_snapshot", None)
     if callable(snapshot):
         broken += snapshot_violations(cast("Mapping[str, Any]", snapshot()), values_of)
     return broken
 
 
-def observe(indexer: Indexer[Any], indexes: Iterable[str]) -> View:
+def observe(
+    indexer: Indexer[Any], indexes: Iterable[str], before: Callable[[Operation], None] = lambda _: None
+) -> View:
     """Read everything, through the public methods. What they raise passes through."""
+    before(op.list_keys())
     keys = list(indexer.list_keys())
     indices: dict[str, dict[str, tuple[str, ...]]] = {}
     objects: dict[str, dict[str, tuple[Any, ...]]] = {}
     for index in indexes:
+        before(op.list_index_func_values(index))
         values = list(indexer.list_index_func_values(index))
-        indices[index] = {value: tuple(indexer.index_keys(index, value)) for value in values}
-        objects[index] = {value: tuple(indexer.by_index(index, value)) for value in values}
-    return View({key: indexer.get_by_key(key) for key in keys}, tuple(indexer.list()), indices, objects)
+        indices[index], objects[index] = {}, {}
+        for value in values:
+            before(op.index_keys(index, value))
+            indices[index][value] = tuple(indexer.index_keys(index, value))
+            before(op.by_index(index, value))
+            objects[index][value] = tuple(indexer.by_index(index, value))
+    items = {}
+    for key in keys:
+        before(op.get_by_key(key))
+        items[key] = indexer.get_by_key(key)
+    before(op.list_objects())
+    return View(items, tuple(indexer.list()), indices, objects)
 
 
-def violations(view: View, values_of: IndexValues, identify: Identify = id) -> list[str]:
-    """One sentence for each broken rule; empty if all hold."""
+def violations(view: View, values_of: IndexValues, identify: Identify = id) -> list[BrokenRule]:
+    """The rules that do not hold; empty if all do."""
     return [
         *_content(view, identify),
         *_empty_values(view),
@@ -71,7 +92,7 @@ def violations(view: View, values_of: IndexValues, identify: Identify = id) -> l
     ]
 
 
-def snapshot_violations(snapshot: Mapping[str, Any], values_of: IndexValues) -> list[str]:
+def snapshot_violations(snapshot: Mapping[str, Any], values_of: IndexValues) -> list[BrokenRule]:
     """The same, for the inner state that ``kcache_snapshot`` returned."""
     items = dict(snapshot["items"])
     indices = {
@@ -83,49 +104,69 @@ def snapshot_violations(snapshot: Mapping[str, Any], values_of: IndexValues) -> 
         for index, values in indices.items()
     }
     view = View(items, tuple(items.values()), indices, objects)
-    return [f"inside: {violation}" for violation in violations(view, values_of)]
+    return [replace(broken, text=f"inside: {broken}") for broken in violations(view, values_of)]
 
 
-def _content(view: View, identify: Identify) -> Iterable[str]:
+def _content(view: View, identify: Identify) -> Iterable[BrokenRule]:
     absent = [key for key, obj in view.items.items() if obj is None]
     if absent:
-        yield f"list_keys names {absent[0]!r}, but get_by_key finds nothing there"
+        yield BrokenRule("listings-disagree", f"list_keys names {absent[0]!r}, but get_by_key finds nothing there")
     elif Counter(map(identify, view.listed)) != Counter(map(identify, view.items.values())):
-        yield f"list returns {len(view.listed)} objects, not those under the {len(view.items)} keys of list_keys"
+        yield BrokenRule(
+            "listings-disagree",
+            f"list returns {len(view.listed)} objects, not those under the {len(view.items)} keys of list_keys",
+        )
 
 
-def _empty_values(view: View) -> Iterable[str]:
+def _empty_values(view: View) -> Iterable[BrokenRule]:
     for index, values in view.indices.items():
         for value, keys in values.items():
             if not keys:
-                yield f"index {index!r} lists the value {value!r}, which has no keys: an empty set was left behind"
+                yield BrokenRule(
+                    "empty-index-value-kept",
+                    f"index {index!r} lists the value {value!r}, which has no keys: an empty set was left behind",
+                )
 
 
-def _entries(view: View, values_of: IndexValues, identify: Identify) -> Iterable[str]:
+def _entries(view: View, values_of: IndexValues, identify: Identify) -> Iterable[BrokenRule]:
     for index, values in view.indices.items():
         for value, keys in values.items():
             for key in keys:
                 if key not in view.items:
-                    yield f"index {index!r} has key {key!r} under {value!r}, but nothing is stored under that key"
+                    yield BrokenRule(
+                        "dangling-index-key",
+                        f"index {index!r} has key {key!r} under {value!r}, but nothing is stored under that key",
+                    )
                     continue
                 expected = values_of(view.items[key], index)
                 if expected is not None and value not in expected:
-                    yield f"index {index!r} has key {key!r} under {value!r}, no value of the object stored there"
+                    yield BrokenRule(
+                        "stale-index-entry",
+                        f"index {index!r} has key {key!r} under {value!r}, no value of the object stored there",
+                    )
             found = Counter(map(identify, view.objects[index][value]))
             if found != Counter(identify(view.items[key]) for key in keys if key in view.items):
-                yield f"by_index and index_keys disagree about the value {value!r} of index {index!r}"
+                yield BrokenRule(
+                    "lookups-disagree", f"by_index and index_keys disagree about the value {value!r} of index {index!r}"
+                )
 
 
-def _missing(view: View, values_of: IndexValues) -> Iterable[str]:
+def _missing(view: View, values_of: IndexValues) -> Iterable[BrokenRule]:
     for index, values in view.indices.items():
         for key, obj in view.items.items():
             for value in () if obj is None else values_of(obj, index) or ():
                 if key not in values.get(value, ()):
-                    yield f"the object stored under {key!r} is missing under its value {value!r} of index {index!r}"
+                    yield BrokenRule(
+                        "missing-index-entry",
+                        f"the object stored under {key!r} is missing under its value {value!r} of index {index!r}",
+                    )
 
 
-def _order(view: View) -> Iterable[str]:
+def _order(view: View) -> Iterable[BrokenRule]:
     for index, values in view.indices.items():
         for value, keys in values.items():
-            if list(keys) != sorted(set(keys)):
-                yield f"index_keys gives {list(keys)} for value {value!r} of index {index!r}: not sorted and distinct"
+            given = f"index_keys gives {list(keys)} for value {value!r} of index {index!r}"
+            if len(set(keys)) < len(keys):
+                yield BrokenRule("duplicate-results", f"{given}: not distinct")
+            elif list(keys) != sorted(keys):
+                yield BrokenRule("unsorted-keys", f"{given}: not sorted")

@@ -33,7 +33,41 @@ INDEXES = "indexes"
 _CONTENT = (OperationName.LIST, OperationName.LIST_KEYS, OperationName.GET_BY_KEY)
 _LOOKUPS = (OperationName.LIST_INDEX_FUNC_VALUES, OperationName.INDEX_KEYS, OperationName.BY_INDEX)
 
-_FEATURES = frozenset({IDENTITY, DEFAULT, FAILING_FUNCTIONS, INDEXES})
+FAILING_KEY_FUNCTIONS = "failing_key_functions"
+"""Declared as unsupported by an implementation that says nothing about key functions that fail."""
+
+UNKNOWN_INDEX = "unknown_index"
+"""Declared as unsupported by an implementation that says nothing about lookups in an index that does not exist."""
+
+NONE_VALUES = "none_values"
+"""Declared as unsupported by an implementation whose index functions must return lists."""
+
+LIVE_RESULTS = "live_results"
+"""Declared as unsupported by an implementation whose callers must not change what they got."""
+
+KEPT_ARGUMENTS = "kept_arguments"
+"""Declared as unsupported by an implementation whose callers must not change what they gave to ``replace``."""
+
+LISTS = "lists"
+"""Declared as unsupported by an implementation that returns sets, views or generators where lists are due."""
+
+SORTED_KEYS = "sorted_keys"
+"""Declared as unsupported by an implementation whose ``index_keys`` has an order of its own."""
+
+LIVE_INDEXERS = "live_indexers"
+"""Declared as unsupported by an implementation that shares its mapping of index functions with its callers."""
+
+CONCURRENT_WRITES = "concurrent_writes"
+"""Declared as unsupported by an implementation that only one thread writes to."""
+
+_FEATURES = frozenset(
+    {
+        *(IDENTITY, DEFAULT, INDEXES, FAILING_FUNCTIONS, FAILING_KEY_FUNCTIONS, UNKNOWN_INDEX, NONE_VALUES),
+        *(LISTS, LIVE_RESULTS, KEPT_ARGUMENTS, SORTED_KEYS, LIVE_INDEXERS, CONCURRENT_WRITES),
+        *("falsy_objects", "equal_objects", "empty_keys", "empty_values", "multiple_values"),
+    }
+)
+"""What can be declared besides operations; programs are spared it, see :mod:`.restrictions`."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +86,16 @@ class Target:
     factory: Factory
     unsupported: frozenset[str] = field(default_factory=frozenset)
     is_strict: bool = False
+
+    @property
+    def asks_order(self) -> bool:
+        """Whether keys must be sorted."""
+        return self.is_strict and SORTED_KEYS not in self.unsupported
+
+    @property
+    def shares_nothing(self) -> bool:
+        """Whether the mappings of index functions that callers gave or got are theirs."""
+        return self.is_strict and LIVE_INDEXERS not in self.unsupported
 
     def supports(self, operation: OperationName) -> bool:
         """Whether the operation is to be tested."""

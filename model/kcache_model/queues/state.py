@@ -124,9 +124,9 @@ class State:
         for delta in deltas:
             match delta.thing:
                 case Listing():
-                    known = {version.key: version for version in delta.thing.objects}
+                    known = {version.key: version for version in delta.thing.objects if version.key is not None}
                 case Version() | Tombstone() if delta.type == "Deleted":
                     known.pop(delta.thing.key, None)
-                case Version():
+                case Version() if delta.thing.key is not None:  # nobody can store what has no key
                     known[delta.thing.key] = delta.thing
         return replace(self, known=tuple(known[key] for key in sorted(known, key=str)))

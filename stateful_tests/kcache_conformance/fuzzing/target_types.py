@@ -103,7 +103,7 @@ def _phase(kind: Kind, context: PhaseContext) -> PhaseOutcome:
     options = FuzzOptions(
         seconds=context.seconds,
         seed=context.seed,
-        is_strict=context.options.strict,
+        is_strict=context.options.is_strict,
         patience_seconds=context.options.patience_seconds,
     )
     report = fuzz(context.spec or context.target, kind, options)

@@ -12,19 +12,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from kcache_model.finding import Finding, FindingKind, what_is_wrong
+from kcache_model.call_program import serial_orders
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
-from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target
 from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport, stress
 from kcache_stress.indexers.subject import Subject, load_subject
+from kcache_stress.indexers.workload import final_reads
 
 from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
+from .diagnosis import diagnosed
 from .recorded.corpus import needs_transformer, recordings, scenarios
 from .recorded.replay import replay
 from .sequential import run_program
@@ -34,15 +37,23 @@ _BATCH_EXAMPLES = 25
 _MINIMISE_SECONDS = 5.0
 _PROGRESS_SECONDS = 0.2
 _EXECUTIONS = 300
+_MOST_ORDERS = 30
 _PROGRAM_SECONDS = 2.0
 """The most that the explorer spends on one program: many programs find more than many interleavings of one."""
 
 
 def _smoke(context: PhaseContext) -> PhaseOutcome:
-    finding = smoke(
-        context.target, context.options.semantics, strict_errors=context.options.strict_errors, watch=context.watch
-    )
-    return PhaseOutcome({"programs": 1}, _smallest(context, "smoke", finding))
+    for target in _judged(context):
+        finding = smoke(
+            target,
+            context.options.semantics,
+            strict_errors=context.options.strict_errors,
+            watch=context.watch,
+            is_known=context.known.has,
+        )
+        if finding is not None:
+            return PhaseOutcome({"programs": 1}, _smallest(context, target, "smoke", finding))
+    return PhaseOutcome({"programs": 1})
 
 
 def _recorded(context: PhaseContext) -> PhaseOutcome:
@@ -51,16 +62,31 @@ def _recorded(context: PhaseContext) -> PhaseOutcome:
     coverage: Coverage = Counter()
     skipped: Counter[str] = Counter()
     finding = None
-    for scenario, _ in zip(scenarios(context.options.semantics), as_time_passes(context.seconds), strict=False):
-        report = replay(context.target, scenario, strict_errors=context.options.strict_errors, watch=context.watch)
-        counts.update(programs=1, operations=report.steps)
-        coverage.update(report.coverage)
-        skipped.update(report.skipped)
+    of_all = ((target, one) for target in _judged(context) for one in scenarios(context.options.semantics))
+    for (target, scenario), _ in zip(of_all, as_time_passes(context.seconds), strict=False):
+        report = replay(
+            target,
+            scenario,
+            strict_errors=context.options.strict_errors,
+            watch=context.watch,
+            is_known=context.known.has,
+        )
+        if target.is_strict == context.target.is_strict:
+            counts.update(programs=1, operations=report.steps)
+            coverage.update(report.coverage)
+            skipped.update(report.skipped)
         context.on_progress(counts["programs"] / total, counts)
         if report.finding is not None:
-            finding = _smallest(context, "recorded", report.finding)
+            finding = _smallest(context, target, "recorded", report.finding)
             break
     return PhaseOutcome(counts, finding, coverage, skipped=tuple(sorted(skipped)))
+
+
+def _judged(context: PhaseContext) -> Iterator[Target]:
+    """The target, and once more as strict contracts judge it, for advice."""
+    yield context.target
+    if not context.target.is_strict:
+        yield replace(context.target, is_strict=True)
 
 
 def _stateful(context: PhaseContext) -> PhaseOutcome:
@@ -74,6 +100,7 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
         strict_errors=context.options.strict_errors,
         watch=context.watch,
         coverage=coverage,
+        is_known=context.known.has,
     )
     finding = None
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
@@ -82,7 +109,7 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
         counts.update(programs=_BATCH_EXAMPLES)
         counts["operations"] = coverage.total()
         if found is not None:
-            finding = _smallest(context, "stateful", found)
+            finding = _smallest(context, context.target, "stateful", found)
             break
     return PhaseOutcome(counts, finding, coverage)
 
@@ -94,13 +121,13 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
     )
 
     def searches(spec: str) -> Iterator[Search]:
-        subject = load_subject(spec, instrument=context.options.instrument)
+        subject = load_subject(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
         subjects.append(subject)
         for number in itertools.count():
             program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
             yield Search(subject, program, hunting(options, number))
 
-    outcome = explorer_phase(context, searches, "implementation")
+    outcome = explorer_phase(context, searches, "implementation", lambda program: _in_any_order(context, program))
     if outcome.finding is None and not outcome.refused and subjects:
         return replace(outcome, refused=_unseen(context, subjects[0]))
     return outcome
@@ -140,10 +167,11 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
             context.on_progress(min(1.0, elapsed / context.seconds), _stress_counts(report))
 
     report = stress(context.target, context.options.semantics, options, context.watch, on_round, context.on_finding)
-    coverage = report.coverage
-    return PhaseOutcome(
-        _stress_counts(report), report.finding, coverage.counts, coverage.overlapped, sample=report.sample
-    )
+    coverage, finding = report.coverage, report.finding
+    if finding is not None and finding.program is not None and finding.kind is not FindingKind.HANG:
+        alone = _in_any_order(context, finding.program)
+        finding = finding if alone is None else replace(alone, phase="stress")
+    return PhaseOutcome(_stress_counts(report), finding, coverage.counts, coverage.overlapped, sample=report.sample)
 
 
 def _stress_counts(report: StressReport) -> Mapping[str, int]:
@@ -155,45 +183,47 @@ def _stress_counts(report: StressReport) -> Mapping[str, int]:
     }
 
 
-def _smallest(context: PhaseContext, phase: str, finding: Finding | None) -> Finding | None:
+def _in_any_order(context: PhaseContext, program: Program) -> Finding | None:
+    """What goes wrong without any concurrency: in an order of the calls of the threads, one after another."""
+    reads = final_reads(program, context.target)
+    for order in itertools.islice(serial_orders(program), _MOST_ORDERS):
+        calls = order.with_calls((*order.prefix, *reads))
+        finding = run_program(context.target, calls, strict_errors=context.options.strict_errors, watch=context.watch)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _smallest(context: PhaseContext, target: Target, phase: str, finding: Finding) -> Finding:
     """The finding of the smallest program that still shows the same; the finding as it is if no program does."""
-    if finding is None:
-        return None
     finding = replace(finding, phase=phase)
     if finding.program is None:
         return finding
     context.on_finding(finding)
-    wanted = what_is_wrong(finding)
-    best = finding
+    best, symptom = finding, context.known.symptom(finding)
 
-    def fails(program: Program) -> bool:
-        nonlocal best
-        found = run_program(
-            context.target,
+    def run(program: Program, judged: Target = target) -> Finding | None:
+        return run_program(
+            judged,
             program,
             strict_errors=context.options.strict_errors,
             reads_back=phase != "recorded",  # recordings are compared by what calls give
             watch=context.watch,
+            is_known=context.known.has,
         )
-        if found is None or what_is_wrong(found) != wanted:
+
+    def fails(program: Program) -> bool:
+        nonlocal best
+        found = run(program)
+        if found is None or context.known.symptom(found) != symptom:
             return False
         best = found
         return True
 
     if fails(finding.program):
-        minimise(finding.program, fails, MinimiseBudget(seconds=_MINIMISE_SECONDS))
-    return replace(best, phase=phase, scenario=finding.scenario, is_advice=_is_advice(context, best))
-
-
-def _is_advice(context: PhaseContext, finding: Finding) -> bool:
-    """Whether something goes wrong only because more is asked than client-go promises."""
-    program = finding.program
-    if program is None or not context.target.is_strict or finding.kind is FindingKind.NONDETERMINISM:
-        return False
-    if any(operation.name is OperationName.MUTATE for operation in program.operations()):
-        return True
-    lenient = replace(context.target, is_strict=False)
-    return run_program(lenient, program, strict_errors=context.options.strict_errors, watch=context.watch) is None
+        minimise(finding.program, fails, MinimiseBudget(seconds=min(_MINIMISE_SECONDS, context.seconds)))
+        best = diagnosed(best, target, run)
+    return replace(best, phase=phase, scenario=finding.scenario)
 
 
 PHASES: Final[Mapping[str, Phase]] = {

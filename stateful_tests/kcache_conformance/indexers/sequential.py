@@ -8,30 +8,27 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.invariants import broken_rules
 from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.journal import begin, step
-from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.journal import begin, reading, step
+from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.outcome_rules import rule_of_outcome
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.restrictions import is_avoided, restricted
 from kcache_model.indexers.target import INDEXES, Target
-from kcache_model.outcomes import ErrorKind, Outcome, error_text
+from kcache_model.outcomes import Outcome, error_text
+from kcache_model.places import place_of
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
+from kcache_model.rules import BrokenRule
 
 from ..phase import Coverage
-
-_HALF_DONE = (ErrorKind.INDEX_FUNC, ErrorKind.TRANSACTION)
-"""A key function fails before anything is done."""
 
 
 class SequentialRun:
     """One Indexer and one model that do the same.
-
-    What a write leaves behind whose index function fails is judged of strict targets only: in client-go it is half
-    done, and the next ``replace`` puts all right.
 
     Args:
         target: the implementation.
@@ -40,9 +37,10 @@ class SequentialRun:
         strict_errors: ask for kcache's error types.
         reads_back: read everything back after each step, to see whether it fits together.
         watch: told of each step before it is done.
+        is_known: whether a finding is of no interest; if the state may be wrong after it, the run is over.
 
     Attributes:
-        is_half_done: whether it is open what is stored, until the next ``replace``.
+        is_over: whether what is stored is not known any more; further steps are left out.
         coverage: counts the operations done.
     """
 
@@ -55,17 +53,19 @@ class SequentialRun:
         strict_errors: bool = False,
         reads_back: bool = True,
         watch: ProgressListener | None = None,
+        is_known: Callable[[Finding], bool] = lambda _: False,
     ) -> None:
         self._target = target
         self._strict_errors = strict_errors
         self._reads_back = reads_back
         self._watch = watch or NoProgress()
+        self._is_known = is_known
         self._indexes = () if INDEXES in target.unsupported else tuple(indexes)
         self._semantics = semantics
         self._operations: list[Operation] = []
         self._model = IndexerModel(semantics)
         self._state = self._model.initial(self._indexes)
-        self.is_half_done = False
+        self.is_over = False
         self.coverage: Coverage = Counter()
         begin(self._watch, self.program)
         try:
@@ -78,19 +78,19 @@ class SequentialRun:
         """What was done so far."""
         return Program(self._indexes, tuple(self._operations), semantics=self._semantics)
 
-    @property
-    def repair(self) -> Operation:
-        """The ``replace`` that writes what is stored once more."""
-        return op.replace(tuple(stored.item for stored in self._state.stored.values()), self._state.resource_version)
-
     def step(self, operation: Operation) -> Finding | None:
-        """Do ``operation`` on both sides; returns what is wrong, or ``None``. Unsupported operations are left out."""
-        if not self._target.supports(operation.name):
+        """Do ``operation`` on both sides; returns what is wrong, or ``None``. What is not offered is left out."""
+        operation = restricted(operation, self._target)
+        if self.is_over or not self._target.supports(operation.name):
             return None
+        state, expected = self._model.apply(self._state, operation)
+        if is_avoided(expected.error, self._target):
+            return None
+        self._state = state
         self._operations.append(operation)
         step(self._watch, operation)
         try:
-            return self._compare(operation)
+            return self._compare(operation, expected)
         finally:
             self._watch.rest()
 
@@ -98,64 +98,84 @@ class SequentialRun:
         """Let the Indexer stop its threads."""
         self._driver.close()
 
-    def _compare(self, operation: Operation) -> Finding | None:
-        fails = _index_function_fails(operation)
-        self._state, expected = self._model.apply(self._state, operation)
-        observed = _in_a_thread(lambda: self._driver.run(operation)) if fails else self._driver.run(operation)
+    def _compare(self, operation: Operation, expected: Outcome) -> Finding | None:
+        if _index_function_fails(operation):
+            observed = _in_a_thread(lambda: self._driver.run(operation))
+        else:
+            observed = self._driver.run(operation)
         self.coverage[operation.name.value, "ok" if observed.error is None else observed.error] += 1
-        if operation.name is OperationName.REPLACE and observed.error is None:
-            self.is_half_done = False
-        if self.is_half_done:
-            return None
-        self.is_half_done = fails and expected.error in _HALF_DONE and not self._target.is_strict
+        finding = None
         if not observed.agrees_with(expected, strict_errors=self._strict_errors):
-            return self._disagreement(operation, expected, observed)
-        return self._broken_invariant() if self._reads_back and not self.is_half_done else None
+            finding = disagreement(self.program, expected, observed)
+            if not self._is_known(finding):
+                return finding
+            self.is_over = operation.is_write
+        finding = self._broken_rule() if self._reads_back and not self.is_over else None
+        if finding is None or not self._is_known(finding):
+            return finding
+        self.is_over = True
+        return None
 
-    def _disagreement(self, operation: Operation, expected: Outcome, observed: Outcome) -> Finding:
-        raises = observed.error is not None and expected.error is None
-        verb = "raised" if observed.error is not None else "returned"
-        due = f"an error ({expected.error})" if expected.error is not None else outcome_text(expected)
-        return Finding(
-            kind=FindingKind.EXCEPTION if raises else FindingKind.DIVERGENCE,
-            phase="",
-            summary=f"{operation_text(operation)} {verb} {outcome_text(observed)}; the model gives {due}",
-            program=self.program,
-            step=len(self._operations) - 1,
-            expected=expected,
-            observed=observed,
-        )
-
-    def _broken_invariant(self) -> Finding | None:
+    def _broken_rule(self) -> Finding | None:
+        step = len(self._operations) - 1
         try:
-            broken = self._violations()
+            broken = self._broken_rules()
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             summary = f"reading everything back after it raised {error_text(error)}"
-            return Finding(FindingKind.EXCEPTION, "", summary, self.program, step=len(self._operations) - 1)
+            place = place_of(error)
+            return Finding(FindingKind.EXCEPTION, "", summary, self.program, step=step, location=place)
         if not broken:
             return None
+        first, *others = broken
         return Finding(
             FindingKind.INVARIANT,
             "",
-            broken[0],
+            first.text,
             self.program,
-            step=len(self._operations) - 1,
-            detail="\n".join(broken[1:]),
+            step=step,
+            detail="\n".join(map(str, others)),
+            rule=first.rule,
         )
 
-    def _violations(self) -> list[str]:
+    def _broken_rules(self) -> list[BrokenRule]:
         indexes = self._target.observable(sorted(self._state.indexes))
         if indexes is None:
             return []
-        return broken_rules(self._driver.indexer, indexes, self._indexed_values, self._driver.identify)
+        found = broken_rules(
+            self._driver.indexer,
+            indexes,
+            self._indexed_values,
+            self._driver.identify,
+            before=lambda operation: reading(self._watch, operation),
+        )
+        return [broken for broken in found if self._target.asks_order or broken.rule != "unsorted-keys"]
 
     def _indexed_values(self, obj: Any, index: str) -> tuple[str, ...] | None:
         stored = self._state.stored.get(getattr(obj, "key", None) or "")
         if stored is None or stored.item.stamp != getattr(obj, "stamp", None):
             return None
         return stored.indexed.get(index, ())
+
+
+def disagreement(program: Program, expected: Outcome, observed: Outcome, whose: str = "the model") -> Finding:
+    """The finding for the last call of a program that gave something else than is due."""
+    operation = program.prefix[-1]
+    raises = observed.error is not None and expected.error is None
+    verb = "raised" if observed.error is not None else "returned"
+    due = f"an error ({expected.error})" if expected.error is not None else outcome_text(expected)
+    return Finding(
+        kind=FindingKind.EXCEPTION if raises else FindingKind.DIVERGENCE,
+        phase="",
+        summary=f"{operation_text(operation)} {verb} {outcome_text(observed)}; {whose} gives {due}",
+        program=program,
+        step=len(program.prefix) - 1,
+        expected=expected,
+        observed=observed,
+        rule=rule_of_outcome(operation, expected, observed),
+        location=observed.where,
+    )
 
 
 def _index_function_fails(operation: Operation) -> bool:
@@ -179,10 +199,17 @@ def run_program(
     strict_errors: bool = False,
     reads_back: bool = True,
     watch: ProgressListener | None = None,
+    is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> Finding | None:
     """Run a program step by step, the threads one after another; returns the first thing that is wrong, or ``None``."""
     run = SequentialRun(
-        target, program.indexes, program.semantics, strict_errors=strict_errors, reads_back=reads_back, watch=watch
+        target,
+        program.indexes,
+        program.semantics,
+        strict_errors=strict_errors,
+        reads_back=reads_back,
+        watch=watch,
+        is_known=is_known,
     )
     try:
         for operation in program.operations():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver, takes_default
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.journal import begin
-from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
 from kcache_model.progress import NoProgress, ProgressListener
+from kcache_model.render import outcome_text
 
 from .sequential import run_program
 
@@ -43,17 +46,50 @@ _AFTER_A_FAILURE: tuple[Operation, ...] = (op.add(_FAILS), op.replace((_A,)))
 
 
 def smoke(
-    target: Target, semantics: Semantics, *, strict_errors: bool = False, watch: ProgressListener | None = None
+    target: Target,
+    semantics: Semantics,
+    *,
+    strict_errors: bool = False,
+    watch: ProgressListener | None = None,
+    is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> Finding | None:
-    """Every operation once; returns the first thing that is wrong."""
+    """Every operation once; returns the first thing that is wrong, and not known."""
     watch = watch or NoProgress()
+    shared = _shared(target, semantics, watch)
+    if shared is not None:
+        return None if is_known(shared) else shared  # nothing else can be said of it
     may_fail = INDEXES not in target.unsupported and FAILING_FUNCTIONS not in target.unsupported
     for operations in (_PROGRAM, _AFTER_A_FAILURE) if may_fail else (_PROGRAM,):
         program = Program(("node",), operations, semantics=semantics)
-        finding = run_program(target, program, strict_errors=strict_errors, watch=watch)
+        finding = run_program(target, program, strict_errors=strict_errors, watch=watch, is_known=is_known)
         if finding is not None:
             return finding
-    return _default(target, semantics, watch)
+    default = _default(target, semantics, watch)
+    return None if default is None or is_known(default) else default
+
+
+def _shared(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
+    """Whether a new Indexer shows what was stored in another one."""
+    if not target.supports(OperationName.ADD) or not target.supports(OperationName.LIST_KEYS):
+        return None
+    program = Program(("node",), (op.add(_A),), semantics=semantics)
+    begin(watch, program)
+    indexes = () if INDEXES in target.unsupported else program.indexes
+    first = Driver(target, indexes, semantics)
+    first.run(program.prefix[0])
+    second = Driver(target, indexes, semantics)
+    found = second.run(op.list_keys())
+    watch.rest()
+    for driver in (first, second):
+        driver.close()
+    if found.value != (_A.key,):
+        return None
+    return Finding(
+        FindingKind.INVARIANT,
+        "smoke",
+        f"a new Indexer holds what was added to another one: list_keys() gives {outcome_text(found)}",
+        rule="instance-shared",
+    )
 
 
 def _default(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
@@ -73,4 +109,5 @@ def _default(target: Target, semantics: Semantics, watch: ProgressListener) -> F
         "smoke",
         f"get_by_key(missing_key, default) or get(missing, default) {problem}; it must return default "
         '(an implementation without defaults declares "default" in kcache_unsupported)',
+        rule="default-ignored",
     )

@@ -69,14 +69,14 @@ def value_lists(*, may_fail: bool) -> st.SearchStrategy[tuple[str, ...] | None]:
     return st.integers(0, 15).flatmap(lambda roll: st.none() if roll == 15 else lists)
 
 
-def all_values(*, may_fail: bool = True, may_fail_late: bool = True) -> st.SearchStrategy[Values]:
+def all_values(*, may_fail: bool = True) -> st.SearchStrategy[Values]:
     """The values of an object under every index that a program may ever have."""
-    usual = {index: value_lists(may_fail=may_fail) for index in INDEXES}
-    late = {index: value_lists(may_fail=may_fail_late) for index in LATE_INDEXES}
-    return st.fixed_dictionaries({}, optional=usual | late)
+    return st.fixed_dictionaries(
+        {}, optional={index: value_lists(may_fail=may_fail) for index in (*INDEXES, *LATE_INDEXES)}
+    )
 
 
-def shapes(*, may_fail: bool = True, may_fail_late: bool = True) -> st.SearchStrategy[Shape]:
+def shapes(*, may_fail: bool = True) -> st.SearchStrategy[Shape]:
     """Objects: one in sixteen without a key if ``may_fail``."""
     key: st.SearchStrategy[str | None] = keys()
     if may_fail:
@@ -84,7 +84,7 @@ def shapes(*, may_fail: bool = True, may_fail_late: bool = True) -> st.SearchStr
     return st.builds(
         Shape,
         key=key,
-        values=all_values(may_fail=may_fail, may_fail_late=may_fail_late),
+        values=all_values(may_fail=may_fail),
         resource_version=st.sampled_from((None, None, "1", "9", "10", "")),
         style=st.sampled_from((Style.PLAIN, *Style)),
     )
@@ -106,9 +106,9 @@ class DrawnArguments(ArgumentSource):
 
     draw: Callable[[st.SearchStrategy[Any]], Any]
 
-    def __init__(self, *, may_fail: bool = True, may_fail_late: bool = True) -> None:
-        self._shapes = shapes(may_fail=may_fail, may_fail_late=may_fail_late)
-        self._all_values = all_values(may_fail=may_fail, may_fail_late=may_fail_late)
+    def __init__(self, *, may_fail: bool = True) -> None:
+        self._shapes = shapes(may_fail=may_fail)
+        self._all_values = all_values(may_fail=may_fail)
         self._known: list[Item] = []
 
     def item(self) -> Item:

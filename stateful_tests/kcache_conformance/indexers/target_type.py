@@ -12,10 +12,11 @@ from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.journal import noted_program
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
-from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
+from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, make_target
 from kcache_model.render import operation_text
+from kcache_model.rules import common_rules, rules_in
 from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
@@ -40,7 +41,7 @@ def _load(target: Any) -> Target:
 
 
 def _prepare(target: Target, options: SuiteOptions) -> Target:
-    return probe(replace(target, is_strict=options.strict), options.semantics)
+    return probe(replace(target, is_strict=options.is_strict), options.semantics)
 
 
 def _not_tested(target: Target) -> tuple[str, ...]:
@@ -67,17 +68,25 @@ def _stopped(stopped: Stopped) -> Finding:
                 candidate,
                 patience_seconds=_MINIMISE_PATIENCE_SECONDS,
                 strict_errors=options.strict_errors,
-                strict=options.strict,
+                strict=options.is_strict,
             )
             return ended.how == how and _last(noted_program(ended.note)) == _last(program)
 
         program = minimise(program, fails, _MINIMISE)
     steps = list(program.operations())
     last = operation_text(steps[-1]) if steps and program.is_sequential else "a call"
-    if stopped.is_hang:
-        summary = f"{last} did not return within {options.patience_seconds:g} s"
-        return Finding(FindingKind.HANG, stopped.phase, summary, program, detail=stopped.detail)
-    return Finding(FindingKind.CRASH, stopped.phase, f"{last} ended the process", program, detail=stopped.detail)
+    kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
+    did = f"did not return within {options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
+    finding = Finding(kind, stopped.phase, f"{last} {did}", program, detail=stopped.detail)
+    failed = next(filter(_fails, reversed(steps[:-1])), None) if program.is_sequential else None
+    if not stopped.is_hang or failed is None:
+        return finding
+    summary = f"{finding.summary}; {operation_text(failed)} had raised before it, and seems to have kept its lock"
+    return replace(finding, summary=summary, rule="lock-kept-after-error")
+
+
+def _fails(operation: Operation) -> bool:
+    return any(item.key is None or None in item.values.values() for item in operation.given)
 
 
 def _execution_stopped(stopped: Stopped) -> Finding:
@@ -136,7 +145,9 @@ INDEXER: Final = TargetType(
     replay=replay_token,
     declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,
-    knows=frozenset({"semantics", "strict", "threads"}),
+    knows=frozenset({"semantics", "contract", "threads"}),
     exploring=EXPLORING,
     hash_seed=hash_seed,
+    rules={**common_rules(), **rules_in("kcache_model.indexers")},
+    spare=lambda target, names: replace(target, unsupported=target.unsupported | names),
 )

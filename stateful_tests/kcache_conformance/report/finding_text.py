@@ -15,6 +15,7 @@ from kcache_model.indexers.codec import encode_blob
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
 from kcache_model.render import operation_text, outcome_text, printable
+from kcache_model.rules import Contract, rules_in
 
 from .interleaving import interleaving_text
 from .timeline import timeline
@@ -35,10 +36,7 @@ EXPLANATIONS = {
 """What people read for a kind of finding."""
 
 
-_ADVICE = (
-    "Advice, for --strict: client-go promises nothing to callers who change stored objects, or mappings\n"
-    "of index functions, in place; nor of what a write leaves behind whose index function fails."
-)
+_ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict asks for it."
 
 UNCONFIRMED = (
     "Not confirmed: it ran code that cannot be seen, which may exclude this by locks of its own, and real threads did\n"
@@ -81,13 +79,20 @@ def replay_command(finding: Finding, target: str, *, strict_errors: bool = False
         return f"kcache replay {finding.schedule}"
     if not isinstance(finding.program, Program):
         return None
-    options = " --strict-errors" * strict_errors + " --strict" * finding.is_advice
+    options = " --strict-errors" * strict_errors + " --strict" * (_contract_of(finding) is Contract.STRICT)
     return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
+
+
+def _contract_of(finding: Finding) -> Contract:
+    rule = rules_in("kcache_model.indexers").get(finding.rule)
+    return Contract.CLIENT_GO if rule is None else rule.contract
 
 
 def _parts(finding: Finding) -> Iterator[RenderableType]:
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
-    yield Text(f"{finding.kind.value.upper()} (found by: {phase})", style="bold red")
+    name = "ADVICE" if finding.is_advice else finding.kind.value.upper()
+    style = "bold yellow" if finding.is_advice else "bold red"
+    yield Text(f"{name} {finding.rule} (found by: {phase})", style=style)
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
         yield Text(_ADVICE)
@@ -95,6 +100,8 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
         yield Text(UNCONFIRMED + printable(finding.unseen))
     yield Text()
     yield _indented(Text(printable(finding.summary)))
+    if finding.location:
+        yield _indented(Text(f"at {printable(finding.location)}"))
     program = finding.program
     if finding.script:
         yield _heading("Smallest example:")

@@ -33,7 +33,7 @@ def write_json(report: RunReport, file: Path) -> None:
             "kind": options.kind,
             "semantics": options.semantics.value,
             "strict_errors": options.strict_errors,
-            "strict": options.strict,
+            "contract": options.contract.value,
             "seed": options.seed,
             "budget_seconds": options.budget_seconds,
             "phases": list(options.phases),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from kcache_model.finding import FindingKind
+from kcache_model.rules import BrokenRule
 
 from .events import Trace
 from .happens_before import HappensBefore
@@ -29,11 +30,13 @@ class Problem:
         summary: one sentence.
         order: beginnings and ends of the calls in an order that happens-before admits and that nothing explains; empty
             if the order does not matter.
+        rule: the id of the rule that is broken, where more is known than the kind.
     """
 
     kind: FindingKind
     summary: str
     order: tuple[Mark, ...] = ()
+    rule: str = ""
 
 
 @dataclass
@@ -70,7 +73,7 @@ class Execution(Generic[A]):
     timeouts_withheld: bool = False
     preemptions: int = 0
     doubts: tuple[str, ...] = ()
-    broken: Callable[[], list[str]] = field(default=list, repr=False)
+    broken: Callable[[], list[BrokenRule]] = field(default=list, repr=False)
 
 
 class Runner(Protocol[A]):

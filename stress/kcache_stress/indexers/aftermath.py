@@ -10,10 +10,11 @@ from kcache_model.indexers.invariants import broken_rules
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.target import Target
 from kcache_model.outcomes import error_text
+from kcache_model.rules import BrokenRule
 
 
-def broken_afterwards(driver: Driver, target: Target) -> list[str]:
-    """One sentence for each invariant that does not hold of the driver's Indexer, late indices included."""
+def broken_afterwards(driver: Driver, target: Target) -> list[BrokenRule]:
+    """The invariants that do not hold of the driver's Indexer, late indices included."""
     indexes = set(driver.indexes)
     try:
         if target.supports(OperationName.GET_INDEXERS):
@@ -21,9 +22,10 @@ def broken_afterwards(driver: Driver, target: Target) -> list[str]:
         observable = target.observable(sorted(indexes))
         if observable is None:
             return []
-        return broken_rules(driver.indexer, observable, _values_of, driver.identify)
+        found = broken_rules(driver.indexer, observable, _values_of, driver.identify)
+        return [broken for broken in found if target.asks_order or broken.rule != "unsorted-keys"]
     except Exception as error:
-        return [f"reading everything back raised {error_text(error)}"]
+        return [BrokenRule("unexpected-error", f"reading everything back raised {error_text(error)}")]
 
 
 def _values_of(obj: Any, index: str) -> Sequence[str] | None:

@@ -49,7 +49,7 @@ def program_texts(runner: ProgramRunner) -> Texts[Outcome]:
 
 def bare_finding(program: Program, problem: Problem) -> Finding:
     """A finding without a schedule that shows it."""
-    return Finding(problem.kind, PHASE, problem.summary, program)
+    return Finding(problem.kind, PHASE, problem.summary, program, rule=problem.rule)
 
 
 def told_finding(
@@ -83,4 +83,5 @@ def told_finding(
         schedule=PROGRAM_TOKENS.encode(token),
         interleaving=interleaving,
         anomaly=told.anomaly if is_about_calls else None,
+        rule=problem.rule,
     )

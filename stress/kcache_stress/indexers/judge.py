@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.check import check_linearizable
@@ -76,7 +76,8 @@ def hang(program: Program, recording: Recording) -> Finding:
 def broken_rule(program: Program, recording: Recording) -> Finding:
     """The finding for an Indexer whose parts do not fit together afterwards."""
     summary = f"after the threads had ended: {recording.broken[0]}"
-    return _finding(FindingKind.INVARIANT, summary, program, recording, "\n".join(recording.broken[1:]))
+    found = _finding(FindingKind.INVARIANT, summary, program, recording, "\n".join(map(str, recording.broken[1:])))
+    return replace(found, rule=recording.broken[0].rule)
 
 
 def _unexplained(program: Program, recording: Recording, verdict: Verdict) -> Finding:

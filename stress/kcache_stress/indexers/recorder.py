@@ -18,6 +18,7 @@ from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import Target
 from kcache_model.outcomes import Outcome
+from kcache_model.rules import BrokenRule
 
 from ..noise import Level, Noise
 from ..thread_pool import ThreadPool
@@ -42,7 +43,7 @@ class Recording:
     """
 
     history: History
-    broken: tuple[str, ...] = ()
+    broken: tuple[BrokenRule, ...] = ()
     hung: str = ""
 
 

@@ -82,7 +82,12 @@ class Subject:
         if granularity is self.granularity:
             return self
         if granularity not in self._others:
-            loaded = load_subject(self.target.name, instrument=self.instrument, granularity=granularity)
+            loaded = load_subject(
+                self.target.name,
+                instrument=self.instrument,
+                granularity=granularity,
+                unsupported=self.target.unsupported,
+            )
             self._others[granularity] = loaded
         return self._others[granularity]
 
@@ -136,13 +141,20 @@ class Subject:
         return fingerprint_of(self.sandbox.sources)
 
 
-def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Granularity = Granularity.FREE) -> Subject:
+def load_subject(
+    spec: str,
+    *,
+    instrument: Iterable[str] = (),
+    granularity: Granularity = Granularity.FREE,
+    unsupported: Iterable[str] = (),
+) -> Subject:
     """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``, instrumented.
 
     Args:
         spec: the name of the target.
         instrument: further packages to instrument beside the target's own.
         granularity: where threads may be switched.
+        unsupported: what it is spared beside what it declares.
 
     Raises:
         TargetError: there is no such target.
@@ -165,7 +177,7 @@ def load_subject(spec: str, *, instrument: Iterable[str] = (), granularity: Gran
             found = getattr(found, part)
         if not sandbox.sources:
             raise CannotExploreError(f"{location} has no Python source")
-        target = make_target(found, spec, real.unsupported)  # type: ignore[arg-type]
+        target = make_target(found, spec, real.unsupported.union(unsupported))  # type: ignore[arg-type]
         return Subject(target, sandbox, granularity, instrument, share)
 
     def strictly() -> Subject:

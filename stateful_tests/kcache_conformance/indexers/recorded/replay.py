@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.journal import begin
 from kcache_model.indexers.journal import step as journal_step
-from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
-from kcache_model.outcomes import ErrorKind, Outcome
+from kcache_model.indexers.restrictions import is_avoided, restricted
+from kcache_model.indexers.target import INDEXES, Target
+from kcache_model.outcomes import ErrorKind
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_model.render import operation_text, outcome_text
 
-from .scenario import RecordedStep, Scenario
+from ..sequential import disagreement
+from .scenario import Scenario
 
 
 @dataclass
@@ -38,63 +41,59 @@ class ReplayReport:
 
 
 def replay(
-    target: Target, scenario: Scenario, *, strict_errors: bool = False, watch: ProgressListener | None = None
+    target: Target,
+    scenario: Scenario,
+    *,
+    strict_errors: bool = False,
+    watch: ProgressListener | None = None,
+    is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> ReplayReport:
     """Run one scenario; each outcome must be client-go's, or kcache's where that is better on purpose.
 
-    A scenario ends early where it needs a write that the implementation does not support.
+    What a write leaves behind whose index function fails must be as in kcache. A scenario ends early where it needs a
+    write that the implementation does not support, or has a finding that is known.
     """
     report = ReplayReport()
     indexes = () if INDEXES in target.unsupported else scenario.indexes
     watch = watch or NoProgress()
-    done: list[RecordedStep] = []
+    done: list[Operation] = []
+    has_failed = False
     model = IndexerModel(scenario.semantics)
     state = model.initial(indexes)
     begin(watch, Program(indexes, semantics=scenario.semantics))
     driver = Driver(target, indexes, scenario.semantics)
     for step in scenario.steps:
-        name = step.operation.name
+        operation = restricted(step.operation, target)
+        name = operation.name
         if name is OperationName.MUTATE and not target.is_strict:
             continue
         if not target.supports(name):
             report.skipped[name.value] += 1
-            if step.operation.is_write:
+            if operation.is_write:
                 break
             continue
-        state, specified = model.apply(state, step.operation)
-        if specified.error is ErrorKind.INDEX_FUNC and FAILING_FUNCTIONS in target.unsupported:
+        state, specified = model.apply(state, operation)
+        if is_avoided(specified.error, target):
             break
-        done.append(step)
-        journal_step(watch, step.operation)
-        observed = driver.run(step.operation)
+        has_failed = has_failed or specified.error is ErrorKind.INDEX_FUNC
+        done.append(operation)
+        journal_step(watch, operation)
+        observed = driver.run(operation)
         report.steps += 1
         report.coverage[name.value, "ok" if observed.error is None else observed.error] += 1
-        # Without indices some outcomes are others than those recorded.
-        accepted = (specified, step.recorded) if specified == step.specified else (specified,)
+        # Without indices some outcomes are others than those recorded; what a write leaves behind that failed, too.
+        is_as_recorded = specified == step.specified and not has_failed and not target.is_strict
+        accepted = (specified, step.recorded) if is_as_recorded else (specified,)
         if not any(observed.agrees_with(outcome, strict_errors=strict_errors) for outcome in accepted):
-            program = Program(indexes, tuple(step.operation for step in done), (), scenario.semantics)
-            report.finding = _finding(scenario, step, specified, observed, program)
-            break
+            program = Program(indexes, tuple(done), (), scenario.semantics)
+            found = disagreement(program, specified, observed, "client-go")
+            summary = f"{found.summary} ({scenario.title})"
+            found = replace_fields(found, phase="recorded", summary=summary, scenario=scenario.id)
+            if not is_known(found):
+                report.finding = found
+                break
+            if operation.is_write:
+                break
     driver.close()
     watch.rest()
     return report
-
-
-def _finding(
-    scenario: Scenario, step: RecordedStep, specified: Outcome, observed: Outcome, program: Program
-) -> Finding:
-    raises = observed.error is not None and specified.error is None
-    verb = "raised" if observed.error is not None else "returned"
-    return Finding(
-        kind=FindingKind.EXCEPTION if raises else FindingKind.DIVERGENCE,
-        phase="recorded",
-        summary=(
-            f"{operation_text(step.operation)} {verb} {outcome_text(observed)}; "
-            f"client-go gives {outcome_text(specified)} ({scenario.title})"
-        ),
-        program=program,
-        step=len(program.prefix) - 1,
-        expected=specified,
-        observed=observed,
-        scenario=scenario.id,
-    )

@@ -12,6 +12,7 @@ from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.object_types.specification import Specification
 from kcache_model.outcomes import ErrorKind, Outcome
+from kcache_model.rules import BrokenRule
 
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
@@ -58,7 +59,7 @@ class CallJudge:
         self._starts: dict[tuple[Outcome, ...], int] = {}
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
-        self._looked_through: dict[tuple[Outcome, ...], list[str]] = {}
+        self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
 
     def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
         """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
@@ -97,7 +98,7 @@ class CallJudge:
             self._looked_through[execution.final] = execution.broken()
         broken = self._looked_through[execution.final]
         if broken:
-            return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}")
+            return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
         return None
 
     def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:

@@ -28,7 +28,7 @@ class Writer(ArgumentSource):
     def __init__(self, rng: random.Random, target: Target, keys: int, values: int) -> None:
         self.rng = rng
         self.indexes = () if INDEXES in target.unsupported else ("node", "tags")
-        self.may_fail = target.is_strict and FAILING_FUNCTIONS not in target.unsupported
+        self.may_fail = FAILING_FUNCTIONS not in target.unsupported
         self.late_indexes = False
         self.fresh = max(keys, values)
         self._stamps = 0

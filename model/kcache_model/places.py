@@ -1,0 +1,49 @@
+"""Places in the target: where an exception came from."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sysconfig
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+_HARNESS: Final = ("kcache_model", "kcache_stress", "kcache_conformance")
+
+
+def place_of(error: BaseException) -> str:
+    """``FILE:LINE in FUNCTION``: the last frame that is neither the harness' nor the standard library's.
+
+    Empty if there is none. Time is linear in the depth of the stack.
+    """
+    found = ""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if is_of_target(code.co_filename):
+            found = f"{short_path(code.co_filename)}:{trace.tb_lineno} in {code.co_name}"
+        trace = trace.tb_next
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def is_of_target(path: str) -> bool:
+    """Whether a file is neither the harness' nor the standard library's."""
+    if path.startswith("<"):
+        return False
+    parts = Path(path).parts
+    if any(name in parts for name in _HARNESS):
+        return False
+    return "site-packages" in parts or not path.startswith(_library())
+
+
+def short_path(path: str) -> str:
+    """The path relative to the current directory where it lies below; editors can open it either way."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+@functools.cache
+def _library() -> str:
+    return sysconfig.get_paths()["stdlib"]

@@ -1,0 +1,110 @@
+"""Symptoms: what two findings have in common if they tell of the same fault; and what is known of a target so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.rules import Contract, Rule, Severity
+
+_ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
+"""What costs the whole process."""
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """What shows of a fault.
+
+    Attributes:
+        rule: the id of the rule that is broken.
+        call: the call that failed, or left behind what a later one shows; of threads, the calls that met.
+        place: the line of the target where it happened, or where a thread was interrupted; empty if that is not known.
+    """
+
+    rule: str
+    call: str
+    place: str = ""
+
+
+def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
+    """The symptom of a finding, by the rules of its target type."""
+    rule = rules.get(finding.rule)
+    call = _call(finding, is_of_state=rule is not None and rule.is_of_state)
+    return Symptom(finding.rule, call, finding.location or _interrupted(finding))
+
+
+def _call(finding: Finding, *, is_of_state: bool) -> str:
+    program = finding.program
+    if program is None or not hasattr(program, "operations"):
+        return ""
+    if finding.core:
+        return "+".join(sorted({_name(finding.calls[position].operation) for position in finding.core}))
+    threads = getattr(program, "threads", ())
+    if threads:
+        return "+".join(sorted({_name(operation) for thread in threads for operation in thread}))
+    operations = list(program.operations())
+    if not operations:
+        return ""
+    done = operations if finding.step is None else operations[: finding.step + 1]
+    writes = [operation for operation in done if getattr(operation, "is_write", True)] if is_of_state else ()
+    return _name((writes or done)[-1])
+
+
+def _name(operation: object) -> str:
+    return str(getattr(operation, "name", operation))
+
+
+def _interrupted(finding: Finding) -> str:
+    """The line at which the first thread was interrupted."""
+    if finding.interleaving is None:
+        return ""
+    last: dict[int, str] = {}
+    for event in finding.interleaving.events:
+        if event.switch is not None and event.switch.is_preemption:
+            return last.get(event.switch.thread, "")
+        if event.where:
+            last[event.thread] = event.where
+    return ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a target in the course of a run.
+
+    Attributes:
+        rules: of the target type.
+        findings: of distinct symptoms, in the order in which they were made.
+        symptoms: theirs.
+        spared: the declarations with which programs are spared what is known to be wrong.
+    """
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    symptoms: frozenset[Symptom] = field(default_factory=frozenset)
+    spared: frozenset[str] = field(default_factory=frozenset)
+
+    def has(self, finding: Finding) -> bool:
+        """Whether the same has been found before."""
+        return self.symptom(finding) in self.symptoms
+
+    def symptom(self, finding: Finding) -> Symptom:
+        """The symptom of a finding."""
+        return symptom_of(finding, self.rules)
+
+    def adding(self, finding: Finding) -> Known:
+        """The same and one finding more."""
+        rule = self.rules.get(finding.rule)
+        spared = self.spared | ({rule.declaration} if rule is not None and rule.declaration else set())
+        if finding.kind in _ENDS and getattr(finding.program, "is_sequential", False):
+            spared |= {self.symptom(finding).call}  # it is not called again
+        symptoms = self.symptoms | {self.symptom(finding)}
+        return Known(self.rules, (*self.findings, finding), symptoms, frozenset(spared))
+
+
+def weighed(finding: Finding, rules: Mapping[str, Rule], contract: Contract) -> Finding:
+    """The finding as advice, if the contract does not ask for its rule."""
+    rule = rules.get(finding.rule)
+    is_advice = rule is not None and rule.severity(contract) is Severity.ADVICE
+    return replace(finding, is_advice=is_advice)
