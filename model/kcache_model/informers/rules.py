@@ -9,44 +9,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ..rules import BrokenRule
 from .stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
 
 
-def broken_rules(story: PipelineStory) -> Iterator[str]:
+def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
     """What is wrong, one sentence each, the most telling first."""
-    yield from story.wrong_indices
+    for text in story.wrong_indices:
+        yield BrokenRule("wrong-index", text)
     for handler in story.handlers:
         yield from _sequence(handler, story.server)
     yield from _synced_early(story)
     if story.store is not None:
-        yield from _content("the store", story.store, story.server.content)
+        yield from _content("store-differs", "the store", story.store, story.server.content)
         for handler in story.handlers:
             if handler.is_complete:
-                yield from _content(
-                    handler.name, known_after(handler.told[: handler.settled_after]), story.server.content
-                )
+                known = known_after(handler.told[: handler.settled_after])
+                yield from _content("handlers-differ", handler.name, known, story.server.content)
         if not story.has_synced:
-            yield "everything has settled, but has_synced() is false"
+            yield BrokenRule("never-synced", "everything has settled, but has_synced() is false")
     for name in story.unsynced_handlers:
-        yield f"everything has settled, but has_synced() of the registration of {name} is false"
+        yield BrokenRule(
+            "never-synced", f"everything has settled, but has_synced() of the registration of {name} is false"
+        )
     if story.unsettled is not None:
-        yield f"nothing happened for a long time, but {story.unsettled} did not get to what the server has"
+        yield BrokenRule(
+            "never-settles",
+            f"nothing happened for a long time, but {story.unsettled} did not get to what the server has",
+        )
     for handler in story.handlers:
         yield from _initial_list(handler, story.server)
         yield from _transformed(handler, story.transforms)
     for handler in story.handlers:
         if handler.stopped_after is not None:
             for told in handler.told[handler.stopped_after :]:
-                yield f"a handler was told after stop() had returned: {told}"
+                yield BrokenRule("told-after-end", f"a handler was told after stop() had returned: {told}")
     for handler in story.handlers:
         if handler.most_told is not None and len(handler.told) > handler.most_told:
-            yield f"{handler.name} was removed, and told afterwards: {handler.told[handler.most_told]}"
+            yield BrokenRule(
+                "told-after-end", f"{handler.name} was removed, and told afterwards: {handler.told[handler.most_told]}"
+            )
     if story.open_watches > 1:
-        yield f"when everything has settled, {story.open_watches} watches are open at once"
+        yield BrokenRule(
+            "watches-overlap", f"when everything has settled, {story.open_watches} watches are open at once"
+        )
     if story.watches_left:
-        yield f"stop() left {story.watches_left} watches open"
+        yield BrokenRule("leak", f"stop() left {story.watches_left} watches open")
     if story.threads_left:
-        yield f"stop() left threads behind: {', '.join(story.threads_left)}"
+        yield BrokenRule("leak", f"stop() left threads behind: {', '.join(story.threads_left)}")
 
 
 def known_after(told: Sequence[Told]) -> dict[str, Version]:
@@ -60,7 +70,7 @@ def known_after(told: Sequence[Told]) -> dict[str, Version]:
     return known
 
 
-def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[str]:
+def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule]:
     """Whether each call follows from those before it, and tells what has happened."""
     happened = set(server.changes)
     known: dict[str, Version] = {}
@@ -68,15 +78,16 @@ def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[str]:
     for number, call in enumerate(handler.told, 1):
         where = f"{handler.name}, call {number}: {call}"
         key, before = call.obj.key, known.get(call.obj.key)
-        wrong = _out_of_turn(call, before, server)
+        rule, wrong = "event-out-of-turn", _out_of_turn(call, before, server)
         if wrong is None and not call.is_tombstone and (call.obj, call.kind is ToldKind.DELETE) not in happened:
             wrong = "the server never had that"
         if wrong is None and not server.went_back:
             if call.obj.resource_version < newest.get(key, 0):
-                wrong = f"version {newest[key]} came before it"
-            wrong = wrong or _store_behind(call)
+                rule, wrong = "version-went-back", f"version {newest[key]} came before it"
+            else:
+                rule, wrong = "store-behind-handler", _store_behind(call)
         if wrong is not None:
-            yield f"{where}: {wrong}"
+            yield BrokenRule(rule, f"{where}: {wrong}")
             return
         newest[key] = max(newest.get(key, 0), call.obj.resource_version)
         if call.kind is ToldKind.DELETE:
@@ -120,31 +131,33 @@ def _store_behind(call: Told) -> str | None:
     return f"the store still showed {stored}" if is_behind else None
 
 
-def _content(who: str, shown: Mapping[str, Version], content: Mapping[str, Version]) -> Iterator[str]:
+def _content(rule: str, who: str, shown: Mapping[str, Version], content: Mapping[str, Version]) -> Iterator[BrokenRule]:
     for key in sorted({*shown, *content}):
         if key not in shown:
-            yield f"when everything has settled, {who} lacks {content[key]}"
+            yield BrokenRule(rule, f"when everything has settled, {who} lacks {content[key]}")
         elif key not in content:
-            yield f"when everything has settled, {who} still has {shown[key]}, which the server has not"
+            yield BrokenRule(
+                rule, f"when everything has settled, {who} still has {shown[key]}, which the server has not"
+            )
         elif shown[key] != content[key]:
-            yield f"when everything has settled, {who} has {shown[key]}, the server {content[key]}"
+            yield BrokenRule(rule, f"when everything has settled, {who} has {shown[key]}, the server {content[key]}")
 
 
-def _synced_early(story: PipelineStory) -> Iterator[str]:
+def _synced_early(story: PipelineStory) -> Iterator[BrokenRule]:
     """Whether the store had all of the first list when the informer said so."""
     sync = story.first_sync
     if sync is None:
         return
     if sync.listed is None:
         if not sync.was_watched:
-            yield "has_synced() was true before anything was listed"
+            yield BrokenRule("synced-early", "has_synced() was true before anything was listed")
     elif not story.server.went_back:
         lacking = [key for key in sync.listed if key not in sync.stored and key not in sync.deleted]
         if lacking:
-            yield f"has_synced() was true before the store had {lacking[0]}"
+            yield BrokenRule("synced-early", f"has_synced() was true before the store had {lacking[0]}")
 
 
-def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[str]:
+def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule]:
     """Whether what was there before the handler, and nothing else, came as its initial list."""
     if server.first_list is None:
         return
@@ -153,25 +166,29 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[str]:
         listed, keys = set(server.first_list), {version.key for version in server.first_list}
         for call in handler.told:
             if call.kind is ToldKind.ADD and call.is_in_initial_list and call.obj.key not in keys:
-                yield f"{handler.name}: {call}: the initial list did not name the object"
+                yield BrokenRule(
+                    "wrong-initial-list", f"{handler.name}: {call}: the initial list did not name the object"
+                )
                 return
             if call.kind is ToldKind.ADD and not call.is_in_initial_list and call.obj in listed:
-                yield f"{handler.name}: {call}: the object was in the initial list"
+                yield BrokenRule("wrong-initial-list", f"{handler.name}: {call}: the object was in the initial list")
                 return
     if handler.synced_after is not None and handler.is_first:
         told = {call.obj.key for call in handler.told[: handler.synced_after]}
         for version in server.first_list:
             if version.key not in told:
-                yield (
+                text = (
                     f"{handler.name}: its registration said that it had synced after {handler.synced_after} calls, "
                     f"before it was told of {version}"
                 )
+                yield BrokenRule("synced-early", text)
                 return
 
 
-def _transformed(handler: HandlerStory, transforms: bool) -> Iterator[str]:
+def _transformed(handler: HandlerStory, transforms: bool) -> Iterator[BrokenRule]:
     for call in handler.told:
         for version in (call.obj, call.old):
             if version is not None and version.transformed != transforms:
-                yield f"{handler.name}: {call}: the transformer was applied {version.transformed} times, not once"
+                text = f"{handler.name}: {call}: the transformer was applied {version.transformed} times, not once"
+                yield BrokenRule("not-transformed-once", text)
                 return

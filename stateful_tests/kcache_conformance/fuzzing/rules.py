@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from kcache_model import rules as common
 
 
 class Kind(enum.StrEnum):
@@ -163,6 +166,23 @@ RULES: dict[Rule, RuleText] = {
     ),
 }
 """Every rule, with its text."""
+
+
+def as_rules(kind: Kind) -> Mapping[str, common.Rule]:
+    """Id -> rule, of those that bind functions of ``kind``, as those of any target type."""
+    called = f"An {kind.value} function" if kind is Kind.INDEX else "A key function"
+    return {
+        rule.value: common.Rule(
+            id=rule.value,
+            promise=f"{called} {text.demand}.",
+            source="client-go: IndexFunc, KeyFunc",
+            cause=text.why,
+            fix=f"docs/index-functions.md#{rule.value} has an example, and what mends it.",
+            contract=common.Contract.CLIENT_GO if text.severity is Severity.ERROR else common.Contract.STRICT,
+        )
+        for rule, text in RULES.items()
+        if kind in text.kinds
+    }
 
 
 def rules_for(kind: Kind) -> tuple[Rule, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
+from kcache_model.rules import common_rules
 from kcache_model.verdict import Status
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
@@ -23,7 +24,7 @@ from ..target_type import Stopped, TargetType
 from .options import FuzzOptions
 from .replaying import replay_trial
 from .report import FuzzFinding, FuzzReport
-from .rules import RULES, Kind, Rule, Severity
+from .rules import RULES, Kind, Rule, Severity, as_rules
 from .session import fuzz
 from .subject import Subject, load_subject, make_subject
 from .trial import PREFIX, Trial, decode_trial, encode_trial
@@ -74,6 +75,7 @@ def finding_of(found: FuzzFinding) -> Finding:
         f"{found.rule.value}: {found.what}",
         detail="\n".join(filter(None, lines)),
         schedule=found.word,
+        rule=found.rule.value,
         script=found.code,
     )
 
@@ -129,7 +131,8 @@ def _replay(token: ReplayToken[Trial], watch: ProgressListener) -> Replayed:
     note = f"{trial.rule.value} of {trial.spec}: {found.note}"
     finding = None
     if found.answer is ReplayAnswer.REPRODUCED:
-        finding = Finding(kind_of(trial.rule), "replay", f"{trial.rule.value}: {found.note}", schedule=encoded)
+        summary = f"{trial.rule.value}: {found.note}"
+        finding = Finding(kind_of(trial.rule), "replay", summary, schedule=encoded, rule=trial.rule.value)
     return Replayed(found.answer, note, finding)
 
 
@@ -157,7 +160,8 @@ def _target_type(kind: Kind, summary: str, reference: str, examples: Callable[[]
         tokens=TrialTokens(PREFIX, _no_program, _no_program),
         replay=_replay,
         owns=lambda trial: trial.kind is kind,
-        knows=frozenset({"strict"}),
+        knows=frozenset({"contract"}),
+        rules={**common_rules(), **as_rules(kind)},
     )
 
 

@@ -42,6 +42,7 @@ def finding_of(
         schedule=TOKENS.encode(replace(token, kind=problem.kind)),
         interleaving=interleaving,
         script=script(token.program, token.target),
+        rule=problem.rule,
     )
 
 

@@ -10,10 +10,11 @@ from kcache_model.informers.comparing import version_of, versions_of
 from kcache_model.informers.program import StepName
 from kcache_model.informers.rules import broken_rules
 from kcache_model.informers.stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
+from kcache_model.rules import BrokenRule
 
 
-def what_is_wrong(pipeline: Any) -> str | None:
-    """The first rule that a finished :class:`~.pipeline.Pipeline` broke, in one sentence; ``None`` if it kept all."""
+def what_is_wrong(pipeline: Any) -> BrokenRule | None:
+    """The first rule that a finished :class:`~.pipeline.Pipeline` broke; ``None`` if it kept all."""
     return next(broken_rules(_story(pipeline)), None)
 
 

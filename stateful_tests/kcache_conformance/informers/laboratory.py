@@ -12,6 +12,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
 from kcache_model.progress import NoProgress, ProgressListener
+from kcache_model.rules import BrokenRule
 from kcache_stress.explorer.audit import AuditShare
 from kcache_stress.explorer.counterexample import Counterexample
 from kcache_stress.explorer.execution import Execution, Problem
@@ -86,7 +87,7 @@ class InformerRunner(ScenarioRunner):
         self.pipeline = harness.Pipeline(self._program, target.create, patience, target.unsupported)
         return [CallSequence(calls) for calls in self.pipeline.calls()]
 
-    def _look_back(self, _: list[object]) -> str | None:
+    def _look_back(self, _: list[object]) -> BrokenRule | None:
         return what_is_wrong(self.pipeline)
 
 

@@ -139,7 +139,9 @@ class RealInformer:
             summary = f"a thread of the code under test ended with {error_text(unhandled[0])}"
             return Problem(FindingKind.EXCEPTION, summary)
         wrong = what_is_wrong(pipeline)
-        return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
+        if wrong is None:
+            return None
+        return Problem(FindingKind.INVARIANT, str(wrong), rule=getattr(wrong, "rule", ""))
 
     def _join(self, threads: list[threading.Thread], program: InformerProgram) -> bool:
         """Wait for the threads; whether they have ended."""

@@ -8,6 +8,7 @@ from kcache_model.codec import Codec
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
+from kcache_model.rules import common_rules, rules_in
 from kcache_stress.explorer.execution import Problem
 
 from ..gallery import informer_gallery
@@ -62,4 +63,5 @@ INFORMER = TargetType(
     tokens=TOKENS,
     exploring=EXPLORING,
     replay=replay_token,
+    rules={**common_rules(), **rules_in("kcache_model.informers")},
 )

@@ -72,12 +72,13 @@ class Scenario:
         setup: gets ``load``, makes what the threads share, and returns what each of them does. It runs before each
             execution, alone, and must do the same each time. Modules are copied once: what ``setup`` does not make
             anew, such as their globals, all executions share.
-        check: gets what the threads returned, in the order of ``setup``, when all have ended; says what is wrong.
+        check: gets what the threads returned, in the order of ``setup``, when all have ended; says what is wrong, as a
+            sentence or a :class:`~kcache_model.rules.BrokenRule`; ``None`` if nothing is.
     """
 
     instrument: tuple[str, ...]
     setup: Callable[[Load], Sequence[Work]]
-    check: Callable[[list[object]], str | None] = lambda _: None
+    check: Callable[[list[object]], object] = lambda _: None
 
 
 class Copies:
@@ -256,7 +257,9 @@ class ScenarioRunner:
         if ending is Ending.ENDLESS:
             return self.livelock(most_events)
         wrong = self._scenario.check([part.result for part in parts])
-        return None if wrong is None else Problem(FindingKind.INVARIANT, wrong)
+        if wrong is None:
+            return None
+        return Problem(FindingKind.INVARIANT, str(wrong), rule=getattr(wrong, "rule", ""))
 
 
 class _AsFound:
