@@ -89,7 +89,7 @@ def test_a_lost_update_is_found_and_shown_again(command: tuple[str, ...], run: R
     assert finding["kind"] == "nonlinearizable"
     assert finding["program"]["threads"] == [[{"op": "add", "arguments": [1]}]] * 2
     (failure,) = ElementTree.parse(files["junit"]).iter("failure")
-    assert failure.get("type") == "nonlinearizable"
+    assert failure.get("type") == "not-linearizable"
     assert 'id="picture"' in files["html"].read_text(encoding="utf-8")
     word = word_of(output)
     if command != ("stress", "--budget", "120s"):

@@ -118,6 +118,10 @@ def run_and_print(
     for finding in result.findings:
         console.print()
         print_finding(console, finding, target, strict_errors=options.strict_errors)
+    if result.findings:
+        known = " ".join(dict.fromkeys(finding.rule for finding in result.findings))
+        console.print()
+        console.print(f"  promise, usual cause and cure of each: kcache rules {known}", soft_wrap=True)
     console.print()
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import click
 
@@ -50,6 +51,7 @@ def stress(asked: Asked) -> None:
     Ends with a table of what was called, how it ended, and how often it really overlapped a call of another thread.
     """
     target, options = asked.resolved("stress")
+    options = replace(options, most_findings=1)
     threads = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
     known = f"{threads}, semantics {options.semantics.value}, " if "semantics" in asked.target_type.knows else ""
     settings = f"{known}seed {options.seed}, {options.budget_seconds:g} s"

@@ -86,7 +86,7 @@ def test_targets_lists_other_galleries(kind: str, folder: str, golden: Callable[
 
 @pytest.mark.parametrize("name", ["empty_sets_left", "index_repeats_objects", "replace_one_by_one", "live_indexers"])
 def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> None:
-    done = in_this_process("check", EXAMPLES[name], *(("--strict",) if name == "live_indexers" else ()))
+    done = in_this_process("check", "-x", EXAMPLES[name], *(("--strict",) if name == "live_indexers" else ()))
     assert done.exit_code == 1
     assert done.stderr == ""
     golden(f"check_{name}", done.stdout.replace(EXAMPLES[name], f"examples/targets/{name}.py:new_indexer"))
@@ -99,7 +99,7 @@ def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> No
 
 
 def test_a_concurrent_fault_with_its_timeline_and_replay() -> None:
-    done = in_this_process("check", EXAMPLES["replace_in_two_sections"], "--only", "stress", "--budget", "60s")
+    done = in_this_process("check", "-x", EXAMPLES["replace_in_two_sections"], "--only", "stress", "--budget", "60s")
     assert done.exit_code == 1
     assert "Calls, as they overlapped in time; those marked * cannot all be right:" in done.stdout
     assert re.search(r"^ .*thread \d", done.stdout, re.MULTILINE)
@@ -270,7 +270,7 @@ def test_too_small_a_budget_is_inconclusive() -> None:
 def test_files_for_machines(tmp_path: Path) -> None:
     result, report = tmp_path / "result.json", tmp_path / "report.xml"
     files = ("--json", str(result), "--junit", str(report))
-    done = in_this_process("check", EXAMPLES["update_shortcut"], "--strict-errors", *files)
+    done = in_this_process("check", "-x", EXAMPLES["update_shortcut"], "--strict-errors", *files)
     assert done.exit_code == 1
     data = json.loads(result.read_text(encoding="utf-8"))
     assert data["schema"] == "kcache/result/1"
@@ -305,7 +305,7 @@ def new_indexer(key_func, indexers):
 def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
     (tmp_path / "hostile.py").write_text(HOSTILE, encoding="utf-8")
     report = tmp_path / "report.xml"
-    done = kcache("check", "hostile.py:new_indexer", "--junit", str(report), folder=tmp_path)
+    done = kcache("check", "-x", "hostile.py:new_indexer", "--junit", str(report), folder=tmp_path)
     assert done.returncode == 1
     assert "[bold]{markup}[/bold]" in done.stdout
     assert "\x1b[31m" not in done.stdout

@@ -31,7 +31,7 @@ def kcache_command(*arguments: str) -> Result:
 def checked(name: str, *arguments: str) -> tuple[Result, str]:
     """The result of a check, and its output without what differs from machine to machine."""
     path = EXAMPLES[name].path
-    done = kcache_command("check", "--kind", "informer", f"{path}:make", *arguments)
+    done = kcache_command("check", "-x", "--kind", "informer", f"{path}:make", *arguments)
     text = done.output.replace(str(path), f"examples/informers/{name}.py")
     text = re.sub(r"[0-9]+ executions", "N executions", text)
     text = re.sub(r"\.py:[0-9]+ in", ".py:LINE in", text)
@@ -86,7 +86,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
         "    def on_delete(self, obj):\n"
     )
     file.write_text(head + "        pass\n")
-    done = kcache_command("check", "--kind", "informer", f"{file}:Mended", "--only", "litmus")
+    done = kcache_command("check", "-x", "--kind", "informer", f"{file}:Mended", "--only", "litmus")
     assert done.exit_code == 1, done.output
     file.write_text(head + "        super().on_delete(obj)\n")
     again = kcache_command("replay", word_of(done.output))
@@ -116,7 +116,7 @@ def test_the_reference_is_the_default(tmp_path: Path) -> None:
 def test_what_is_no_target(code: str, says: str, tmp_path: Path) -> None:
     file = tmp_path / "target.py"
     file.write_text(code)
-    done = kcache_command("check", "--kind", "informer", f"{file}:make")
+    done = kcache_command("check", "-x", "--kind", "informer", f"{file}:make")
     assert done.exit_code not in (0, 1)
     assert says in " ".join(done.output.split())
 
@@ -127,7 +127,9 @@ def test_an_informer_that_spins_is_a_hang(tmp_path: Path) -> None:
         "from kcache.informers import SharedIndexInformer\n\n\nclass Spinning(SharedIndexInformer):\n"
         "    def has_synced(self):\n        while True:\n            pass\n"
     )
-    done = kcache_command("check", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "litmus")
+    done = kcache_command(
+        "check", "-x", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "litmus"
+    )
     assert done.exit_code == 1
     unwrapped = " ".join(done.output.split())
     assert "a call of the informer did not return within 1 s" in unwrapped
@@ -171,7 +173,7 @@ def test_what_an_informer_is_built_on_is_controlled_without_being_named(tmp_path
         pytest.skip("the adapters are not installed")
     file = tmp_path / "built_on.py"
     file.write_text(BUILT_ON.format(folder=str(adapters)))
-    done = kcache_command("check", "--kind", "informer", f"{file}:make", "--only", "explorer", "--budget", "5s")
+    done = kcache_command("check", "-x", "--kind", "informer", f"{file}:make", "--only", "explorer", "--budget", "5s")
     assert "informer.py" in done.output
     assert "in stop" in done.output
     assert done.exit_code == 1

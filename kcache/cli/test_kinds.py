@@ -27,7 +27,7 @@ def kcache(*arguments: str) -> Result:
 def checked(name: str, *arguments: str) -> tuple[Result, str]:
     """The result of a check, and its output without what differs from machine to machine."""
     example = EXAMPLES[name]
-    done = kcache("check", "--kind", example.makes, f"{example.path}:new_queue", *arguments)
+    done = kcache("check", "-x", "--kind", example.makes, f"{example.path}:new_queue", *arguments)
     text = done.output.replace(str(example.path), f"examples/queues/{name}.py")
     text = re.sub(r"[0-9]+ executions", "N executions", text)
     text = re.sub(r"\.py:[0-9]+\b", ".py:LINE", text)

@@ -9,6 +9,8 @@ from typing import Final
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.rules import Contract, Rule, Severity
 
+from .report.finding_places import interrupted_line
+
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """What costs the whole process."""
 
@@ -32,7 +34,7 @@ def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
     """The symptom of a finding, by the rules of its target type."""
     rule = rules.get(finding.rule)
     call = _call(finding, is_of_state=rule is not None and rule.is_of_state)
-    return Symptom(finding.rule, call, finding.location or _interrupted(finding))
+    return Symptom(finding.rule, call, finding.location or interrupted_line(finding))
 
 
 def _call(finding: Finding, *, is_of_state: bool) -> str:
@@ -54,19 +56,6 @@ def _call(finding: Finding, *, is_of_state: bool) -> str:
 
 def _name(operation: object) -> str:
     return str(getattr(operation, "name", operation))
-
-
-def _interrupted(finding: Finding) -> str:
-    """The line at which the first thread was interrupted."""
-    if finding.interleaving is None:
-        return ""
-    last: dict[int, str] = {}
-    for event in finding.interleaving.events:
-        if event.switch is not None and event.switch.is_preemption:
-            return last.get(event.switch.thread, "")
-        if event.where:
-            last[event.thread] = event.where
-    return ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ..outcomes import ErrorKind
 from .items import Item, Style
 from .operations import Operation
 from .program import Program
-from .target import FAILING_FUNCTIONS, FAILING_KEY_FUNCTIONS, NONE_VALUES, UNKNOWN_INDEX, Target
+from .target import CONCURRENT_WRITES, FAILING_FUNCTIONS, FAILING_KEY_FUNCTIONS, NONE_VALUES, UNKNOWN_INDEX, Target
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,24 @@ def restricted(operation: Operation, target: Target) -> Operation:
 
 
 def restricted_program(program: Program, target: Target) -> Program:
-    """The program without what the target does not offer."""
-    return mapped(program, lambda operation: restricted(operation, target))
+    """The program without what the target does not offer; with one writing thread, if it allows only one."""
+    program = mapped(program, lambda operation: restricted(operation, target))
+    return replace(program, threads=restricted_threads(program.threads, target))
+
+
+def restricted_threads(threads: tuple[tuple[Operation, ...], ...], target: Target) -> tuple[tuple[Operation, ...], ...]:
+    """Threads of which the first that writes is the only one to do so, if the target declares that."""
+    if CONCURRENT_WRITES not in target.unsupported:
+        return threads
+    writer = next((number for number, thread in enumerate(threads) if any(map(_is_write, thread))), 0)
+    return tuple(
+        thread if number == writer else tuple(operation for operation in thread if not _is_write(operation))
+        for number, thread in enumerate(threads)
+    )
+
+
+def _is_write(operation: Operation) -> bool:
+    return operation.is_write
 
 
 def mapped(program: Program, change: Callable[[Operation], Operation]) -> Program:

@@ -83,6 +83,12 @@ def replay_command(finding: Finding, target: str, *, strict_errors: bool = False
     return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
 
 
+def heading(finding: Finding) -> str:
+    """``NONLINEARIZABLE half-applied-write``: the kind, or that it is advice; and the rule where that says more."""
+    kind = "ADVICE" if finding.is_advice else finding.kind.value.upper()
+    return kind if finding.rule == finding.kind.value else f"{kind} {finding.rule}"
+
+
 def _contract_of(finding: Finding) -> Contract:
     rule = rules_in("kcache_model.indexers").get(finding.rule)
     return Contract.CLIENT_GO if rule is None else rule.contract
@@ -90,9 +96,7 @@ def _contract_of(finding: Finding) -> Contract:
 
 def _parts(finding: Finding) -> Iterator[RenderableType]:
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
-    name = "ADVICE" if finding.is_advice else finding.kind.value.upper()
-    style = "bold yellow" if finding.is_advice else "bold red"
-    yield Text(f"{name} {finding.rule} (found by: {phase})", style=style)
+    yield Text(f"{heading(finding)} (found by: {phase})", style="bold yellow" if finding.is_advice else "bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
         yield Text(_ADVICE)
@@ -104,21 +108,21 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
         yield _indented(Text(f"at {printable(finding.location)}"))
     program = finding.program
     if finding.script:
-        yield _heading("Smallest example:")
+        yield _title("Smallest example:")
         # Lines stay whole however long: they are there to be copied.
         yield Text(textwrap.indent(printable(finding.script), "    "), no_wrap=True, overflow="ignore")
     elif program is not None and program.is_sequential:
-        yield _heading("Smallest example:")
+        yield _title("Smallest example:")
         yield _indented(Text("\n".join(_sequential_lines(finding, program))))
     elif finding.calls:
         marked = "; those marked * cannot all be right" if finding.core else ""
-        yield _heading(f"Calls, as they overlapped in time{marked}:")
+        yield _title(f"Calls, as they overlapped in time{marked}:")
         yield _indented(timeline(finding.calls, finding.core))
     if finding.interleaving is not None and finding.interleaving.threads:
-        yield _heading("The interleaving:")
+        yield _title("The interleaving:")
         yield _indented(Text(printable(interleaving_text(finding.interleaving))))
     if finding.detail:
-        yield _heading("Details:")
+        yield _title("Details:")
         yield _indented(Text("\n".join(printable(finding.detail).splitlines()[:_DETAIL_LINES])))
 
 
@@ -133,7 +137,7 @@ def _sequential_lines(finding: Finding, program: Program) -> Iterator[str]:
         yield line
 
 
-def _heading(text: str) -> RenderableType:
+def _title(text: str) -> RenderableType:
     return Padding(Text(text, style="bold"), (1, 0, 0, 2), expand=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from kcache_model.verdict import Status
 from ..events import PhaseFinished
 from ..target_types import target_type_named
 from .capturing import captured
+from .finding_places import place_of_finding, versions
 from .run_report import RunReport
 
 RESULT_SCHEMA = "kcache/result/1"
@@ -26,6 +28,7 @@ def write_json(report: RunReport, file: Path) -> None:
     codec = target_type_named(options.kind).codec
     data = {
         "schema": RESULT_SCHEMA,
+        "versions": versions(),
         "target": target,
         "status": result.status.value,
         "seconds": round(result.seconds, 3),
@@ -45,6 +48,7 @@ def write_json(report: RunReport, file: Path) -> None:
             {
                 **encode_finding(finding, codec),
                 "replay": replay_command(finding, target, strict_errors=options.strict_errors),
+                "place": asdict(place_of_finding(finding, target)),
             }
             for finding in result.findings
         ],
@@ -53,29 +57,38 @@ def write_json(report: RunReport, file: Path) -> None:
 
 
 def write_junit(report: RunReport, file: Path) -> None:
-    """One test case for each phase."""
+    """One test case for each phase; where it found something, one for each finding. Advice is no failure."""
     target, result = report.target, report.result
-    name = f"kcache {report.command} {target}"
-    suite = ElementTree.Element("testsuite", name=name, tests="0", failures="0", skipped="0")
-    failed = {finding.phase: finding for finding in result.findings if finding.status is Status.VIOLATION}
-    names = [phase.phase for phase in result.phases]
-    names += [name for name in failed if name not in names]
-    for name in names:
-        case = ElementTree.SubElement(suite, "testcase", classname=printable(target), name=name)
-        reason = next((phase.inconclusive or phase.refused for phase in result.phases if phase.phase == name), "")
-        if name in failed:
-            finding = failed[name]
-            failure = ElementTree.SubElement(
-                case, "failure", type=finding.kind.value, message=printable(finding.summary)
-            )
+    suite = ElementTree.Element("testsuite", name=f"kcache {report.command} {target}")
+    wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
+    phases = {phase.phase: phase.inconclusive or phase.refused for phase in result.phases}
+    for name in dict.fromkeys((*phases, *(finding.phase for finding in wrong))):
+        found = [finding for finding in wrong if finding.phase == name]
+        for finding in found:
+            place = place_of_finding(finding, target)
+            case = _case(suite, target, name if len(found) == 1 else f"{name}: {finding.rule}")
+            if place.file:
+                case.set("file", place.file)
+                case.set("line", str(place.line))
+            failure = ElementTree.SubElement(case, "failure", type=finding.rule, message=printable(finding.summary))
             told = partial(print_finding, finding=finding, target=target, strict_errors=report.options.strict_errors)
             failure.text = printable(captured(told)[1:] + "\n")
-        elif reason:
-            ElementTree.SubElement(case, "skipped", message=reason)
-    suite.set("tests", str(len(names)))
-    suite.set("failures", str(len(failed)))
-    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+        if not found:
+            case = _case(suite, target, name)
+            if phases[name]:
+                ElementTree.SubElement(case, "skipped", message=phases[name])
+    for attribute, path in (("tests", "testcase"), ("failures", "testcase/failure"), ("skipped", "testcase/skipped")):
+        suite.set(attribute, str(len(suite.findall(path))))
+    suite.set("errors", "0")
+    suite.set("time", f"{result.seconds:.3f}")
+    properties = ElementTree.SubElement(suite, "properties")
+    for name, value in versions().items():
+        ElementTree.SubElement(properties, "property", name=name, value=value)
     ElementTree.ElementTree(suite).write(file, encoding="unicode", xml_declaration=True)
+
+
+def _case(suite: ElementTree.Element, target: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=printable(target), name=name)
 
 
 def _phase(phase: PhaseFinished) -> dict[str, object]:

@@ -50,6 +50,7 @@ from kcache_model.bound import Bound
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import WRITES, Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, Letter
 
@@ -68,7 +69,7 @@ def small_scope_programs(
     scope = _Scope(target, semantics, deadline)
     for sizes in _sizes(bound):
         if not scope.is_cut:
-            yield from scope.programs(sizes)
+            yield from (restricted_program(program, target) for program in scope.programs(sizes))
 
 
 def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadline: float = float("inf")) -> int | None:

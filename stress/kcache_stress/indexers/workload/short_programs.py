@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kcache_model.indexers import vocabulary
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import Target
 from kcache_model.indexers.vocabulary import LATE_INDICES, offered
 
@@ -59,4 +60,4 @@ def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape
             role = every_read
         operations = rng.randint(*shape.operations) if role else 0
         threads.append(tuple(pick(make, role) for _ in range(operations)))
-    return Program(make.indexes, prefix, tuple(threads), semantics)
+    return restricted_program(Program(make.indexes, prefix, tuple(threads), semantics), target)

@@ -10,6 +10,7 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers import vocabulary
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
+from kcache_model.indexers.restrictions import restricted, restricted_threads
 from kcache_model.indexers.target import Target
 from kcache_model.indexers.vocabulary import Templates, offered
 
@@ -73,7 +74,9 @@ def stretches(
         if number and rng.random() < 0.5:
             theme = _theme(rng)
         foretold = not strict_errors or semantics is Semantics.CURRENT
-        yield Stretch(theme.name, tuple(_threads(rng, make, theme, target, length, foretold=foretold)))
+        threads = tuple(_threads(rng, make, theme, target, length, foretold=foretold))
+        offered_calls = (tuple(restricted(operation, target) for operation in thread) for thread in threads)
+        yield Stretch(theme.name, restricted_threads(tuple(offered_calls), target))
 
 
 def _theme(rng: random.Random) -> Theme:
