@@ -1,0 +1,59 @@
+"""Places of findings in files, and the versions that made them: for reports that machines read."""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import kcache
+from kcache_model.finding import Finding
+
+_PLACE = re.compile(r"(.+?):(\d+)(?: in .*)?")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file.
+
+    Attributes:
+        file: its path; empty if nothing is known.
+        line: its number, from 1 on.
+    """
+
+    file: str
+    line: int
+
+
+def place_of_finding(finding: Finding, target: str) -> Place:
+    """Where the target raised, or was interrupted; else the first line of its file, if its name says which."""
+    told = finding.location or interrupted_line(finding)
+    found = _PLACE.fullmatch(told)
+    if found is not None:
+        return Place(found[1], int(found[2]))
+    file = target.rpartition(":")[0]
+    return Place(file, 1) if file.endswith(".py") and Path(file).is_file() else Place("", 1)
+
+
+def interrupted_line(finding: Finding) -> str:
+    """``FILE:LINE`` where the first thread of an interleaving was interrupted; empty if none was."""
+    if finding.interleaving is None:
+        return ""
+    last: dict[int, str] = {}
+    for event in finding.interleaving.events:
+        if event.switch is not None and event.switch.is_preemption:
+            return last.get(event.switch.thread, "")
+        if event.where:
+            last[event.thread] = event.where
+    return ""
+
+
+def versions() -> dict[str, str]:
+    """What a report was made with."""
+    return {
+        "kcache": kcache.__version__,
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "platform": platform.system(),
+    }

@@ -1,0 +1,65 @@
+"""Rules as text: for a terminal, and as the page docs/rules.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from kcache_model.rules import Contract, Rule, common_rules
+
+from ..target_types import TARGET_TYPES, target_type_named
+
+_PAGE: Final = """\
+# Rules
+
+Every finding names the rule that is broken. `kcache rules` prints this list, `kcache rules ID` one rule. Ids are
+stable: waivers, baselines and reports use them.
+
+A rule of the contract *strict* is one that client-go does not promise and kcache's reference guarantees: under the
+default contract, `client-go`, breaking it is *advice*, which is shown apart and fails no run; `--contract strict` makes
+it a violation. What an implementation does otherwise on purpose it declares by name, `factory.kcache_unsupported =
+["NAME"]`; then it is spared that, and the report lists it.
+"""
+
+_TITLES: Final = {
+    "indexer": "Indexers",
+    "informer": "Informers",
+    "index-function": "Index functions",
+    "key-function": "Key functions",
+}
+
+
+def all_rules() -> Mapping[str, Mapping[str, Rule]]:
+    """Title -> the rules below it: those of every target type, then those of each type that has rules of its own."""
+    common = common_rules()
+    found = {"Every target type": common}
+    for name in TARGET_TYPES:
+        own = {rule_id: rule for rule_id, rule in target_type_named(name).rules.items() if rule_id not in common}
+        if own:
+            found[_TITLES.get(name, name)] = own
+    return found
+
+
+def rule_lines(rule: Rule) -> Iterator[str]:
+    """What there is to say of a rule, a line each."""
+    yield f"Promise: {rule.promise}"
+    yield f"Source: {rule.source}."
+    yield f"Usual cause: {rule.cause}"
+    yield f"Usual cure: {rule.fix}"
+    if rule.contract is Contract.STRICT:
+        yield "Contract: strict; advice otherwise."
+    if rule.declaration:
+        yield f'Declared by: kcache_unsupported = ["{rule.declaration}"].'
+    if rule.example:
+        yield f"Example: {rule.example}"
+
+
+def rules_page() -> str:
+    """The page docs/rules.md."""
+    parts = [_PAGE]
+    for title, rules in all_rules().items():
+        parts.append(f"## {title}\n")
+        for rule in rules.values():
+            lines = "\n".join(f"- {line}" for line in rule_lines(rule))
+            parts.append(f"### {rule.id}\n\n{lines}\n")
+    return "\n".join(parts)
