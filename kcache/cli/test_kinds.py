@@ -61,7 +61,7 @@ def test_a_concurrent_fault(golden: Callable[[str, str], None]) -> None:
 def test_calls_that_no_order_explains() -> None:
     done, text = checked("process_outside_lock", "--only", "explorer")
     assert done.exit_code == 1
-    assert "NONLINEARIZABLE (found by: explorer)" in text
+    assert "NONLINEARIZABLE not-linearizable (found by: explorer)" in text
     assert re.search(r"which\s+no\s+order\s+of\s+the\s+calls\s+allows", text)
     assert "def thread_2():" in text
     assert re.search(r"\u2502 process_outside_lock.py:LINE", text)

@@ -56,7 +56,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_page_of_a_check_that_fails(file: Path) -> None:
-    done = kcache("check", EXAMPLES["update_shortcut"], "--html", str(file))
+    done = kcache("check", "-x", EXAMPLES["update_shortcut"], "--html", str(file))
     assert done.exit_code == 1
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "violation"

@@ -149,6 +149,17 @@ class Interleaving:
     wrong_call: int | None = None
     omitted: int = 0
 
+    @property
+    def interrupted_at(self) -> str:
+        """``FILE:LINE`` at which a thread was interrupted first; empty if none was."""
+        last: dict[int, str] = {}
+        for event in self.events:
+            if event.switch is not None and event.switch.is_preemption:
+                return last.get(event.switch.thread, "")
+            if event.where:
+                last[event.thread] = event.where
+        return ""
+
 
 def encode_interleaving(interleaving: Interleaving) -> dict[str, Any]:
     """An interleaving as plain JSON."""

@@ -9,8 +9,6 @@ from typing import Final
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.rules import Contract, Rule, Severity
 
-from .report.finding_places import interrupted_line
-
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """What costs the whole process."""
 
@@ -34,7 +32,8 @@ def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
     """The symptom of a finding, by the rules of its target type."""
     rule = rules.get(finding.rule)
     call = _call(finding, is_of_state=rule is not None and rule.is_of_state)
-    return Symptom(finding.rule, call, finding.location or interrupted_line(finding))
+    interrupted = "" if finding.interleaving is None else finding.interleaving.interrupted_at
+    return Symptom(finding.rule, call, finding.location or interrupted)
 
 
 def _call(finding: Finding, *, is_of_state: bool) -> str:

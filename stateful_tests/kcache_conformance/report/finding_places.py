@@ -28,25 +28,14 @@ class Place:
 
 def place_of_finding(finding: Finding, target: str) -> Place:
     """Where the target raised, or was interrupted; else the first line of its file, if its name says which."""
-    told = finding.location or interrupted_line(finding)
+    told = finding.location
+    if not told and finding.interleaving is not None:
+        told = finding.interleaving.interrupted_at
     found = _PLACE.fullmatch(told)
     if found is not None:
         return Place(found[1], int(found[2]))
     file = target.rpartition(":")[0]
     return Place(file, 1) if file.endswith(".py") and Path(file).is_file() else Place("", 1)
-
-
-def interrupted_line(finding: Finding) -> str:
-    """``FILE:LINE`` where the first thread of an interleaving was interrupted; empty if none was."""
-    if finding.interleaving is None:
-        return ""
-    last: dict[int, str] = {}
-    for event in finding.interleaving.events:
-        if event.switch is not None and event.switch.is_preemption:
-            return last.get(event.switch.thread, "")
-        if event.where:
-            last[event.thread] = event.where
-    return ""
 
 
 def versions() -> dict[str, str]:
