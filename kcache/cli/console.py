@@ -6,12 +6,13 @@ import sys
 from types import TracebackType
 from typing import Self
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
-from kcache_conformance.report.counts import counts_text
+from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
 from kcache_conformance.suite import run_suite
@@ -25,6 +26,12 @@ _WIDTH = max(map(len, PHASE_TITLES.values()))
 STATUS_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 
 
+_PHASE_STYLES = {"ok": "green", "unknown": "yellow", "skipped": "yellow"}
+
+TAKEN = "kcache.stdout"
+"""In the context of a command: whether a report goes to standard output."""
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Leaves it to the command line what exit code that is; rich's is 1."""
@@ -33,10 +40,16 @@ class _Console(Console):
 
 
 def stdout_console() -> Console:
-    """A console on standard output; of fixed width and without colours where that is no terminal."""
-    if sys.stdout.isatty():
-        return _Console(highlight=False)
-    return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False)
+    """A console on standard output; of fixed width and without colours where that is no terminal.
+
+    Where a report goes there, it is on standard error.
+    """
+    context = click.get_current_context(silent=True)
+    is_taken = context is not None and context.meta.get(TAKEN, False)
+    stream = sys.stderr if is_taken else sys.stdout
+    if stream.isatty():
+        return _Console(highlight=False, stderr=is_taken)
+    return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False, stderr=is_taken)
 
 
 def progress_bar(console: Console) -> Progress:
@@ -87,13 +100,8 @@ class TerminalProgress:
 
 def phase_line(phase: PhaseFinished) -> Text:
     """``  state machine   ok   300 programs, 12000 operations``."""
-    verdict, style = "ok", "green"
-    if phase.finding is not None and phase.finding.status is Status.VIOLATION:
-        verdict, style = "FAILED", "red"
-    elif phase.refused:
-        verdict, style = "unknown" if phase.counts else "skipped", "yellow"
-    elif phase.inconclusive:
-        verdict, style = "unknown", "yellow"
+    verdict = phase_verdict(phase)
+    verdict, style = ("FAILED", "red") if verdict == "failed" else (verdict, _PHASE_STYLES[verdict])
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
     line.append(f"{verdict:8}", style=style)
     if phase.findings > 1:

@@ -129,6 +129,6 @@ def fuzz(
             kind=f"{kind}-function",
         )
         if "json" in outputs.files:
-            write_fuzz_json(outputs.files["json"], report)
+            outputs.put("json", lambda file: write_fuzz_json(file, report))
         outputs.write(report_of(report, title, suite_options), without="json")
     sys.exit(EXIT_CODES[report.status])

@@ -151,9 +151,10 @@ def _finish(
     console.print()
     console.print(Text(status.value, style=STATUS_STYLES[status]))
     if "json" in outputs.files:
-        outputs.files["json"].write_text(json.dumps(document(), indent=2) + "\n", encoding="utf-8")
+        text = json.dumps(document(), indent=2) + "\n"
+        outputs.put("json", lambda file: file.write_text(text, encoding="utf-8"))
     if "html" in outputs.files:
-        write_page(outputs.files["html"], page())
+        outputs.put("html", lambda file: write_page(file, page()))
     sys.exit(EXIT_CODES[status])
 
 

@@ -1,19 +1,33 @@
-"""The files that a command writes its outcome to: ``--json``, ``--junit``, ``--html`` and other formats."""
+"""Where a command writes its outcome: ``--json FILE`` and its like, ``--format NAME --output FILE``."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from kcache_conformance.report.ci_formats import markdown
 from kcache_conformance.report.formats import formats
 from kcache_conformance.report.run_report import RunReport
 
+from .console import TAKEN
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+STDOUT: Final = Path("-")
+"""What stands for standard output among the files."""
+
+STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
+"""The variable that names the file of the summary that GitHub Actions shows of a step."""
+
+_OTHERS: Final = ("text", "sarif", "github", "markdown")
+"""The formats without an option of their own; the rest, those of installed packages too, have ``--NAME FILE``."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +35,7 @@ class Outputs:
     """Where reports go.
 
     Attributes:
-        files: name of a format -> file.
+        files: name of a format -> file; :data:`STDOUT` for standard output.
     """
 
     files: Mapping[str, Path]
@@ -33,36 +47,80 @@ class Outputs:
             OSError: it cannot.
         """
         for file in self.files.values():
-            file.touch()
+            if file != STDOUT:
+                file.touch()
 
     def write(self, report: RunReport, *, without: str = "") -> None:
-        """Write a report to each of the files, but for the format ``without``."""
-        for name, file in self.files.items():
+        """Write a report to each of the files, but for the format ``without``; and GitHub's summary, where it asks."""
+        for name in self.files:
             if name != without:
-                formats()[name].write(report, file)
+                self.put(name, functools.partial(formats()[name].write, report))
+        summary = os.environ.get(STEP_SUMMARY)
+        if summary:
+            with Path(summary).open("a", encoding="utf-8") as stream:
+                stream.write(markdown(report))
+
+    def put(self, name: str, write: Callable[[Path], object]) -> None:
+        """Let ``write`` fill the file of a format; or standard output, by way of a file."""
+        if self.files[name] != STDOUT:
+            write(self.files[name])
+            return
+        with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
+            file = Path(folder) / name
+            write(file)
+            click.echo(file.read_text(encoding="utf-8"), nl=False)
 
 
 def outputs_option(function: F, summaries: Mapping[str, str] | None = None) -> F:
-    """An option for each format; the command gets them as ``outputs``.
+    """The options for files; the command gets them as ``outputs``.
 
     Args:
         function: the command.
         summaries: name -> help text, of commands that write files of their own; by default those of all formats.
     """
-    texts = dict(summaries or {name: found.summary for name, found in formats().items()})
+    others = () if summaries else _OTHERS
+    texts = dict(summaries or {name: one.summary for name, one in formats().items() if name not in others})
 
     @functools.wraps(function)
     def with_outputs(*arguments: Any, **options: Any) -> Any:
-        files = {name: options.pop(_parameter(name)) for name in texts}
-        outputs = Outputs({name: file for name, file in files.items() if file is not None})
-        return function(*arguments, outputs=outputs, **options)
+        given = {name: options.pop(_parameter(name)) for name in texts}
+        files = {name: file for name, file in given.items() if file is not None}
+        if others:
+            files |= _paired(options.pop("format_names"), options.pop("output_files"))
+        to_stdout = [name for name, file in files.items() if file == STDOUT]
+        if len(to_stdout) > 1:
+            raise click.UsageError(f"{' and '.join(to_stdout)} both go to standard output; give one an --output")
+        click.get_current_context().meta[TAKEN] = bool(to_stdout)
+        return function(*arguments, outputs=Outputs(files), **options)
 
     decorated: Any = with_outputs
+    file = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
+    if others:
+        decorated = click.option(
+            "--output",
+            "output_files",
+            type=file,
+            multiple=True,
+            metavar="FILE",
+            help="Where the --format of the same position goes; by default to standard output.",
+        )(decorated)
+        decorated = click.option(
+            "--format",
+            "format_names",
+            type=click.Choice([*texts, *others]),
+            multiple=True,
+            help="Write the outcome in this format; may be repeated.",
+        )(decorated)
     for name in reversed(texts):
-        file = click.Path(dir_okay=False, path_type=Path)
         decorated = click.option(f"--{name}", _parameter(name), type=file, metavar="FILE", help=texts[name])(decorated)
     chosen: F = decorated
     return chosen
+
+
+def _paired(names: Sequence[str], files: Sequence[Path]) -> dict[str, Path]:
+    if len(files) > len(names):
+        raise click.UsageError("each --output needs a --format before it")
+    return dict(zip(names, (*files, *[STDOUT] * (len(names) - len(files))), strict=True))
 
 
 def _parameter(name: str) -> str:

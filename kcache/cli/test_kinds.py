@@ -102,7 +102,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
     head = "from kcache.queues import FIFO\n\n\nclass Mended(FIFO):\n    def resync(self):\n"
     broken = head + "        self.add({'key': 'a'})\n"
     file.write_text(broken)
-    done = kcache("check", "--kind", "fifo", f"{file}:Mended")
+    done = kcache("check", "-x", "--kind", "fifo", f"{file}:Mended")
     assert done.exit_code == 1
     file.write_text(broken.replace("self.add({'key': 'a'})", "pass"))
     again = kcache("replay", word_of(done.output))

@@ -76,6 +76,7 @@ class InterleavingEvent:
         ends: whether it is the last of it.
         shared: whether several threads touch the same, and at least one of them changes it.
         meets: whether the one before or after it that touches the same is another thread's, and one of the two a write.
+        path: of the file, relative to the current directory where it lies below.
     """
 
     step: int
@@ -95,6 +96,7 @@ class InterleavingEvent:
     ends: bool = True
     shared: bool = False
     meets: bool = False
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Interleaving:
             if event.switch is not None and event.switch.is_preemption:
                 return last.get(event.switch.thread, "")
             if event.where:
-                last[event.thread] = event.where
+                last[event.thread] = f"{event.path or event.where.partition(':')[0]}:{event.where.rpartition(':')[2]}"
         return ""
 
 

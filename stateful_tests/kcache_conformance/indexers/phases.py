@@ -201,6 +201,8 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
         return finding
     context.on_finding(finding)
     best, symptom = finding, context.known.symptom(finding)
+    rule = context.known.rules.get(finding.rule)
+    is_of_state = rule is not None and rule.is_of_state  # which write was the last is of no matter
 
     def run(program: Program, judged: Target = target) -> Finding | None:
         return run_program(
@@ -215,7 +217,9 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
     def fails(program: Program) -> bool:
         nonlocal best
         found = run(program)
-        if found is None or context.known.symptom(found) != symptom:
+        if found is None or (found.rule, found.location) != (finding.rule, finding.location):
+            return False
+        if not is_of_state and context.known.symptom(found) != symptom:
             return False
         best = found
         return True

@@ -1,8 +1,10 @@
-"""The counts of a phase as text."""
+"""The counts and the verdict of a phase as text."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from kcache_model.verdict import Status
 
 from ..events import PhaseFinished
 
@@ -28,3 +30,13 @@ def counts_text(phase: PhaseFinished) -> str:
     if "overlapping" in counts:
         text += f", {counts['overlapping']} rounds with overlapping calls"
     return text
+
+
+def phase_verdict(phase: PhaseFinished) -> str:
+    """``ok``, ``failed``, ``unknown``, or ``skipped``."""
+    if phase.finding is not None and phase.finding.status is Status.VIOLATION:
+        return "failed"
+    if phase.refused:
+        return "unknown" if phase.counts else "skipped"
+    unsure = phase.inconclusive or (phase.finding is not None and phase.finding.status is Status.UNKNOWN)
+    return "unknown" if unsure else "ok"

@@ -106,6 +106,8 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
     yield _indented(Text(printable(finding.summary)))
     if finding.location:
         yield _indented(Text(f"at {printable(finding.location)}"))
+    elif finding.interleaving is not None and finding.interleaving.interrupted_at:
+        yield _indented(Text(f"interrupted at {printable(finding.interleaving.interrupted_at)}"))
     program = finding.program
     if finding.script:
         yield _title("Smallest example:")

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
+from .ci_formats import write_github, write_markdown, write_sarif, write_text
 from .html_format import write_html
 from .machine_formats import write_json, write_junit
 from .run_report import RunReport
@@ -31,12 +32,16 @@ class Format:
 
 
 FORMATS: Final[Mapping[str, Format]] = {
+    "text": Format("Write the findings as plain text.", write_text),
     "json": Format("Write the result as JSON to a file.", write_json),
     "junit": Format("Write a JUnit report to a file.", write_junit),
     "html": Format(
         "Write the outcome as a page that can be read offline: the calls in time, and the first that is wrong.",
         write_html,
     ),
+    "sarif": Format("Write the findings as SARIF 2.1.0, for code scanning.", write_sarif),
+    "github": Format("Write annotations for GitHub Actions.", write_github),
+    "markdown": Format("Write the outcome as Markdown.", write_markdown),
 }
 """Name -> format, of those that come with kcache."""
 

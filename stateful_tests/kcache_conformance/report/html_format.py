@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from kcache_conformance.report.finding_text import PHASE_TITLES
-from kcache_conformance.report.page import Page, Table, page_of_finding, picture_of_history, write_page
+from kcache_conformance.report.finding_text import PHASE_TITLES, heading, print_finding
+from kcache_conformance.report.page import Detail, Page, Table, page_of_finding, picture_of_history, write_page
 from kcache_model.verdict import Status
 
-from ..events import PhaseFinished, SuiteResult
-from .counts import counts_text
+from ..events import SuiteResult
+from .capturing import captured
+from .counts import counts_text, phase_verdict
 from .run_report import RunReport
 
 _HEADLINES = {
@@ -39,7 +41,11 @@ def page_of_report(report: RunReport) -> Page:
         page = page_of_finding(
             result.findings[0], report.target, title=report.title, tables=tables, strict_errors=strict_errors
         )
-        return replace(page, paragraphs=(*page.paragraphs, *reasons))
+        others = tuple(
+            Detail(heading(finding), captured(partial(print_finding, finding=finding, target=report.target)))
+            for finding in result.findings[1:]
+        )
+        return replace(page, paragraphs=(*page.paragraphs, *reasons), details=(*page.details, *others))
     sample = next((phase.sample for phase in result.phases if phase.sample is not None), None)
     picture = (
         None if sample is None else picture_of_history(sample, Status.OK, note=_SAMPLE, strict_errors=strict_errors)
@@ -52,7 +58,7 @@ def _phases(result: SuiteResult) -> Table:
     rows = tuple(
         (
             PHASE_TITLES.get(phase.phase, phase.phase),
-            _verdict(phase),
+            phase_verdict(phase),
             counts_text(phase),
             phase.inconclusive,
         )
@@ -76,14 +82,6 @@ def _overlaps(result: SuiteResult) -> Table:
     )
     columns = ("call", "outcome", "calls", "overlapped another", "%")
     return Table("Concurrency: how often calls really overlapped a call of another thread", columns, rows)
-
-
-def _verdict(phase: PhaseFinished) -> str:
-    if phase.finding is not None:
-        return "failed" if phase.finding.status is Status.VIOLATION else "unknown"
-    if phase.refused:
-        return "unknown" if phase.counts else "skipped"
-    return "unknown" if phase.inconclusive else "ok"
 
 
 def _coverage(result: SuiteResult) -> Table:

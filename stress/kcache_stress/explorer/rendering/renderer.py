@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Generic
 
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
+from kcache_model.places import short_path
 
 from ..execution import A, Execution, Problem, Runner
 from ..garbage import NoCollections
@@ -191,6 +192,7 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
             value=event.before,
             after=event.after,
             where=where,
+            path=short_path(event.place.path) if event.place.path else "",
             code=code,
             function=event.place.function,
             held=event.held,
