@@ -1,0 +1,121 @@
+"""Results for continuous integration: SARIF, annotations of GitHub, Markdown, and plain text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import kcache
+from kcache_conformance.report.finding_text import PHASE_TITLES, heading, print_finding, replay_command
+from kcache_model.finding import Finding
+from kcache_model.render import printable
+
+from ..target_types import target_type_named
+from .capturing import captured
+from .counts import counts_text, phase_verdict
+from .finding_places import place_of_finding
+from .rules_text import rule_lines
+from .run_report import RunReport
+
+_SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def write_sarif(report: RunReport, file: Path) -> None:
+    """SARIF 2.1.0 (OASIS): a result for each finding, with its rule; advice is a note."""
+    rules = target_type_named(report.options.kind).rules
+    named = dict.fromkeys(finding.rule for finding in report.result.findings)
+    driver = {
+        "name": "kcache",
+        "version": kcache.__version__,
+        "rules": [
+            {
+                "id": name,
+                "shortDescription": {"text": rules[name].promise},
+                "fullDescription": {"text": "\n".join(rule_lines(rules[name]))},
+            }
+            for name in named
+            if name in rules
+        ],
+    }
+    results = [_sarif_result(report, finding) for finding in report.result.findings]
+    run = {"tool": {"driver": driver}, "results": results}
+    data = {"$schema": _SARIF, "version": "2.1.0", "runs": [run]}
+    file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+def _sarif_result(report: RunReport, finding: Finding) -> dict[str, Any]:
+    place = place_of_finding(finding, report.target)
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "level": "note" if finding.is_advice else "error",
+        "message": {"text": f"{printable(finding.summary)}{_again(report, finding)}"},
+    }
+    if place.file:
+        physical = {"artifactLocation": {"uri": Path(place.file).as_posix()}, "region": {"startLine": place.line}}
+        result["locations"] = [{"physicalLocation": physical}]
+    return result
+
+
+def _again(report: RunReport, finding: Finding) -> str:
+    command = replay_command(finding, report.target, strict_errors=report.options.strict_errors)
+    return "" if command is None else f"\nRun it again: {command}"
+
+
+def write_github(report: RunReport, file: Path) -> None:
+    """Workflow commands of GitHub Actions, which it shows beside the lines: one for each finding."""
+    file.write_text("".join(f"{line}\n" for line in _annotations(report)), encoding="utf-8")
+
+
+def _annotations(report: RunReport) -> Iterator[str]:
+    for finding in report.result.findings:
+        place = place_of_finding(finding, report.target)
+        where = f"file={_property(place.file)},line={place.line}," if place.file else ""
+        level = "notice" if finding.is_advice else "error"
+        text = _data(f"{printable(finding.summary)}{_again(report, finding)}")
+        yield f"::{level} {where}title={_property(f'kcache: {finding.rule}')}::{text}"
+    for reason in report.result.reasons:
+        yield f"::warning title=kcache::{_data(reason)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def write_markdown(report: RunReport, file: Path) -> None:
+    """Markdown: the phases as a table, and each finding folded."""
+    file.write_text(markdown(report), encoding="utf-8")
+
+
+def markdown(report: RunReport) -> str:
+    """The report as Markdown."""
+    result = report.result
+    lines = [f"## kcache {report.command} `{report.target}`: {result.verdict}", ""]
+    if result.phases:
+        lines += ["| phase | verdict | what was done |", "| --- | --- | --- |"]
+        for phase in result.phases:
+            cells = (PHASE_TITLES.get(phase.phase, phase.phase), phase_verdict(phase), counts_text(phase))
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    lines += [f"- {reason}" for reason in result.reasons]
+    for finding in result.findings:
+        summary = f"<summary><b>{heading(finding)}</b></summary>"
+        lines += ["<details>", summary, "", "```text", _text(report, finding), "```", "</details>", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def write_text(report: RunReport, file: Path) -> None:
+    """Plain text: the findings as on a terminal, and the verdict."""
+    parts = [report.title, *(_text(report, finding) for finding in report.result.findings)]
+    file.write_text("\n\n".join((*parts, report.result.verdict)) + "\n", encoding="utf-8")
+
+
+def _text(report: RunReport, finding: Finding) -> str:
+    told = partial(print_finding, finding=finding, target=report.target, strict_errors=report.options.strict_errors)
+    return printable(captured(told)[1:])
