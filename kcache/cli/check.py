@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
+from kcache_conformance.baseline import read_baseline, write_baseline
+from kcache_conformance.configuration import Configuration, ConfiguredTarget, Waiver, find_configuration
+from kcache_conformance.events import SuiteResult
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.suite_options import phase_ids
+from kcache_conformance.suite_options import SuiteOptions, phase_ids
+from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_types import target_type_named
+from kcache_model.verdict import Status
 
-from .console import run_and_print, stdout_console
+from .console import STATUS_STYLES, run_and_print, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import (
     Asked,
@@ -27,6 +38,19 @@ from .options import (
     type_text,
 )
 from .outputs import outputs_option
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One target to check: how it is called, and how it is checked."""
+
+    name: str
+    target: str
+    target_type: TargetType
+    options: SuiteOptions
+    waivers: tuple[Waiver, ...] = ()
 
 
 @click.command()
@@ -50,32 +74,130 @@ from .outputs import outputs_option
     help="Leave out this phase; may be repeated. Where the explorer cannot do its work, nothing is ok but without it.",
 )
 @click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
+@click.option("--allow-skipped", is_flag=True, help="Exit with 0 although the explorer could not do its work.")
+@click.option("--baseline", type=_FILE, help="Accept the findings of this file: only others fail.")
+@click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
 @instrument_option
 @patience_option
 @outputs_option
 @takes_asked
-def check(asked: Asked, only: tuple[str, ...], without: tuple[str, ...], first: bool) -> None:
+def check(
+    asked: Asked,
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+    first: bool,
+    allow_skipped: bool,
+    baseline: Path | None,
+    new_baseline: Path | None,
+) -> None:
     """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
 
     Shows one finding for each distinct symptom, with its smallest example: first what breaks the contract, then advice.
+
+    TARGET may be the name of a target in [tool.kcache.targets] of pyproject.toml, or of kcache.toml; without TARGET,
+    all of them are checked.
     """
-    target_type = asked.target_type
-    offered = tuple(target_type.phases)
-    only, without = phase_ids(only, offered), phase_ids(without, offered)
-    if not {*only, *without} <= set(offered):
-        raise click.UsageError(f"the phases of --type {target_type.name} are: {', '.join(offered)}")
-    chosen = tuple(phase for phase in only or offered if phase not in without)
-    if not chosen:
-        raise click.UsageError("--without leaves no phase to run")
-    target, options = asked.resolved(*chosen)
-    if first:
-        options = replace(options, most_findings=1)
     console = stdout_console()
     with clear_errors():
+        runs = [
+            replace(run, options=_chosen(run, only, without, first))
+            for run in _runs(asked, find_configuration(Path.cwd()))
+        ]
+        accepted = {} if baseline is None else read_baseline(baseline)
         asked.outputs.touch()
-        generation = f"semantics {options.semantics.value}, " if "semantics" in target_type.knows else ""
-        settings = f"{generation}seed {options.seed}, budget {options.budget_seconds:g} s"
-        title = f"kcache check {type_text(target_type)}{target} ({settings})"
-        result = run_and_print(console, title, target, options)
-        asked.outputs.write(RunReport("check", title, target, options, result))
-    sys.exit(EXIT_CODES[result.status])
+        results = []
+        for run in runs:
+            waived = (*run.options.waived, *accepted.get(run.target, ()))
+            run = replace(run, options=replace(run.options, waived=waived))
+            results.append(_checked(console, run))
+            report = RunReport("check", _title(run), run.target, run.options, results[-1])
+            outputs = asked.outputs if len(runs) == 1 else asked.outputs.named(run.name)
+            outputs.write(report)
+            _print_waivers(console, run, results[-1])
+        if new_baseline is not None:
+            done = zip(runs, results, strict=True)
+            write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
+        if len(runs) > 1:
+            console.print()
+            console.print(_table(runs, results))
+    sys.exit(max((_exit_code(result, allow_skipped) for result in results), key=_SEVERITY.index))
+
+
+_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION]]
+
+
+def _exit_code(result: SuiteResult, allow_skipped: bool) -> int:
+    is_ok = allow_skipped and result.verdict.startswith("ok, without")
+    return EXIT_CODES[Status.OK if is_ok else result.status]
+
+
+def _runs(asked: Asked, configuration: Configuration) -> list[_Run]:
+    configured = configuration.targets
+    if asked.target is not None and asked.target in configured:
+        return [_configured(asked, configured[asked.target])]
+    if asked.target is None and not asked.is_reference and configured:
+        return [_configured(asked, target) for target in configured.values()]
+    target, options = asked.resolved()
+    return [_Run(target, target, asked.target_type, options)]
+
+
+def _configured(asked: Asked, target: ConfiguredTarget) -> _Run:
+    """A target of the configuration: what is typed, or in the environment, overrides the file."""
+    typed = {name: getattr(asked.options, name) for name in asked.typed}
+    options = replace(asked.options, **{name: getattr(target.options, name) for name in target.given})
+    options = replace(options, **typed, waived=target.options.waived)
+    if target.without:
+        phases = target_type_named(options.kind).phases
+        left_out = phase_ids(target.without, tuple(phases))
+        options = replace(options, phases=tuple(phase for phase in phases if phase not in left_out))
+    return _Run(target.name, target.factory, target_type_named(options.kind), options, target.waivers)
+
+
+def _chosen(run: _Run, only: Sequence[str], without: Sequence[str], first: bool) -> SuiteOptions:
+    offered = tuple(run.target_type.phases)
+    only, without = phase_ids(only, offered), phase_ids(without, offered)
+    if not {*only, *without} <= set(offered):
+        raise click.UsageError(f"the phases of --type {run.target_type.name} are: {', '.join(offered)}")
+    chosen = tuple(phase for phase in only or run.options.phases or offered if phase not in without)
+    if not chosen:
+        raise click.UsageError("--without leaves no phase to run")
+    most = 1 if first else run.options.most_findings
+    return replace(run.options, phases=chosen, most_findings=most)
+
+
+def _title(run: _Run) -> str:
+    options = run.options
+    generation = f"semantics {options.semantics.value}, " if "semantics" in run.target_type.knows else ""
+    strict = "contract strict, " if options.is_strict else ""
+    settings = f"{generation}{strict}seed {options.seed}, budget {options.budget_seconds:g} s"
+    return f"kcache check {type_text(run.target_type)}{run.target} ({settings})"
+
+
+def _checked(console: Console, run: _Run) -> SuiteResult:
+    return run_and_print(console, _title(run), run.target, run.options)
+
+
+def _print_waivers(console: Console, run: _Run, result: SuiteResult) -> None:
+    for line in _waiver_lines(run, result):
+        console.print(f"  {line}", soft_wrap=True, markup=False)
+
+
+def _waiver_lines(run: _Run, result: SuiteResult) -> Iterator[str]:
+    found = {finding.rule for finding in result.findings}
+    for waiver in run.waivers:
+        if waiver.rule not in run.target_type.rules:
+            yield f"unknown rule in a waiver: {waiver.rule}; `kcache rules` lists them"
+        elif waiver.rule in found:
+            yield f"waived: {waiver.rule}" + (f" ({waiver.reason})" if waiver.reason else "")
+        elif result.status is not Status.UNKNOWN:
+            yield f"unused waiver: {waiver.rule}"
+
+
+def _table(runs: Sequence[_Run], results: Sequence[SuiteResult]) -> Table:
+    table = Table("target", "verdict", "rules broken", "advice")
+    for run, result in zip(runs, results, strict=True):
+        wrong = [finding.rule for finding in result.findings if finding.status is not Status.OK]
+        advice = [finding.rule for finding in result.findings if finding.is_advice and not finding.is_waived]
+        verdict = Text(result.verdict, style=STATUS_STYLES[result.status])
+        table.add_row(run.name, verdict, *(", ".join(dict.fromkeys(rules)) for rules in (wrong, advice)))
+    return table

@@ -124,10 +124,13 @@ def run_and_print(
         line = f"  not tested, because the target does not offer it: {', '.join(result.not_tested)}"
         console.print(line, soft_wrap=True)
     for finding in result.findings:
+        if finding.is_waived:
+            continue
         console.print()
         print_finding(console, finding, target, strict_errors=options.strict_errors)
-    if result.findings:
-        known = " ".join(dict.fromkeys(finding.rule for finding in result.findings))
+    told = [finding.rule for finding in result.findings if not finding.is_waived]
+    if told:
+        known = " ".join(dict.fromkeys(told))
         console.print()
         console.print(f"  promise, usual cause and cure of each: kcache rules {known}", soft_wrap=True)
     console.print()

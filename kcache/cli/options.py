@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kcache import Semantics
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
@@ -63,13 +64,16 @@ def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
         metavar="DURATION",
         default=default,
         show_default=True,
+        envvar="KCACHE_BUDGET",
         help=text,
     )
 
 
 def seed_option(text: str) -> Callable[[F], F]:
     """``--seed``, with the help text of the command."""
-    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=text)
+    return click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, envvar="KCACHE_SEED", help=text
+    )
 
 
 semantics_option = click.option(
@@ -78,6 +82,7 @@ semantics_option = click.option(
     callback=lambda _context, _parameter, value: Semantics(value),
     default=Semantics.CLASSIC.value,
     show_default=True,
+    envvar="KCACHE_SEMANTICS",
     help="client-go v0.18 to v0.29 (classic), or v0.30 and later (current), which allows add_indexers on a store "
     "that holds objects.",
 )
@@ -99,6 +104,7 @@ def contract_option(function: F) -> F:
         callback=lambda context, _, value: Contract.STRICT if context.meta.get(_STRICT) else Contract(value),
         default=Contract.CLIENT_GO.value,
         show_default=True,
+        envvar="KCACHE_CONTRACT",
         help="What is a violation: what breaks promises of client-go, or (strict) also what kcache's reference "
         "guarantees beyond them. The rest is advice. `kcache rules` lists both.",
     )
@@ -115,6 +121,7 @@ patience_option = click.option(
     metavar="DURATION",
     default="3s",
     show_default=True,
+    envvar="KCACHE_PATIENCE",
     help="How long one call may take before it counts as hung.",
 )
 instrument_option = click.option(
@@ -210,13 +217,18 @@ class Asked:
     Attributes:
         target_type: of the target.
         outputs: where the outcome is written.
+        target: its name; ``None`` if none was given.
+        is_reference: whether kcache's own is to be taken.
+        options: of a run.
+        typed: the names of the options that were given, and are not at their defaults.
     """
 
     target_type: TargetType
     outputs: Outputs
-    _target: str | None
-    _is_reference: bool
-    _options: SuiteOptions
+    target: str | None
+    is_reference: bool
+    options: SuiteOptions
+    typed: frozenset[str] = frozenset()
 
     def resolved(self, *phases: str) -> tuple[str, SuiteOptions]:
         """The target, and the options of a run of these phases.
@@ -227,20 +239,20 @@ class Asked:
             click.UsageError: an option is given that the target type does not have; neither TARGET nor ``--reference``
                 is given, or both, or TARGET is empty.
         """
-        given = {"semantics": self._options.semantics is not Semantics.CLASSIC, "contract": self._options.is_strict}
+        given = {"semantics": self.options.semantics is not Semantics.CLASSIC, "contract": self.options.is_strict}
         for name in (name for name, is_given in given.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
-        if self._options.threads is not None and "threads" not in self.target_type.knows:
+        if self.options.threads is not None and "threads" not in self.target_type.knows:
             why = "its programs say how many there are"
             raise click.UsageError(f"--threads is not for --type {self.target_type.name}: {why}")
-        if self._target == "":
+        if self.target == "":
             raise click.UsageError("TARGET is empty; write package.module:factory or path/to/file.py:factory")
-        if self._target is None and not self._is_reference:
+        if self.target is None and not self.is_reference:
             raise click.UsageError("give a TARGET, or --reference for kcache's own")
-        if self._target is not None and self._is_reference:
+        if self.target is not None and self.is_reference:
             raise click.UsageError("give either a TARGET or --reference")
-        target = self.target_type.reference if self._target is None else self._target
-        return target, replace(self._options, phases=phases)
+        target = self.target_type.reference if self.target is None else self.target
+        return target, replace(self.options, phases=phases)
 
 
 def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
@@ -255,6 +267,18 @@ def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         shared = {field.name: given.pop(field.name) for field in fields(SuiteOptions) if field.name in given}
         options = SuiteOptions(kind=target_type.name, **shared)
-        function(asked=Asked(target_type, outputs, target, is_reference, options), **given)
+        function(asked=Asked(target_type, outputs, target, is_reference, options, _typed({*shared})), **given)
 
     return command
+
+
+def _typed(names: set[str]) -> frozenset[str]:
+    """Those of these options that the command line or the environment gives."""
+    context = click.get_current_context()
+    is_given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    typed = {name for name in names if context.get_parameter_source(name) in is_given}
+    if context.meta.get(_STRICT):
+        typed.add("contract")
+    if context.get_parameter_source("target_type") in is_given:
+        typed.add("kind")
+    return frozenset(typed)

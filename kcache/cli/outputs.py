@@ -50,6 +50,14 @@ class Outputs:
             if file != STDOUT:
                 file.touch()
 
+    def named(self, name: str) -> Outputs:
+        """The same for one of several targets: its name is in the names of the files."""
+
+        def renamed(file: Path) -> Path:
+            return file if file == STDOUT else file.with_stem(f"{file.stem}-{name}")
+
+        return Outputs({one: renamed(file) for one, file in self.files.items()})
+
     def write(self, report: RunReport, *, without: str = "") -> None:
         """Write a report to each of the files, but for the format ``without``; and GitHub's summary, where it asks."""
         for name in self.files:

@@ -174,8 +174,9 @@ def encode_finding(finding: Finding, codec: Codec) -> Json:
         data["scenario"] = finding.scenario
     if finding.interleaving is not None:
         data["interleaving"] = encode_interleaving(finding.interleaving)
-    if finding.is_advice:
-        data["is_advice"] = True
+    for name in ("is_advice", "is_waived"):
+        if getattr(finding, name):
+            data[name] = True
     if finding.anomaly is not None:
         data["anomaly"] = finding.anomaly.value
     return data
@@ -207,5 +208,6 @@ def decode_finding(data: Json, codec: Codec) -> Finding:
         is_advice=data.get("is_advice", False),
         unseen=data.get("unseen", ""),
         rule=data.get("rule", ""),
+        is_waived=data.get("is_waived", False),
         location=data.get("location", ""),
     )

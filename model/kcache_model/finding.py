@@ -45,6 +45,7 @@ class Finding:
         phase: which part of the suite found it.
         summary: one sentence that says what is wrong.
         rule: the id of the rule that is broken; where none is given, the one of its anomaly or kind.
+        is_waived: whether the project accepts it.
         location: where in the target it happened, ``FILE:LINE in FUNCTION``; empty if that is not known.
         program: a program of its target type that shows it, as small as could be found.
         step: position of the wrong call in a sequential program.
@@ -84,6 +85,7 @@ class Finding:
     unseen: str = ""
     rule: str = ""
     location: str = ""
+    is_waived: bool = False
 
     def __post_init__(self) -> None:
         if not self.rule:
@@ -92,8 +94,8 @@ class Finding:
 
     @property
     def status(self) -> Status:
-        """What it makes of a run: a violation, unless it is advice, or not confirmed."""
-        if self.is_advice:
+        """What it makes of a run: a violation, unless it is advice, accepted, or not confirmed."""
+        if self.is_advice or self.is_waived:
             return Status.OK
         return Status.UNKNOWN if self.unseen else Status.VIOLATION
 

@@ -100,7 +100,7 @@ def _run_phases(
     target: Any, spec: str | None, options: SuiteOptions, known: Known, watch: ProgressListener, listener: Listener
 ) -> None:
     target_type = target_type_named(options.kind)
-    target = target_type.prepare(target, options)
+    target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
     listener(TargetLoaded(target_type.not_tested(target)))
 
     def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known) -> PhaseOutcome:
@@ -118,7 +118,7 @@ def _run_phases(
         return target_type.phases[turn.phase](context)
 
     def weigh(finding: Finding) -> Finding:
-        return weighed(finding, target_type.rules, options.contract)
+        return weighed(finding, target_type.rules, options)
 
     _Turns(options, run, weigh, listener, known).run()
 

@@ -119,7 +119,7 @@ class _Log:
         """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
         finding = self._provisional or self._type.stopped(stopped)
         self._provisional = None
-        finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options.contract)
+        finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options)
         is_new = not self.known.has(finding)
         if is_new:
             self.known = self.known.adding(finding)
@@ -157,4 +157,4 @@ def _urgency(finding: Finding) -> tuple[bool, bool, int]:
     """What to mend first: what one thread shows, in small programs; advice last."""
     program = finding.program
     size = 0 if program is None or not hasattr(program, "operations") else len(list(program.operations()))
-    return finding.is_advice, bool(getattr(program, "threads", ())), size
+    return finding.is_advice or finding.is_waived, bool(getattr(program, "threads", ())), size

@@ -44,6 +44,8 @@ class SuiteOptions:
         kind: the name of the target type, see :data:`~.target_types.TARGET_TYPES`.
         instrument: further packages that the explorer instruments.
         most_findings: after so many of distinct symptoms the run ends.
+        declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
+        waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -57,6 +59,8 @@ class SuiteOptions:
     kind: str = DEFAULT_TYPE
     instrument: tuple[str, ...] = ()
     most_findings: int = MOST_FINDINGS
+    declared: tuple[str, ...] = ()
+    waived: tuple[str, ...] = ()
 
     @property
     def is_strict(self) -> bool:

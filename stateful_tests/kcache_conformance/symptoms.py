@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.rules import Contract, Rule, Severity
+from kcache_model.rules import Rule, Severity
+
+from .suite_options import SuiteOptions
 
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """What costs the whole process."""
@@ -91,8 +93,14 @@ class Known:
         return Known(self.rules, (*self.findings, finding), symptoms, frozenset(spared))
 
 
-def weighed(finding: Finding, rules: Mapping[str, Rule], contract: Contract) -> Finding:
-    """The finding as advice, if the contract does not ask for its rule."""
+def weighed(finding: Finding, rules: Mapping[str, Rule], options: SuiteOptions) -> Finding:
+    """The finding as advice, if the contract does not ask for its rule; as accepted, if the project waives it."""
     rule = rules.get(finding.rule)
-    is_advice = rule is not None and rule.severity(contract) is Severity.ADVICE
-    return replace(finding, is_advice=is_advice)
+    is_advice = rule is not None and rule.severity(options.contract) is Severity.ADVICE
+    is_waived = not {finding.rule, waiver_of(finding, rules)}.isdisjoint(options.waived)
+    return replace(finding, is_advice=is_advice, is_waived=is_waived)
+
+
+def waiver_of(finding: Finding, rules: Mapping[str, Rule]) -> str:
+    """``RULE:CALL``, with which this finding and no other of its rule is waived."""
+    return f"{finding.rule}:{symptom_of(finding, rules).call}"

@@ -137,16 +137,25 @@ def make_target(factory: Factory, name: str | None = None, unsupported: Iterable
     declared = getattr(factory, "kcache_unsupported", ()) if unsupported is None else unsupported
     if isinstance(declared, str):
         raise TargetError(f'kcache_unsupported must be a list of names, not the text "{declared}"')
+    return Target(name or str(getattr(factory, "__qualname__", repr(factory))), factory, all_declared(declared))
+
+
+def all_declared(declared: Iterable[str]) -> frozenset[str]:
+    """Declarations, and what follows from them.
+
+    Raises:
+        TargetError: one is unknown.
+    """
     names = set(declared)
-    unknown = names - _FEATURES - {operation.value for operation in OperationName}
-    if unknown:
-        known = ", ".join(sorted(_FEATURES | {operation.value for operation in OperationName}))
-        raise TargetError(f"kcache_unsupported names {', '.join(sorted(map(str, unknown)))}; known are: {known}")
+    known = _FEATURES | {operation.value for operation in OperationName}
+    if names - known:
+        unknown = ", ".join(sorted(map(str, names - known)))
+        raise TargetError(f"kcache_unsupported names {unknown}; known are: {', '.join(sorted(known))}")
     if INDEXES in names:
         names |= {operation.value for operation in INDEX_OPERATIONS}
     if IDENTITY in names or OperationName.GET_BY_KEY.value in names:
         names.add(OperationName.MUTATE.value)  # nobody outside can get at the stored object
-    return Target(name or str(getattr(factory, "__qualname__", repr(factory))), factory, frozenset(names))
+    return frozenset(names)
 
 
 def _require_signature(factory: Factory) -> None:

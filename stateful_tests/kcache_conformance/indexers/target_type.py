@@ -14,7 +14,7 @@ from kcache_model.indexers.journal import noted_program
 from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
-from kcache_model.indexers.target import INDEXES, Target, make_target
+from kcache_model.indexers.target import INDEXES, Target, all_declared, make_target
 from kcache_model.render import operation_text
 from kcache_model.rules import common_rules, rules_in
 from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
@@ -149,5 +149,5 @@ INDEXER: Final = TargetType(
     exploring=EXPLORING,
     hash_seed=hash_seed,
     rules={**common_rules(), **rules_in("kcache_model.indexers")},
-    spare=lambda target, names: replace(target, unsupported=target.unsupported | names),
+    spare=lambda target, names: replace(target, unsupported=target.unsupported | all_declared(names)),
 )

@@ -1,0 +1,48 @@
+"""Baselines: the findings that a project lives with, so that only new ones fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from kcache_model.errors import FormatError
+from kcache_model.verdict import Status
+
+from .events import SuiteResult
+from .symptoms import waiver_of
+from .target_type import TargetType
+
+SCHEMA: Final = "kcache/baseline/1"
+
+
+def write_baseline(file: Path, runs: Iterable[tuple[str, TargetType, SuiteResult]]) -> None:
+    """Write the violations of runs, those included that an earlier baseline accepts: target -> ``RULE:CALL``."""
+    targets = {
+        target: sorted(
+            {
+                waiver_of(finding, target_type.rules)
+                for finding in result.findings
+                if finding.is_waived or finding.status is Status.VIOLATION
+            }
+        )
+        for target, target_type, result in runs
+    }
+    file.write_text(json.dumps({"schema": SCHEMA, "targets": targets}, indent=2) + "\n", encoding="utf-8")
+
+
+def read_baseline(file: Path) -> dict[str, tuple[str, ...]]:
+    """What a baseline accepts of each target.
+
+    Raises:
+        FormatError: the file is none.
+        OSError: it cannot be read.
+    """
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            raise FormatError(f"{file}: the schema must be {SCHEMA!r}, not {data['schema']!r}")
+        return {str(target): tuple(map(str, found)) for target, found in data["targets"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"{file} is no baseline: write one with --write-baseline ({error!r})") from None

@@ -1,0 +1,199 @@
+"""Configuration of a project: its targets, and what it accepts of them, in pyproject.toml or kcache.toml.
+
+``[tool.kcache]`` in pyproject.toml, or the same keys at the top of kcache.toml; the schema is
+``kcache_model/schemas/configuration.schema.json``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kcache_model.errors import FormatError
+from kcache_model.indexers.items import Semantics
+from kcache_model.rules import Contract
+
+from .suite_options import SuiteOptions
+
+FILES: Final = ("kcache.toml", "pyproject.toml")
+"""Where a configuration is looked for: in the current directory, then in those above it."""
+
+_UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """A rule that a project does not follow.
+
+    Attributes:
+        rule: its id.
+        reason: why not.
+    """
+
+    rule: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ConfiguredTarget:
+    """A target of a project.
+
+    Attributes:
+        name: how the project calls it.
+        factory: ``package.module:factory`` or ``path/to/file.py:factory``, which works from the current directory.
+        options: of its runs; its type is one of them.
+        given: the names of the options that the file sets.
+        without: the phases that are left out.
+        waivers: what the project accepts.
+    """
+
+    name: str
+    factory: str
+    options: SuiteOptions
+    given: frozenset[str]
+    without: tuple[str, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a file says.
+
+    Attributes:
+        file: which one; ``None`` if there is none.
+        targets: name -> target, in the order of the file.
+    """
+
+    file: Path | None = None
+    targets: Mapping[str, ConfiguredTarget] = field(default_factory=dict)
+
+
+def find_configuration(folder: Path) -> Configuration:
+    """The configuration of a folder, or of the nearest one above it that has one; empty if there is none.
+
+    Raises:
+        FormatError: the file is wrong; the message names it, and the key.
+    """
+    for place in (folder, *folder.parents):
+        for name in FILES:
+            file = place / name
+            if file.is_file():
+                table = _read(file)
+                table = table.get("tool", {}).get("kcache") if name == "pyproject.toml" else table
+                if table is not None:
+                    return _configuration(file, table, folder)
+    return Configuration()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{file} is no TOML file: {error}") from None
+
+
+class _Table:
+    """A table of a file, of which keys are taken one by one."""
+
+    def __init__(self, file: Path, path: str, values: object) -> None:
+        self._file, self._path = file, path
+        if not isinstance(values, dict):
+            raise self.wrong("", f"must be a table, not {values!r}")
+        self._left = dict(values)
+
+    def wrong(self, key: str, what: str) -> FormatError:
+        name = ".".join(filter(None, (self._path, key)))
+        return FormatError(f"{self._file}: {name or 'the file'} {what}")
+
+    def take(self, key: str, kind: type, read: Callable[[Any], Any] = lambda value: value) -> Any:
+        """The value of a key, or ``None``."""
+        value = self._left.pop(key, None)
+        if value is None:
+            return None
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self.wrong(key, f"must be {_KINDS[kind]}, not {value!r}")
+        try:
+            return read(value)
+        except ValueError as error:
+            raise self.wrong(key, str(error)) from None
+
+    def end(self, known: tuple[str, ...]) -> None:
+        """Refuses what was not taken."""
+        for key in self._left:
+            raise self.wrong(key, f"is no setting; known are {', '.join(known)}")
+
+
+_KINDS: Final = {str: "a text", int: "an integer", list: "a list of texts", dict: "a table"}
+
+
+def _seconds(text: str) -> float:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise ValueError(f"is {text!r}, no duration; write for example 30s, 2m or 1.5h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _texts(values: list[Any]) -> tuple[str, ...]:
+    if not all(isinstance(value, str) for value in values):
+        raise ValueError(f"must be a list of texts, not {values!r}")
+    return tuple(values)
+
+
+_OPTIONS: Final[Mapping[str, tuple[str, type, Callable[[Any], Any]]]] = {
+    "type": ("kind", str, str),
+    "contract": ("contract", str, Contract),
+    "semantics": ("semantics", str, Semantics),
+    "budget": ("budget_seconds", str, _seconds),
+    "patience": ("patience_seconds", str, _seconds),
+    "seed": ("seed", int, int),
+    "instrument": ("instrument", list, _texts),
+    "declare": ("declared", list, _texts),
+}
+"""Key -> the option that it sets, the type of its value, and how that is read."""
+
+
+def _configuration(file: Path, values: object, folder: Path) -> Configuration:
+    top = _Table(file, "tool.kcache" if file.name == "pyproject.toml" else "", values)
+    shared = _options(top)
+    tables = top.take("targets", dict) or {}
+    top.end((*_OPTIONS, "targets"))
+    found = {}
+    for name, table in tables.items():
+        one = _Table(file, f"targets.{name}", table)
+        factory = one.take("factory", str)
+        if not factory:
+            raise one.wrong("factory", "is missing: write package.module:factory or path/to/file.py:factory")
+        given = {**shared, **_options(one)}
+        without = one.take("without", list, _texts) or ()
+        waivers = tuple(_waiver(file, name, waiver) for waiver in one.take("waivers", list) or ())
+        one.end((*_OPTIONS, "factory", "without", "waivers"))
+        options = replace(SuiteOptions(**given), waived=tuple(waiver.rule for waiver in waivers))
+        place = _from(folder, file.parent, factory)
+        found[name] = ConfiguredTarget(name, place, options, frozenset(given), without, waivers)
+    return Configuration(file, found)
+
+
+def _options(table: _Table) -> dict[str, Any]:
+    taken = {option: table.take(key, kind, read) for key, (option, kind, read) in _OPTIONS.items()}
+    return {option: value for option, value in taken.items() if value is not None}
+
+
+def _waiver(file: Path, target: str, values: object) -> Waiver:
+    table = _Table(file, f"targets.{target}.waivers", values)
+    rule, reason = table.take("rule", str), table.take("reason", str)
+    if not rule:
+        raise table.wrong("rule", "is missing: `kcache rules` lists them")
+    table.end(("rule", "reason"))
+    return Waiver(rule, reason or "")
+
+
+def _from(folder: Path, home: Path, factory: str) -> str:
+    """The factory as it is found from the current directory."""
+    file, _, name = factory.rpartition(":")
+    if not file.endswith(".py") or Path(file).is_absolute() or folder == home:
+        return factory
+    return f"{home / file}:{name}"
