@@ -162,6 +162,8 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.blob",
     "kcache_model.errors",
     "kcache_model.finding",
+    "kcache_model.places",
+    "kcache_model.rules",
     "kcache_model.history",
     "kcache_model.interleaving",
     "kcache_model.linearizability.monitor",

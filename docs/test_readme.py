@@ -90,7 +90,7 @@ def test_test_yours(tmp_path: Path) -> None:
 def test_the_queue_and_the_informer_of_the_readme_are_found_wrong() -> None:
     (sample,) = (block for block in blocks(README, "console") if "--type" in block)
     commands = [line.removeprefix("$ kcache ").split() for line in sample.splitlines()]
-    assert [command[2] for command in commands] == ["delta-fifo", "informer"]
+    assert [command[3] for command in commands] == ["delta-fifo", "informer"]
     for command in commands:
         done = run(["kcache", *command], ROOT)
         assert done.returncode == 1, done.stdout

@@ -292,14 +292,17 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
     run = SequentialRun(make_target(kcache.new_indexer), ("node",), watch=ProgressListener())
     assert told == ["begin", "rest"]
     assert run.step(op.list_keys()) is None
-    assert told == ["begin", "rest", "step", "rest"]
+    assert told[:3] == ["begin", "rest", "step"]
+    assert told[-1] == "rest"
+    assert set(told[3:-1]) == {"step"}, "what is read back is told call by call"
+    told.clear()
 
     def refuses(key_func: Any, indexers: Any) -> Any:
         raise OSError("no")
 
     with pytest.raises(TargetError, match="OSError: no"):
         SequentialRun(Target("refuses", refuses), ("node",), watch=ProgressListener())
-    assert told[4:] == ["begin", "rest"]
+    assert told == ["begin", "rest"]
 
 
 def test_a_finding_ends_the_run_early_if_one_is_enough() -> None:

@@ -23,7 +23,11 @@ _CALLERS: Final = (
 """What rude callers do, as the declaration that stops them -> the rule that is broken where only they see a fault."""
 
 _PLAIN: Final = frozenset(
-    {"coroutine-returned", "result-is-no-list", "copies-returned", "write-returns-value", "unsorted-keys"}
+    {
+        *("coroutine-returned", "result-is-no-list", "copies-returned", "write-returns-value", "unsorted-keys"),
+        *("index-function-error-swallowed", "key-function-error-swallowed", "transaction-error-swallowed"),
+        *("unknown-index-accepted", "indexer-conflict-accepted"),
+    }
 )
 """Rules of which the outcome itself says all."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.driver import Driver, takes_default
-from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.journal import begin
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
@@ -41,6 +41,24 @@ _PROGRAM: tuple[Operation, ...] = (
     op.get_indexers(),
     op.replace(()),
 )
+_ODD_OBJECTS: tuple[Operation, ...] = tuple(
+    operation
+    for number, (key, values, style) in enumerate(
+        (
+            ("c", ("n1",), Style.FALSY),
+            ("d", ("n1",), Style.EQUAL),
+            ("d", ("n2",), Style.EQUAL),
+            ("e", ("n2",), Style.UNHASHABLE),
+            ("f", ("n1", "n2", "n1"), Style.PLAIN),
+            ("g", (), Style.TUPLES),
+            ("h", ("",), Style.PLAIN),
+            ("", ("n1",), Style.PLAIN),
+        ),
+        5,
+    )
+    for item in (Item(key, f"v{number}", {"node": values}, style=style),)
+    for operation in (op.add(item), op.get(item), op.index("node", item))
+)
 _AFTER_A_FAILURE: tuple[Operation, ...] = (op.add(_FAILS), op.replace((_A,)))
 """The lock must be free again, and what is replaced be right, whatever the first call has left behind."""
 
@@ -59,7 +77,7 @@ def smoke(
     if shared is not None:
         return None if is_known(shared) else shared  # nothing else can be said of it
     may_fail = INDEXES not in target.unsupported and FAILING_FUNCTIONS not in target.unsupported
-    for operations in (_PROGRAM, _AFTER_A_FAILURE) if may_fail else (_PROGRAM,):
+    for operations in (_PROGRAM, _ODD_OBJECTS, *((_AFTER_A_FAILURE,) if may_fail else ())):
         program = Program(("node",), operations, semantics=semantics)
         finding = run_program(target, program, strict_errors=strict_errors, watch=watch, is_known=is_known)
         if finding is not None:

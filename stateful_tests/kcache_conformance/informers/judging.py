@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from kcache_model.informers.broken_rules import broken_rules
 from kcache_model.informers.comparing import version_of, versions_of
 from kcache_model.informers.program import StepName
-from kcache_model.informers.rules import broken_rules
 from kcache_model.informers.stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
 from kcache_model.rules import BrokenRule
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache.informers.api_errors import TOO_LARGE_CAUSE, ApiError
+from kcache_model.informers.broken_rules import known_after
 from kcache_model.informers.comparing import TRANSFORMED, index_value, key_of_object, versions_of, wrong_index
 from kcache_model.informers.program import StepName as S
-from kcache_model.informers.rules import known_after
 from kcache_model.informers.stories import FirstSync, PipelineStory, Version
 
 from .fake_server import FakeServer

@@ -22,12 +22,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from kcache_model.indexers import operations as op
-from kcache_model.indexers.items import Item, Semantics, Values
+from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, OperationName, WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.renaming import with_short_names
 from kcache_model.indexers.restrictions import restricted_program
-from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
+from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import (
     INDEX,
     LATE_INDEXES,
@@ -46,9 +46,6 @@ from .footprints import some_calls_meet
 
 _KEYS = "abcdefgh"
 _ATTEMPTS = 50
-_FAILING = 0.03
-"""Share of the objects whose index functions fail: whoever keeps a lock then holds up the next call."""
-
 _OTHER_CHANGES = (OperationName.ADD_INDEXERS, OperationName.BOOKMARK)
 """What changes something even where no object is ever stored."""
 
@@ -138,9 +135,7 @@ class _Author(ArgumentSource):
         if value is None and self.rng.random() < 0.1:
             values = self.rng.choice(((), tuple(self._values)))
         indexes = (*self._indexes, LATE_INDEXES[0]) if self.late else self._indexes
-        fails = value is None and self.rng.random() < _FAILING and FAILING_FUNCTIONS not in self._target.unsupported
-        found: Values = dict.fromkeys(indexes, None if fails else values)
-        return Item(key or self.key(), self._stamp(), found)
+        return Item(key or self.key(), self._stamp(), dict.fromkeys(indexes, values))
 
     def bare(self) -> Item:
         """An object of which the key alone matters."""

@@ -1,0 +1,202 @@
+"""One run tells all that is wrong: a finding for each distinct symptom, with its rule; and nothing of what is right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import kcache
+from kcache_conformance.indexers.diagnosis import diagnosed
+from kcache_conformance.indexers.sequential import run_program
+from kcache_conformance.indexers.target_type import INDEXER
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.symptoms import Known, waiver_of
+from kcache_model.call_program import serial_orders
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers import operations as op
+from kcache_model.indexers.items import Item, Style
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.restrictions import restricted_program
+from kcache_model.indexers.target import make_target
+from kcache_model.places import place_of
+from kcache_model.verdict import Status
+
+QUICK = ("smoke", "recorded")
+
+Override = Callable[..., Any]
+
+
+def wrapped(**methods: Override) -> Callable[..., Any]:
+    """A factory of right Indexers with these methods replaced; they get the right one as ``self.inner``."""
+
+    class Wrapped:
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.inner, name)
+
+    for name, method in methods.items():
+        setattr(Wrapped, name, method)
+    return lambda key_func, indexers: Wrapped(kcache.new_indexer(key_func, indexers))
+
+
+def rules_of(factory: Any, **options: Any) -> list[str]:
+    result = run_suite(make_target(factory), SuiteOptions(**{"phases": QUICK, "budget_seconds": 60.0, **options}))
+    return [finding.rule for finding in result.findings]
+
+
+BROKEN: dict[str, tuple[str, dict[str, Override]]] = {
+    "a live view": ("result-is-no-list", {"list": lambda self: {obj.key: obj for obj in self.inner.list()}.values()}),
+    "a coroutine": ("coroutine-returned", {"list_keys": lambda self: _coroutine()}),
+    "an unknown index": ("unknown-index-accepted", {"by_index": lambda self, name, value: _lookup(self, name, value)}),
+    "a default": ("default-ignored", {"get_by_key": lambda self, key, default=None: self.inner.get_by_key(key)}),
+    "a copy": ("copies-returned", {"get": lambda self, obj, default=None: _copy(self.inner.get(obj, default))}),
+    "a truth value": ("falsy-object-lost", {"add": lambda self, obj: self.inner.add(obj) if obj else None}),
+    "swallowed": ("index-function-error-swallowed", {"add": lambda self, obj: _swallowed(self.inner.add, obj)}),
+    "twice": ("duplicate-results", {"index_keys": lambda self, name, value: self.inner.index_keys(name, value) * 2}),
+    "an old version": ("wrong-resource-version", {"last_sync_resource_version": lambda self: "0"}),
+}
+"""What is wrong -> the rule that it breaks, the methods that break it."""
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _coroutine() -> Any:
+    found = _nothing()
+    found.close()
+    return found
+
+
+def _lookup(wrapper: Any, name: str, value: str) -> list[Any]:
+    try:
+        return wrapper.inner.by_index(name, value)
+    except kcache.IndexNotFoundError:
+        return []
+
+
+def _copy(obj: Any) -> Any:
+    if not hasattr(obj, "stamp"):
+        return obj
+    copied = object.__new__(type(obj))
+    for name in ("key", "stamp", "values", "metadata"):
+        setattr(copied, name, getattr(obj, name))
+    return copied
+
+
+def _swallowed(call: Override, obj: Any) -> None:
+    try:
+        call(obj)
+    except kcache.IndexFuncError:
+        return
+
+
+@pytest.mark.parametrize(("rule", "methods"), BROKEN.values(), ids=BROKEN)
+def test_each_fault_is_told_by_its_rule(rule: str, methods: dict[str, Override]) -> None:
+    found = rules_of(wrapped(**methods))
+    assert rule in found
+    assert rule in INDEXER.rules
+
+
+def test_what_is_right_breaks_no_rule() -> None:
+    assert rules_of(wrapped()) == []
+
+
+def test_several_faults_are_found_in_one_run() -> None:
+    """One of them shows in every program with a list, and hides none of the others."""
+    names = ("a live view", "an unknown index", "a default", "swallowed", "twice")
+    methods = {name: method for one in names for name, method in BROKEN[one][1].items()}
+    found = rules_of(wrapped(**methods), budget_seconds=240.0)
+    assert {BROKEN[name][0] for name in names} <= set(found)
+    assert len(rules_of(wrapped(**methods), most_findings=1)) == 1
+
+
+def test_one_instance_for_all_is_told() -> None:
+    shared = kcache.new_indexer(lambda obj: obj.key, {})
+    assert "instance-shared" in rules_of(lambda key_func, indexers: shared, phases=("smoke",))
+
+
+def test_what_is_declared_is_not_told() -> None:
+    for name, declaration in (("an unknown index", "unknown_index"), ("a truth value", "falsy_objects")):
+        rule, methods = BROKEN[name]
+        assert rule not in rules_of(wrapped(**methods), declared=(declaration,))
+
+
+def test_waivers_make_no_violation_and_hide_nothing_else() -> None:
+    methods = {**BROKEN["a default"][1], **BROKEN["an old version"][1]}
+    options = SuiteOptions(phases=QUICK, budget_seconds=120.0, waived=("default-ignored",))
+    result = run_suite(make_target(wrapped(**methods)), options)
+    assert result.status is Status.VIOLATION
+    told = {finding.rule: finding.is_waived for finding in result.findings}
+    assert told["default-ignored"]
+    assert not told["wrong-resource-version"]
+    both = SuiteOptions(phases=QUICK, budget_seconds=120.0, waived=("default-ignored", "wrong-resource-version"))
+    assert run_suite(make_target(wrapped(**methods)), both).status is Status.OK
+    one = next(finding for finding in result.findings if finding.rule == "wrong-resource-version")
+    assert waiver_of(one, INDEXER.rules).startswith("wrong-resource-version:")
+
+
+def test_the_phases_behind_one_that_hangs_are_run() -> None:
+    def hang(self: Any, obj: Any, default: Any = None) -> Any:
+        while True:
+            time.sleep(1)
+
+    options = SuiteOptions(phases=("smoke", "recorded", "stateful"), budget_seconds=20.0, patience_seconds=0.5)
+    methods: dict[str, Override] = {"get": hang, **BROKEN["an old version"][1]}
+    result = run_suite(make_target(wrapped(**methods)), options)
+    assert {finding.rule for finding in result.findings} >= {"hang", "wrong-resource-version"}
+    assert [phase.phase for phase in result.phases] == list(options.phases)
+
+
+A, FALSY = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)}, style=Style.FALSY)
+
+
+def test_a_program_is_diagnosed_by_what_it_needs() -> None:
+    program = Program(("node",), (op.add(A), op.add(FALSY), op.list_keys()))
+    target = make_target(wrapped(**BROKEN["a truth value"][1]))
+
+    def run(candidate: Program, judged: Any) -> Finding | None:
+        return run_program(judged, candidate)
+
+    finding = run(program, target)
+    assert finding is not None
+    assert finding.rule == "object-missing"
+    assert diagnosed(finding, target, run).rule == "falsy-object-lost"
+    spared = restricted_program(program, make_target(lambda key_func, indexers: None, unsupported=["falsy_objects"]))
+    assert run(spared, target) is None
+
+
+def test_an_exception_is_told_with_its_line() -> None:
+    def list_keys(self: Any) -> Any:
+        return None.deep  # type: ignore[attr-defined]
+
+    result = run_suite(make_target(wrapped(list_keys=list_keys)), SuiteOptions(phases=("smoke",)))
+    finding = next(finding for finding in result.findings if finding.rule == "unexpected-error")
+    assert f"test_all_findings.py:{list_keys.__code__.co_firstlineno + 1} in list_keys" in finding.location
+
+
+def test_a_place_is_neither_ours_nor_of_the_library() -> None:
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        int("x")
+    assert place_of(caught.value).endswith("in test_a_place_is_neither_ours_nor_of_the_library")
+    assert place_of(ValueError()) == ""
+
+
+def test_what_hung_is_not_called_again() -> None:
+    program = Program((), (op.add(A), op.list_keys()))
+    known = Known(INDEXER.rules).adding(Finding(FindingKind.HANG, "smoke", "", program))
+    assert known.spared == {"list_keys"}
+
+
+def test_serial_orders_are_all_orders_that_threads_admit() -> None:
+    one, two, three = op.list_keys(), op.list_objects(), op.resync()
+    program = Program((), (op.add(A),), ((one, two), (), (three,)))
+    orders = [order.prefix[1:] for order in serial_orders(program)]
+    assert orders == [(one, two, three), (one, three, two), (three, one, two)]
+    assert all(order.threads == () for order in serial_orders(program))
