@@ -1,4 +1,4 @@
-"""Where a command writes its outcome: ``--json FILE`` and its like, ``--format NAME --output FILE``."""
+"""Outputs of a command: ``--json FILE`` and its like, ``--format NAME --output FILE``."""
 
 from __future__ import annotations
 

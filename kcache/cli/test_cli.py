@@ -337,7 +337,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "--budget", "999999h"], "out of range"),
         (["check", "--semantics", "modern"], "'modern' is not one of 'classic', 'current'"),
         (["check", "--seed", "-1"], "not in the range"),
-        (["check", "--only", "everything"], "the phases of --type indexer are: smoke"),
+        (["check", "--reference", "--only", "everything"], "the phases of --type indexer are: smoke"),
         (
             ["check", "--reference", "--json", "missing/folder/file.json"],
             "No such file or directory: missing/folder/file.json",

@@ -50,7 +50,7 @@ def page_of_finding(
         paragraphs.append(
             f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
         )
-    paragraphs.append(f"Kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
+    paragraphs.append(f"Rule: {finding.rule}; kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
     if finding.unseen:
         paragraphs.append(UNCONFIRMED + finding.unseen)
     told = finding.interleaving

@@ -1,0 +1,196 @@
+"""Configured targets, waivers and baselines on the command line; and every mistake in a file gets one clear line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+import kcache_model
+from kcache.cli import main
+from kcache_conformance.configuration import find_configuration
+from kcache_model.errors import FormatError
+from kcache_model.rules import Contract
+
+STORE = """
+import kcache
+
+class Store:
+    def __init__(self, inner):
+        self._inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def get_by_key(self, key, default=None):
+        return self._inner.get_by_key(key)
+
+def new_indexer(key_func, indexers):
+    return Store(kcache.new_indexer(key_func, indexers))
+"""
+
+TARGETS = """
+[tool.kcache]
+contract = "strict"
+
+[tool.kcache.targets.mine]
+factory = "store.py:new_indexer"
+{more}
+
+[tool.kcache.targets.reference]
+factory = "kcache:new_indexer"
+contract = "client-go"
+budget = "2m"
+"""
+
+SMOKE = ("--only", "smoke")
+
+Write = Callable[[str], None]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    (tmp_path / "store.py").write_text(STORE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return lambda text: (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8") and None
+
+
+def kcache(*arguments: str, **environment: str) -> Result:
+    return CliRunner(env={"NO_COLOR": "1", **environment}).invoke(main, arguments, prog_name="kcache")
+
+
+def test_all_targets_are_checked_with_a_table_at_the_end(write: Write, tmp_path: Path) -> None:
+    write(TARGETS.replace("{more}", ""))
+    done = kcache("check", *SMOKE, "--json", "out.json")
+    assert done.exit_code == 1
+    assert "kcache check store.py:new_indexer (semantics classic, contract strict, seed 0, budget 30 s)" in done.output
+    assert "kcache check kcache:new_indexer (semantics classic, seed 0, budget 120 s)" in done.output
+    rows = [line.split() for line in done.output.splitlines() if line.startswith("│")]
+    assert [row[1:4:2] for row in rows] == [["mine", "violation"], ["reference", "ok"]]
+    assert json.loads((tmp_path / "out-mine.json").read_text())["findings"][0]["rule"] == "default-ignored"
+    assert (tmp_path / "out-reference.json").is_file()
+    assert kcache("check", "reference", *SMOKE).exit_code == 0
+
+
+def test_what_is_typed_counts_more_than_the_environment_and_that_more_than_the_file(write: Write) -> None:
+    write(TARGETS.replace("{more}", ""))
+    assert "budget 120 s" in kcache("check", "reference", *SMOKE).output
+    assert "budget 60 s" in kcache("check", "reference", *SMOKE, KCACHE_BUDGET="1m").output
+    assert "budget 5 s" in kcache("check", "reference", *SMOKE, "--budget", "5s", KCACHE_BUDGET="1m").output
+
+
+def test_waivers_and_declarations_accept_what_they_name(write: Write) -> None:
+    waiver = 'waivers = [{ rule = "default-ignored", reason = "so be it" }, { rule = "torn-replace" }, { rule = "x" }]'
+    write(TARGETS.replace("{more}", waiver))
+    done = kcache("check", "mine", *SMOKE)
+    assert done.exit_code == 0, done.output
+    assert "waived: default-ignored (so be it)" in done.output
+    assert "unused waiver: torn-replace" in done.output
+    assert "unknown rule in a waiver: x" in done.output
+    write(TARGETS.replace("{more}", 'declare = ["default"]'))
+    done = kcache("check", "mine", *SMOKE)
+    assert done.exit_code == 0, done.output
+    assert "default" in done.output
+
+
+def test_a_baseline_accepts_what_was_there(write: Write, tmp_path: Path) -> None:
+    write(TARGETS.replace("{more}", ""))
+    assert kcache("check", "mine", *SMOKE, "--write-baseline", "known.json").exit_code == 1
+    assert kcache("check", "mine", *SMOKE, "--baseline", "known.json").exit_code == 0
+    worse = STORE.replace("def new_indexer", "def old_indexer") + WORSE
+    (tmp_path / "store.py").write_text(worse, encoding="utf-8")
+    done = kcache("check", "mine", *SMOKE, "--baseline", "known.json")
+    assert done.exit_code == 1
+    assert "result-is-no-list" in done.output
+    assert "default-ignored" not in done.output
+    (tmp_path / "known.json").write_text("[]")
+    assert "known.json is no baseline" in kcache("check", "mine", "--baseline", "known.json").output
+
+
+WORSE = """
+class Worse(Store):
+    def list_keys(self):
+        return iter(self._inner.list_keys())
+
+def new_indexer(key_func, indexers):
+    return Worse(kcache.new_indexer(key_func, indexers))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.kcache", "pyproject.toml is no TOML file"),
+        ("[tool.kcache]\nbudgt = '3s'", "tool.kcache.budgt is no setting; known are type, contract"),
+        ("[tool.kcache]\nbudget = 3", "tool.kcache.budget must be a text, not 3"),
+        ("[tool.kcache]\nbudget = 'soon'", "tool.kcache.budget is 'soon', no duration"),
+        ("[tool.kcache]\nseed = true", "tool.kcache.seed must be an integer, not True"),
+        ("[tool.kcache]\ncontract = 'lax'", "tool.kcache.contract 'lax' is not a valid Contract"),
+        ("[tool.kcache]\ninstrument = [1]", "tool.kcache.instrument must be a list of texts"),
+        ("[tool.kcache.targets.a]", "targets.a.factory is missing"),
+        ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwhen = 1", "targets.a.when is no setting"),
+        ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwaivers = [{}]", "targets.a.waivers.rule is missing"),
+        ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwaivers = ['x']", "targets.a.waivers must be a table, not 'x'"),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_key(text: str, said: str, write: Write) -> None:
+    write(text)
+    done = kcache("check")
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.split())
+
+
+def test_without_a_configuration_it_says_so(write: Write) -> None:
+    write("[tool.other]")
+    done = kcache("check")
+    assert done.exit_code == 2
+    assert "give a TARGET, or --reference" in done.output
+    assert kcache("check", "").exit_code == 2
+
+
+def test_the_schema_agrees_with_what_is_read(write: Write, tmp_path: Path) -> None:
+    file = Path(kcache_model.__file__).parent / "schemas" / "configuration.schema.json"
+    validator = jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
+    right = {"budget": "1m", "targets": {"a": {"factory": "m:f", "waivers": [{"rule": "hang"}]}}}
+    assert validator.is_valid(right)
+    for wrong in ({"budgt": "1m"}, {"budget": "soon"}, {"targets": {"a": {}}}, {"contract": "lax"}):
+        assert not validator.is_valid(wrong)
+
+
+def test_a_file_above_is_found_and_its_paths_are_its_own(write: Write, tmp_path: Path) -> None:
+    write(TARGETS.replace("{more}", ""))
+    below = tmp_path / "tests"
+    below.mkdir()
+    found = find_configuration(below)
+    assert found.targets["mine"].factory == f"{tmp_path / 'store.py'}:new_indexer"
+    assert found.targets["mine"].options.contract is Contract.STRICT
+    assert found.targets["reference"].factory == "kcache:new_indexer"
+    (below / "kcache.toml").write_text("typ = 'fifo'", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"kcache.toml: typ is no setting"):
+        find_configuration(below)
+
+
+@pytest.mark.parametrize("name", ["json", "junit", "html", "sarif", "github", "markdown", "text"])
+def test_every_format_names_the_rule(name: str, write: Write, tmp_path: Path) -> None:
+    write("")
+    spec = ("check", "store.py:new_indexer", *SMOKE)
+    done = kcache(*spec, "--format", name, "--output", "report")
+    assert done.exit_code == 1
+    assert "default-ignored" in (tmp_path / "report").read_text(encoding="utf-8")
+    assert "default-ignored" in kcache(*spec, "--format", name).stdout
+
+
+def test_formats_and_files_go_together(write: Write, tmp_path: Path) -> None:
+    write("")
+    spec = ("check", "store.py:new_indexer", *SMOKE)
+    summary = tmp_path / "summary.md"
+    done = kcache(*spec, "--format", "sarif", "--output", "a", "--format", "github", GITHUB_STEP_SUMMARY=str(summary))
+    assert done.stdout.startswith("::error file=store.py,line=1,title=kcache%3A default-ignored::")
+    assert json.loads((tmp_path / "a").read_text())["runs"][0]["results"][0]["ruleId"] == "default-ignored"
+    assert summary.read_text().startswith("## kcache check `store.py:new_indexer`: violation")
+    assert "both go to standard output" in kcache(*spec, "--format", "sarif", "--json", "-").output
+    assert "each --output needs a --format" in kcache(*spec, "--output", "a").output
