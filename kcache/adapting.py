@@ -338,8 +338,8 @@ def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[typ
     of = type(cache)
     methods = {name: vars(_Methods).get(name) or _passing(name) for name in plan}
     shared = {"plan": plan, "wishes": wishes, "lacking": frozenset(lacking), "pairs": bool(wishes.pairs)}
-    kind: type[_Adapted] = type(of.__name__, (_Adapted,), {**methods, **shared, "__module__": of.__module__})
-    kind.__qualname__ = of.__qualname__
+    kind: type[_Adapted] = type("Adapted", (_Adapted,), {**methods, **shared, "__module__": of.__module__})
+    kind.__qualname__ = of.__qualname__  # reports name the cache
     if wishes.pairs is None and "get_by_key" in plan:
         prober = kind(cache, str, None, loop)
         try:

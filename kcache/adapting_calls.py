@@ -38,6 +38,8 @@ _ARITY: Final = {**LOOKUPS, **OTHER_INDEX_OPERATIONS, "resync": 0, "bookmark": 1
 _COLLECTIONS: Final = {"other", "others", "mapping", "items", "entries", "objects", "objs", "iterable", "data"}
 _OBJECTS: Final = {"obj", "object", "item", "value", "entry", "element", "resource", "manifest", "thing"}
 _KEYS: Final = {"k", "id", "uid", "name"}
+_NEVER: Final = 99
+"""More arguments than any operation has: nothing is given by name."""
 _VARIABLE: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -114,7 +116,8 @@ def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
         else:
             calls = (_fitting(cache, operation, Call(name), plan) for name in _candidates(operation))
             found = next(filter(None, calls), None)
-            plan.update({} if found is None else {operation: found})
+            if found is not None and not (operation == "get" and found.takes == KEY):  # that is get_by_key
+                plan[operation] = found
     serves = [("add", "update", None), ("update", "add", None), ("get", "get_by_key", None)]
     for operation, other, takes in (*serves, ("list_keys", "list", None), ("index_keys", "by_index", OBJECT)):
         if operation not in plan and operation not in spared and other in plan:
@@ -252,7 +255,10 @@ def _parameters(function: Callable[..., Any]) -> _Parameters | None:
     placed = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     required = [one for one in parameters if one.default is one.empty and one.kind not in _VARIABLE]
     is_open = any(one.kind is one.VAR_POSITIONAL for one in parameters)
-    return _Parameters(tuple(one.name.strip("_").lower() for one in placed), len(required), is_open)
+    named = any(one.kind is one.KEYWORD_ONLY for one in required)
+    return _Parameters(
+        tuple(one.name.strip("_").lower() for one in placed), _NEVER if named else len(required), is_open
+    )
 
 
 def _is_key(name: str) -> bool:
@@ -325,7 +331,7 @@ def _taken_by_lookup(operation: str, name: str, has: _Parameters | None, by_key:
     if has is not None and not (has.bind(1) or (has.bind(2) and has.second.startswith("default"))):
         return None
     first = "" if has is None else has.first
-    if operation == "get":  # an automatic one must look like client-go's, beside a lookup by key
+    if operation == "get":
         return KEY if _is_key(first) else OBJECT if first in _OBJECTS or by_key or not name else None
     if _is_key(first) or not name or name in _names_of("get_by_key") or name.startswith("__"):
         return KEY
