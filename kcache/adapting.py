@@ -17,7 +17,7 @@ import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Set
 from typing import Any, Final, Unpack, cast
 
 from .adapting_calls import (
@@ -58,7 +58,8 @@ def adapt(
     parameters; where these do not say it, write ``add=("put", "key_value")``. For ``list``, ``list_keys`` and
     ``replace`` it says what the collection holds; of ``list=("keys", "key")`` each key is looked up, one by one.
 
-    Awaitable results are awaited in an event loop, in a thread that each adapter has for itself until ``close``.
+    Awaitable results are awaited in an event loop, in a thread that each adapter has for itself until ``close``. All
+    methods of a cache that has some with ``async def`` run there, and what they return is read there.
 
     Args:
         make: the class of the caches, or a function that makes one. It gets a key function and index functions where
@@ -181,6 +182,18 @@ async def _awaited(awaitable: Any) -> Any:
     return await awaitable
 
 
+async def _done(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_looked_up: bool) -> Any:
+    result = function(*arguments)
+    if hasattr(type(result), "__aiter__"):
+        return await _collected(result)
+    result = await result if inspect.isawaitable(result) else result
+    if is_looked_up:
+        return result
+    if isinstance(result, Mapping):
+        return {**result}
+    return list(cast("Any", result)) if isinstance(result, (MappingView, Iterator)) else result
+
+
 async def _collected(results: Any) -> list[Any]:
     return [result async for result in results]
 
@@ -208,6 +221,7 @@ class _Adapted:
     wishes: Wishes
     lacking: frozenset[str]
     pairs: bool
+    is_async: bool
 
     def __init__(self, cache: Any, key_func: KeyFunc[Any], tombstone: Any, loop: _EventLoop | None) -> None:
         self._cache, self._key_func, self._tombstone = cache, key_func, tombstone
@@ -225,7 +239,10 @@ class _Adapted:
                 loop.close()
 
     def _call(self, operation: str, *arguments: Any) -> Any:
-        return self._settled(self.plan[operation].of(self._cache)(*arguments))
+        function = self.plan[operation].of(self._cache)
+        if self.is_async:  # what does not wait relies on the loop, too: nothing comes between
+            return self._settled(_done(function, arguments, is_looked_up=operation.startswith("get")))
+        return self._settled(function(*arguments))
 
     def _settled(self, result: Any) -> Any:
         if hasattr(type(result), "__aiter__"):
@@ -338,6 +355,10 @@ def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[typ
     of = type(cache)
     methods = {name: vars(_Methods).get(name) or _passing(name) for name in plan}
     shared = {"plan": plan, "wishes": wishes, "lacking": frozenset(lacking), "pairs": bool(wishes.pairs)}
+    functions = [call.of(cache) for call in plan.values()]
+    shared["is_async"] = any(map(inspect.iscoroutinefunction, functions)) or any(
+        map(inspect.isasyncgenfunction, functions)
+    )
     kind: type[_Adapted] = type("Adapted", (_Adapted,), {**methods, **shared, "__module__": of.__module__})
     kind.__qualname__ = of.__qualname__  # reports name the cache
     if wishes.pairs is None and "get_by_key" in plan:

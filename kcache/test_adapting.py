@@ -249,6 +249,20 @@ class TestAsync:
         with pytest.raises(ConformanceError):
             conforms(adapt(Lagging))
 
+    def test_what_does_not_wait_runs_in_the_loop_too(self) -> None:
+        class Here(Asynchronous):
+            def values(self) -> Any:
+                seen.append(threading.current_thread())
+                yield from self._things.values()
+
+        seen: list[Any] = []
+        indexer = made(adapt(Here))
+        indexer.add(WEB)
+        assert indexer.list() == [WEB]
+        indexer.close()
+        assert seen
+        assert threading.current_thread() not in seen
+
     def test_made_asynchronously(self) -> None:
         async def make() -> Asynchronous:
             return Asynchronous()
