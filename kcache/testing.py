@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from kcache import Semantics
+from kcache.adapting import AdaptedFactory, adapt
 from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
@@ -42,6 +43,7 @@ from kcache_stress.loading import importable_spec
 
 __all__ = [
     "PHASES",
+    "AdaptedFactory",
     "Call",
     "ConformanceError",
     "Factory",
@@ -62,6 +64,7 @@ __all__ = [
     "Target",
     "TargetError",
     "Verdict",
+    "adapt",
     "check_linearizable",
     "fuzz_index_func",
     "fuzz_key_func",

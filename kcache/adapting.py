@@ -1,0 +1,390 @@
+"""Adapters: caches that are not shaped like client-go's, called through names as if they were.
+
+from kcache.adapting import adapt          # kcache.testing has it, too, and imports the whole harness
+
+new_indexer = adapt(MyCache)               # kcache check mypackage.cache:new_indexer
+
+An adapter has no lock of its own, and each of its operations is one call of the cache: what would take several, with
+others in between, is declared as unsupported. The exceptions are asked for by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import itertools
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Set
+from typing import Any, Final, Unpack, cast
+
+from .adapting_calls import (
+    KEY,
+    KEY_VALUE,
+    LOOKUPS,
+    OBJECT,
+    OTHER_INDEX_OPERATIONS,
+    SYNONYMS,
+    Call,
+    Operation,
+    Operations,
+    Wishes,
+    call_of,
+    maker_of,
+    name_of,
+    planned,
+)
+from .interfaces import Indexer, Indexers, KeyFunc
+
+_MISSING_KEY: Final = "no such key"
+_HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "__main__"})
+
+
+def adapt(
+    make: Callable[..., Any],
+    *,
+    unsupported: Iterable[str] = (),
+    pairs: bool | None = None,
+    missing: type[Exception] | tuple[type[Exception], ...] = KeyError,
+    tombstone: Callable[[str, Any], Any] | None = None,
+    **operations: Unpack[Operations],
+) -> AdaptedFactory:
+    """A factory ``new_indexer(key_func, indexers)`` of caches that are called as if they were Indexers.
+
+    An operation that is not given is looked for: under its own name (``get_by_key``, ``getByKey``, ``GetByKey``), then
+    under others (``put``, ``set``, ``__setitem__``, ``pop``, ``values`` ...). What a method takes is read off its
+    parameters; where these do not say it, write ``add=("put", "key_value")``. For ``list``, ``list_keys`` and
+    ``replace`` it says what the collection holds; of ``list=("keys", "key")`` each key is looked up, one by one.
+
+    Awaitable results are awaited in an event loop, in a thread that each adapter has for itself until ``close``. All
+    methods of a cache that has some with ``async def`` run there, and what they return is read there.
+
+    Args:
+        make: the class of the caches, or a function that makes one. It gets a key function and index functions where
+            its parameters are called so, or if it is a function of one or two.
+        unsupported: what ``kcache_unsupported`` is to name beside the operations that the cache lacks; operations
+            among it are not looked for.
+        pairs: whether lookups by key return ``(value, exists)``; by default, a lookup of a missing key shows it.
+        missing: what lookups and deletions raise where there is no such key. A plain KeyError counts if it names the
+            key.
+        tombstone: every second deletion is given ``tombstone(key, obj)`` in place of the object; by default what
+            ``make`` has as ``kcache_tombstone``.
+        operations: see :class:`Operations`. If there is only one of ``add`` and ``update``, it serves for both.
+
+    Returns:
+        The factory; bind it to a name of its module, so that ``module:name`` finds it.
+
+    Raises:
+        TypeError: an argument cannot be used; the message says what to do. Methods are looked up when the first cache
+            is made: then that raises it.
+    """
+    if isinstance(unsupported, str):
+        raise TypeError(f'unsupported must be a list of names, not the text "{unsupported}"')
+    unknown = [name for name in operations if name not in SYNONYMS]
+    if unknown:
+        raise TypeError(f"there is no operation {', '.join(unknown)}; there are: {', '.join(SYNONYMS)}")
+    given = {name: call_of(name, cast("Operation", operation)) for name, operation in operations.items()}
+    caller = sys._getframe(1)
+    wishes = Wishes(given, frozenset(unsupported), pairs, missing, caller.f_builtins["__import__"])
+    return AdaptedFactory(make, wishes, tombstone, caller.f_globals)
+
+
+class AdaptedFactory:
+    """What :func:`adapt` returns: ``factory(key_func, indexers) -> Indexer``, with the declarations of a target.
+
+    Attributes:
+        kcache_unsupported: what is not tested; found when it is first asked for, and yours to change.
+        kcache_instrument: the package of the class, for the explorer.
+        kcache_tombstone: ``(key, obj)`` -> what every second deletion is given, or ``None``.
+    """
+
+    kcache_unsupported: list[str]
+
+    def __init__(self, make: Callable[..., Any], wishes: Wishes, tombstone: Any, namespace: dict[str, Any]) -> None:
+        self._make, self._called = make, maker_of(make)
+        self._wishes, self._namespace = wishes, namespace
+        self._classes: dict[type, type[_Adapted]] = {}
+        self.__module__ = namespace.get("__name__", "__main__")
+        self.__doc__ = f"``{name_of(make)}`` as an Indexer."
+        self.kcache_instrument = _packages_of(make, self.__module__)
+        self.kcache_tombstone = getattr(make, "kcache_tombstone", None) if tombstone is None else tombstone
+
+    def __call__(self, key_func: KeyFunc[Any], indexers: Indexers[Any], semantics: str = "classic") -> Indexer[Any]:
+        """A new, empty cache as an Indexer.
+
+        Raises:
+            TypeError: a method that was named does not exist, or none is known to add objects.
+            Exception: whatever ``make`` raises.
+        """
+        cache, loop = self._called({"key_func": key_func, "indexers": indexers, "semantics": semantics}), None
+        if inspect.isawaitable(cache):
+            loop = _EventLoop(self._wishes.importer)
+            cache = loop.run(cache)
+        kind = self._classes.get(type(cache))
+        if kind is None:
+            kind, loop = _class_for(cache, loop, self._wishes)
+            self._classes[type(cache)] = kind
+        if self.kcache_tombstone is not None and "delete" in kind.plan and kind.plan["delete"].takes == KEY:
+            raise TypeError(
+                f"{kind.__qualname__} deletes by key: leave out tombstone, or name a method that takes objects"
+            )
+        return cast("Indexer[Any]", kind(cache, key_func, self.kcache_tombstone, loop))
+
+    def __getattr__(self, name: str) -> Any:
+        # Nothing tells a factory what it is called, and what a cache lacks is known when there is one.
+        if name in ("__qualname__", "__name__"):
+            names = (called for called, value in [*self._namespace.items()] if value is self)
+            return next(names, f"<adapted {name_of(self._make)}>")
+        if name != "kcache_unsupported":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+        try:
+            adapted: Any = self(str, {})
+        except Exception:  # whoever wants a cache will be told
+            return sorted(self._wishes.unsupported)
+        self.kcache_unsupported = sorted(self._wishes.unsupported | adapted.lacking)
+        adapted.close()
+        return self.kcache_unsupported
+
+    def __repr__(self) -> str:
+        return f"adapt({name_of(self._make)})"
+
+
+class _EventLoop:
+    """An event loop in a daemon thread; it ends with the adapter that has it."""
+
+    def __init__(self, importer: Callable[[str], Any]) -> None:
+        self._asyncio = importer("asyncio")
+        self._loop = self._asyncio.new_event_loop()
+        self._thread = threading.Thread(target=_run_loop, args=(self._loop, self._asyncio), daemon=True)
+        self._thread.start()
+        self._stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+
+    def run(self, awaitable: Any) -> Any:
+        """What comes of an awaitable; waits for it."""
+        task = _awaited(awaitable)
+        try:
+            future = self._asyncio.run_coroutine_threadsafe(task, self._loop)
+        except BaseException:  # the explorer refuses: neither will ever be awaited
+            task.close()
+            getattr(awaitable, "close", lambda: None)()
+            raise
+        return future.result()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop()
+        self._thread.join(1.0)
+
+
+async def _awaited(awaitable: Any) -> Any:
+    return await awaitable
+
+
+async def _done(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_looked_up: bool) -> Any:
+    result = function(*arguments)
+    if hasattr(type(result), "__aiter__"):
+        return await _collected(result)
+    result = await result if inspect.isawaitable(result) else result
+    if is_looked_up:
+        return result
+    if isinstance(result, Mapping):
+        return {**result}
+    return list(cast("Any", result)) if isinstance(result, (MappingView, Iterator)) else result
+
+
+async def _collected(results: Any) -> list[Any]:
+    return [result async for result in results]
+
+
+def _run_loop(loop: Any, asyncio: Any) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+class _Adapted:
+    """A cache behind an Indexer's methods; the class made for a class of caches gets those of ``_Methods`` it can do.
+
+    What all of them share are attributes of the class: the explorer takes those of the instance for shared state.
+    """
+
+    plan: Mapping[str, Call]
+    wishes: Wishes
+    lacking: frozenset[str]
+    pairs: bool
+    is_async: bool
+
+    def __init__(self, cache: Any, key_func: KeyFunc[Any], tombstone: Any, loop: _EventLoop | None) -> None:
+        self._cache, self._key_func, self._tombstone = cache, key_func, tombstone
+        self._deletions = itertools.count()
+        self._loops = {} if loop is None else {0: loop}
+
+    def close(self) -> None:
+        """Close the cache, if it can be closed, and the event loop."""
+        close = getattr(self._cache, "close", None) or getattr(self._cache, "aclose", None)
+        try:
+            if callable(close):
+                self._settled(close())
+        finally:
+            for loop in self._loops.values():
+                loop.close()
+
+    def _call(self, operation: str, *arguments: Any) -> Any:
+        function = self.plan[operation].of(self._cache)
+        if self.is_async:  # what does not wait relies on the loop, too: nothing comes between
+            return self._settled(_done(function, arguments, is_looked_up=operation.startswith("get")))
+        return self._settled(function(*arguments))
+
+    def _settled(self, result: Any) -> Any:
+        if hasattr(type(result), "__aiter__"):
+            result = _collected(result)
+        if not inspect.isawaitable(result):
+            return result
+        if not self._loops:  # two threads may come here together: one has made it in vain
+            made = _EventLoop(self.wishes.importer)
+            if self._loops.setdefault(0, made) is not made:
+                made.close()
+        return self._loops[0].run(result)
+
+    def _write(self, operation: str, obj: Any, key: Any, given: Any) -> None:
+        takes = self.plan[operation].takes
+        key = self._key_func(obj) if key is None and takes != OBJECT else key
+        self._call(operation, *{OBJECT: (given,), KEY: (key,), KEY_VALUE: (key, given)}[takes])
+
+    def _found(self, operation: str, argument: Any, default: Any) -> Any:
+        call = self.plan[operation]
+        try:
+            result = self._call(operation, argument, *(None,) * call.has_more)
+        except self.wishes.missing as error:
+            if not _says_missing(error, argument if call.takes == KEY else self._key_func(argument)):
+                raise
+            return default
+        if self.pairs:
+            result, exists = result
+            return result if exists else default
+        return default if result is None else result
+
+
+class _Methods(_Adapted):
+    """The methods of an Indexer that are more than a call."""
+
+    def add(self, obj: Any, /) -> None:
+        self._write("add", obj, None, obj)
+
+    def update(self, obj: Any, /) -> None:
+        self._write("update", obj, None, obj)
+
+    def delete(self, obj: Any, /) -> None:
+        key, given = None, obj
+        if self._tombstone is not None and next(self._deletions) % 2:
+            key = self._key_func(obj)
+            given = self._tombstone(key, obj)
+        try:
+            self._write("delete", obj, key, given)
+        except self.wishes.missing as error:
+            if not _says_missing(error, self._key_func(obj)):
+                raise
+
+    def get(self, obj: Any, default: Any = None, /) -> Any:
+        argument = self._key_func(obj) if self.plan["get"].takes == KEY else obj
+        return self._found("get", argument, default)
+
+    def get_by_key(self, key: str, default: Any = None, /) -> Any:
+        return self._found("get_by_key", key, default)
+
+    def list(self) -> Any:
+        result, takes = self._call("list"), self.plan["list"].takes
+        if takes == KEY:
+            found = (self._found("get_by_key", key, None) for key in result)
+            return [obj for obj in found if obj is not None]
+        return [obj for _, obj in _pairs(result)] if takes == KEY_VALUE else _listed(result)
+
+    def list_keys(self) -> Any:
+        result, takes = self._call("list_keys"), self.plan["list_keys"].takes
+        if takes == OBJECT:
+            return [self._key_func(obj) for obj in result]
+        return [key for key, _ in _pairs(result)] if takes == KEY_VALUE else _listed(result)
+
+    def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:
+        call = self.plan["replace"]
+        content = {self._key_func(obj): obj for obj in objs} if call.takes == KEY_VALUE else objs
+        self._call("replace", content, *(resource_version,) * call.has_more)
+
+    def index_keys(self, index_name: str, index_value: str, /) -> Any:
+        result = self._call("index_keys", index_name, index_value)
+        if self.plan["index_keys"].takes == OBJECT:
+            return sorted(self._key_func(obj) for obj in result)
+        return sorted(result) if isinstance(result, Set) else _listed(result)
+
+
+def _passing(operation: str) -> Callable[..., Any]:
+    return lambda self, *arguments: _listed(self._call(operation, *arguments))
+
+
+def _says_missing(error: Exception, key: Any) -> bool:
+    """Whether an error is about the key, and not about something else that the cache looked for in vain."""
+    return type(error) is not KeyError or error.args[:1] == (key,)
+
+
+def _pairs(result: Any) -> Iterable[Any]:
+    return result.items() if isinstance(result, Mapping) else cast("Iterable[Any]", result)
+
+
+def _listed(result: Any) -> Any:
+    """A view, a set, a tuple or what is made on demand, as a list; a list stays the same."""
+    is_other = isinstance(result, Iterable) and not isinstance(result, (list, str, bytes, Mapping))
+    return list(result) if is_other else result
+
+
+def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[type[_Adapted], _EventLoop | None]:
+    """The class of adapters for a class of caches; it has to be its module's, which the explorer instruments."""
+    plan = planned(cache, wishes)
+    lacking = set(SYNONYMS.keys() - plan.keys())
+    if not plan.keys() & LOOKUPS.keys():
+        lacking = lacking - LOOKUPS.keys() - OTHER_INDEX_OPERATIONS.keys() | {"indexes"}
+        plan = {name: call for name, call in plan.items() if name not in OTHER_INDEX_OPERATIONS}
+    of = type(cache)
+    methods = {name: vars(_Methods).get(name) or _passing(name) for name in plan}
+    shared = {"plan": plan, "wishes": wishes, "lacking": frozenset(lacking), "pairs": bool(wishes.pairs)}
+    functions = [call.of(cache) for call in plan.values()]
+    shared["is_async"] = any(map(inspect.iscoroutinefunction, functions)) or any(
+        map(inspect.isasyncgenfunction, functions)
+    )
+    kind: type[_Adapted] = type("Adapted", (_Adapted,), {**methods, **shared, "__module__": of.__module__})
+    kind.__qualname__ = of.__qualname__  # reports name the cache
+    if wishes.pairs is None and "get_by_key" in plan:
+        prober = kind(cache, str, None, loop)
+        try:
+            result = prober._call("get_by_key", _MISSING_KEY, *(None,) * plan["get_by_key"].has_more)
+        except Exception:  # as it should, perhaps
+            result = None
+        kind.pairs = isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], bool)
+        loop = prober._loops.get(0)
+    return kind, loop
+
+
+def _packages_of(make: Any, own: str) -> tuple[str, ...]:
+    """The package, outside the standard library, of a class; none if its module is the one that adapts it."""
+    while isinstance(make, functools.partial):
+        make = make.func
+    module = getattr(make, "__module__", None) or own
+    parts = module.split(".")
+    if module == own or parts[0] in _HARNESS or parts[0] in sys.stdlib_module_names:
+        return ()
+    for package in itertools.accumulate(parts, "{}.{}".format):
+        try:
+            spec = importlib.util.find_spec(package)
+        except (ImportError, ValueError, AttributeError):
+            return ()
+        if spec is None or spec.origin is not None:
+            return () if spec is None else (package,)
+    return ()

@@ -1,0 +1,348 @@
+"""Calls of caches of any shape: which method does an operation of an Indexer, and what it takes.
+
+Names and parameters say it: :func:`planned` reads them. :mod:`kcache.adapting` makes the calls.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, TypedDict, cast
+
+Operation: TypeAlias = str | Callable[..., Any] | tuple[str | Callable[..., Any], str]
+"""A method's name, or a function ``(cache, ...)``; in a pair with what it takes or gives: ``"object"``, ``"key"`` or
+``"key_value"``."""
+
+OBJECT, KEY, KEY_VALUE = _TAKES = ("object", "key", "key_value")
+SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "add": ("put", "set", "insert", "upsert", "store", "__setitem__"),
+    "update": (),
+    "delete": ("remove", "discard", "pop", "evict", "__delitem__"),
+    "get_by_key": ("get", "find", "lookup", "fetch", "load", "__getitem__"),
+    "get": (),
+    "list": ("values", "all", "get_all", "list_all", "objects", "items", "__iter__"),
+    "list_keys": ("keys", "__iter__"),
+    "replace": ("replace_all",),
+    "by_index": ("get_by_index", "find_by_index", "lookup_index"),
+    "index_keys": ("keys_by_index", "get_index_keys"),
+    **dict.fromkeys(("index", "list_index_func_values", "get_indexers", "add_indexers"), ()),
+    **dict.fromkeys(("resync", "transaction", "bookmark", "last_sync_resource_version"), ()),
+}
+"""Operation -> what methods are called that do it, beside its own name; in this order, for what ``add`` and
+``get_by_key`` are decides about others."""
+LOOKUPS: Final = {"by_index": 2, "index_keys": 2, "index": 2, "list_index_func_values": 1}
+OTHER_INDEX_OPERATIONS: Final = {"get_indexers": 0, "add_indexers": 1}
+_ARITY: Final = {**LOOKUPS, **OTHER_INDEX_OPERATIONS, "resync": 0, "bookmark": 1, "last_sync_resource_version": 0}
+_COLLECTIONS: Final = {"other", "others", "mapping", "items", "entries", "objects", "objs", "iterable", "data"}
+_OBJECTS: Final = {"obj", "object", "item", "value", "entry", "element", "resource", "manifest", "thing"}
+_KEYS: Final = {"k", "id", "uid", "name"}
+_NEVER: Final = 99
+"""More arguments than any operation has: nothing is given by name."""
+_VARIABLE: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Operations(TypedDict, total=False):
+    """What can be given to :func:`kcache.adapting.adapt`; as functions they get what an Indexer's methods get."""
+
+    add: Operation
+    update: Operation
+    delete: Operation
+    get: Operation
+    get_by_key: Operation
+    list: Operation
+    list_keys: Operation
+    replace: Operation
+    by_index: Operation
+    index_keys: Operation
+    index: Operation
+    list_index_func_values: Operation
+    get_indexers: Operation
+    add_indexers: Operation
+    resync: Operation
+    transaction: Operation
+    bookmark: Operation
+    last_sync_resource_version: Operation
+
+
+@dataclass(frozen=True)
+class Call:
+    """How an operation is done.
+
+    Attributes:
+        source: the name of a method, or a function ``(cache, ...)``.
+        takes: what it takes or gives.
+        has_more: whether it needs a last argument: a default, or a resource version.
+    """
+
+    source: str | Callable[..., Any]
+    takes: str = ""
+    has_more: bool = False
+
+    def of(self, cache: Any) -> Callable[..., Any]:
+        """What is to be called.
+
+        Raises:
+            AttributeError: the cache has no such method.
+        """
+        if isinstance(self.source, str):
+            return cast("Callable[..., Any]", getattr(cache, self.source))
+        return functools.partial(self.source, cache)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user says of a cache; ``importer`` is how the user's module imports, which the explorer controls."""
+
+    given: Mapping[str, Call]
+    unsupported: frozenset[str]
+    pairs: bool | None
+    missing: type[Exception] | tuple[type[Exception], ...]
+    importer: Callable[[str], Any]
+
+
+def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
+    """What does each operation that the cache has.
+
+    Raises:
+        TypeError: a method does not exist or fit, or none adds objects; the message says what to do.
+    """
+    plan: dict[str, Call] = {}
+    spared = {*wishes.unsupported, *((*LOOKUPS, *OTHER_INDEX_OPERATIONS) if "indexes" in wishes.unsupported else ())}
+    for operation in [name for name in SYNONYMS if name not in spared]:
+        if operation in wishes.given:
+            plan[operation] = _checked(cache, operation, wishes.given[operation], plan)
+        else:
+            calls = (_fitting(cache, operation, Call(name), plan) for name in _candidates(operation))
+            found = next(filter(None, calls), None)
+            if found is not None and not (operation == "get" and found.takes == KEY):  # that is get_by_key
+                plan[operation] = found
+    serves = [("add", "update", None), ("update", "add", None), ("get", "get_by_key", None)]
+    for operation, other, takes in (*serves, ("list_keys", "list", None), ("index_keys", "by_index", OBJECT)):
+        if operation not in plan and operation not in spared and other in plan:
+            plan[operation] = replace(plan[other], takes=takes or plan[other].takes)
+    if "add" not in plan and "add" not in spared:
+        raise TypeError(
+            f"{name_of(type(cache))} has no method that is known to add objects; name it: adapt(..., add=...)"
+        )
+    if "list" in plan and plan["list"].takes == KEY and "get_by_key" not in plan:
+        raise TypeError("list takes keys, which need a get_by_key; name it: adapt(..., get_by_key=...)")
+    return plan
+
+
+def _candidates(operation: str) -> Iterator[str]:
+    for name in (operation, *SYNONYMS[operation]):
+        yield from _names_of(name)
+
+
+def _names_of(name: str) -> tuple[str, ...]:
+    """``get_by_key``, ``getByKey`` and ``GetByKey``."""
+    first, *others = [name] if name.startswith("_") else name.split("_")
+    rest = "".join(map(str.capitalize, others))
+    return tuple(dict.fromkeys((name, first + rest, first.capitalize() + rest)))
+
+
+def maker_of(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """Calls ``make`` with those of what a factory is given that its parameters ask for.
+
+    Raises:
+        TypeError: it needs something else.
+    """
+    if not callable(make):
+        raise TypeError(f"adapt takes a class, or a function that makes a cache, not {make!r:.80}")
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):
+        return lambda _: make()  # in C: nothing there asks for Python functions
+    parameters = [one for one in signature.parameters.values() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    required = [one for one in parameters if one.default is one.empty]
+    placed = [one for one in required if one.kind is not one.KEYWORD_ONLY]
+    if all(_role(one.name) for one in required):
+        by_place = [_role(one.name) for one in placed if one.kind is one.POSITIONAL_ONLY]
+        by_name = {one.name: _role(one.name) for one in parameters if one.kind is not one.POSITIONAL_ONLY}
+        named = {name: role for name, role in by_name.items() if role}
+        return lambda given: make(*(given[role] for role in by_place), **{name: given[named[name]] for name in named})
+    if isinstance(make, type) or len(required) > 2 or len(placed) < len(required):
+        strange = ", ".join(one.name for one in required if not _role(one.name))
+        raise TypeError(
+            f"{name_of(make)}{signature} needs {strange}; give a function that makes a cache: "
+            f"adapt(lambda key_func, indexers: {name_of(make)}(...))"
+        )
+    return lambda given: make(*(given["key_func"], given["indexers"])[: len(required)])
+
+
+def _role(parameter: str) -> str:
+    """What of that which a factory is given a parameter asks for; empty for something else."""
+    name = parameter.lower().replace("_", "")
+    if name in ("indexers", "indexes", "indices", "indexfuncs", "indexfunctions"):
+        return "indexers"
+    is_key_func = name in ("key", "getkey", "keyof") or name in ("keyfunc", "keyfunction", "keyfn", "keygetter")
+    return "key_func" if is_key_func else "semantics" if name == "semantics" else ""
+
+
+def name_of(thing: Any) -> str:
+    """What a function or class is called."""
+    return str(getattr(thing, "__qualname__", None) or repr(thing))
+
+
+def call_of(operation: str, given: Operation) -> Call:
+    """The call that a user means.
+
+    Raises:
+        TypeError: it is none; the message says what to give.
+    """
+    source, takes = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
+    if not (isinstance(source, str) or callable(source)) or takes not in ("", *_TAKES):
+        raise TypeError(
+            f"{operation}={given!r}: give a method's name, or a function (cache, ...), or a pair of that and one of "
+            f"{', '.join(_TAKES)}"
+        )
+    return Call(source, takes)
+
+
+def _checked(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -> Call:
+    of, source = name_of(type(cache)), call.source
+    if isinstance(source, str) and not callable(getattr(cache, source, None)):
+        has = ", ".join(name for name in dir(cache) if not name.startswith("_"))
+        raise TypeError(f"{of} has no method {source}, which is to {operation}; it has: {has}")
+    found = _fitting(cache, operation, call, plan if isinstance(source, str) else {})
+    if call.takes:
+        return replace(found or call, takes=call.takes)
+    if found is None:
+        raise TypeError(
+            f"the parameters of {source if isinstance(source, str) else name_of(source)} do not say how {of} is to "
+            f"{operation}; write {operation}=(..., {' or '.join(map(repr, _TAKES))}), or give a function (cache, ...)"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """What a function can be called with; the names in lower case, without underscores at their ends.
+
+    Attributes:
+        placed: those that can be given by position.
+        required: how many have to be given.
+        is_open: whether there may be any number of them.
+    """
+
+    placed: tuple[str, ...]
+    required: int
+    is_open: bool
+
+    def bind(self, number: int) -> bool:
+        """Whether that many can be given."""
+        return self.required <= number and (self.is_open or number <= len(self.placed))
+
+    @property
+    def first(self) -> str:
+        """The name of the first; empty if it has none."""
+        return next(iter(self.placed), "")
+
+    @property
+    def second(self) -> str:
+        """The name of the second."""
+        return (*self.placed, "", "")[1]
+
+
+def _parameters(function: Callable[..., Any]) -> _Parameters | None:
+    """What it takes; ``None`` if that is known of no one, as of some functions in C."""
+    try:
+        parameters = [*inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return None
+    placed = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    required = [one for one in parameters if one.default is one.empty and one.kind not in _VARIABLE]
+    is_open = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    named = any(one.kind is one.KEYWORD_ONLY for one in required)
+    return _Parameters(
+        tuple(one.name.strip("_").lower() for one in placed), _NEVER if named else len(required), is_open
+    )
+
+
+def _is_key(name: str) -> bool:
+    return name in _KEYS or name.endswith(("key", "_id"))
+
+
+def _fitting(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -> Call | None:
+    """The call with what it takes, read off its parameters; ``None`` if it is no such operation."""
+    function = getattr(cache, call.source, None) if isinstance(call.source, str) else call.of(cache)
+    if not callable(function):
+        return None
+    has = _parameters(function)
+    name = call.source if isinstance(call.source, str) else ""
+    keyed = "add" in plan and plan["add"].takes == KEY_VALUE
+    if operation in ("add", "update"):
+        takes = _taken_by_write(operation, name, has)
+    elif operation == "delete":
+        takes = _taken_by_delete(name, has, keyed)
+    elif operation in ("get", "get_by_key"):
+        takes = _taken_by_lookup(operation, name, has, _has_own_lookup(plan))
+    elif operation in ("list", "list_keys"):
+        takes = _given_by_list(operation, name, has, _is_mapping(cache))
+    elif operation == "replace":
+        fits = not name or (has is not None and (has.bind(1) or has.bind(2)) and not _is_key(has.first))
+        takes = (KEY_VALUE if keyed else OBJECT) if fits else None
+    elif operation == "transaction":
+        takes = "" if not name or (has is not None and has.is_open and not has.required) else None
+    else:
+        takes = "" if not name or has is None or has.bind(_ARITY[operation]) else None
+    more = operation in ("get", "get_by_key") or (has is not None and _is_version(has.second))
+    has_more = has is not None and more and (has.required == 2 or (operation == "replace" and has.bind(2)))
+    return None if takes is None else replace(call, takes=takes, has_more=has_more)
+
+
+def _is_mapping(cache: Any) -> bool:
+    return hasattr(cache, "__getitem__") or callable(getattr(cache, "keys", None))
+
+
+def _has_own_lookup(plan: Mapping[str, Call]) -> bool:
+    return "get_by_key" in plan and plan["get_by_key"].source not in _names_of("get")
+
+
+def _is_version(name: str) -> bool:
+    return name == "rv" or "version" in name
+
+
+def _taken_by_write(operation: str, name: str, has: _Parameters | None) -> str | None:
+    if has is None or not has.placed:
+        takes = KEY_VALUE if name in ("put", "set", "__setitem__") else OBJECT
+        return takes if (has is None or has.is_open) and not (name and operation == "update") else None
+    if has.first in _COLLECTIONS:
+        return None
+    if has.required == 2 or (_is_key(has.first) and has.bind(2)):
+        return KEY_VALUE if has.first not in _OBJECTS else None
+    return OBJECT if has.bind(1) and not _is_key(has.first) else None
+
+
+def _taken_by_delete(name: str, has: _Parameters | None, keyed: bool) -> str | None:
+    if has is not None and has.required == 2:
+        return KEY_VALUE if has.first not in _OBJECTS else None
+    if has is not None and not has.bind(1):
+        return None
+    if has is not None and _is_key(has.first):
+        return KEY
+    is_object = has is not None and has.first in _OBJECTS - {"item", "value"} and not name.startswith("__")
+    return KEY if not is_object and (keyed or name in ("pop", "__delitem__")) else OBJECT
+
+
+def _taken_by_lookup(operation: str, name: str, has: _Parameters | None, by_key: bool) -> str | None:
+    if has is not None and not (has.bind(1) or (has.bind(2) and has.second.startswith("default"))):
+        return None
+    first = "" if has is None else has.first
+    if operation == "get":
+        return KEY if _is_key(first) else OBJECT if first in _OBJECTS or by_key or not name else None
+    if _is_key(first) or not name or name in _names_of("get_by_key") or name.startswith("__"):
+        return KEY
+    return KEY if name in _names_of("get") and first not in _OBJECTS else None
+
+
+def _given_by_list(operation: str, name: str, has: _Parameters | None, is_mapping: bool) -> str | None:
+    if has is not None and not has.bind(0):
+        return None
+    if operation == "list_keys":
+        return KEY if name != "__iter__" or is_mapping else None
+    if name == "__iter__" and is_mapping:  # its keys: to look up each is not atomic
+        return None
+    return KEY_VALUE if name in _names_of("items") and is_mapping else OBJECT
