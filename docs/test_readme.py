@@ -71,7 +71,9 @@ def test_the_race_of_the_readme_is_found() -> None:
 
 
 def test_test_yours(tmp_path: Path) -> None:
-    implementation, test, declaration, adapted = blocks(README.partition("## Test yours")[2].partition("## In CI")[0], "python")
+    implementation, test, declaration, adapted = blocks(
+        README.partition("## Test yours")[2].partition("## In CI")[0], "python"
+    )
     assert implementation.startswith("# cache.py")
     (tmp_path / "cache.py").write_text(implementation + "\n\n" + declaration, encoding="utf-8")
     quick = test.replace("seconds=10", "seconds=120, phases=('smoke', 'recorded')")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -154,13 +154,26 @@ class Interleaving:
     @property
     def interrupted_at(self) -> str:
         """``FILE:LINE`` at which a thread was interrupted first; empty if none was."""
+        return next(self._conflict(), "")
+
+    @property
+    def conflict(self) -> str:
+        """That line, and the one at which another thread then touched what both use; empty if none was interrupted."""
+        return " meets ".join(self._conflict())
+
+    def _conflict(self) -> Iterator[str]:
         last: dict[int, str] = {}
+        interrupted = None
         for event in self.events:
-            if event.switch is not None and event.switch.is_preemption:
-                return last.get(event.switch.thread, "")
+            if interrupted is None and event.switch is not None and event.switch.is_preemption:
+                interrupted = event.switch.thread
+                yield last.get(interrupted, "")
             if event.where:
-                last[event.thread] = f"{event.path or event.where.partition(':')[0]}:{event.where.rpartition(':')[2]}"
-        return ""
+                file, _, line = event.where.rpartition(":")
+                last[event.thread] = f"{event.path or file}:{line}"
+            if interrupted not in (None, event.thread) and event.meets and event.where:
+                yield last[event.thread]
+                return
 
 
 def encode_interleaving(interleaving: Interleaving) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from .budget_slices import as_time_passes
 from .phase import PhaseContext, PhaseOutcome
 
 _LEAST_SECONDS: Final = 1.0
+_QUICKLY_SECONDS: Final = 1.5
 _MOST_REFUSED: Final = 5
 """So many programs that are all refused say that the others will be, too."""
 
@@ -61,6 +62,8 @@ def explorer_phase(
                 continue
             left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
             options = replace(search.options, seconds=min(search.options.seconds, left))
+            if context.known.findings:  # most programs that fail now show the same again
+                options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
             explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
             if explored.refused:
                 refused.append(explored.refused)

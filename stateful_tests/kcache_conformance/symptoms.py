@@ -15,6 +15,14 @@ _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """What costs the whole process."""
 
 
+_ALSO: Final[Mapping[str, tuple[str, ...]]] = {"hang": ("deadlock", "livelock")}
+"""Rule -> what the explorer calls that."""
+
+
+def _has_threads(finding: Finding) -> bool:
+    return bool(getattr(finding.program, "threads", ()))
+
+
 @dataclass(frozen=True)
 class Symptom:
     """What shows of a fault.
@@ -22,7 +30,7 @@ class Symptom:
     Attributes:
         rule: the id of the rule that is broken.
         call: the call that failed, or left behind what a later one shows; of threads, the calls that met.
-        place: the line of the target where it happened, or where a thread was interrupted; empty if that is not known.
+        place: the line of the target where it happened, or those where threads met; empty if that is not known.
     """
 
     rule: str
@@ -33,9 +41,11 @@ class Symptom:
 def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
     """The symptom of a finding, by the rules of its target type."""
     rule = rules.get(finding.rule)
+    conflict = "" if finding.interleaving is None else finding.interleaving.conflict
+    if conflict:
+        return Symptom(finding.rule, "", conflict)  # whatever calls lead there
     call = _call(finding, is_of_state=rule is not None and rule.is_of_state)
-    interrupted = "" if finding.interleaving is None else finding.interleaving.interrupted_at
-    return Symptom(finding.rule, call, finding.location or interrupted)
+    return Symptom(finding.rule, call, finding.location)
 
 
 def _call(finding: Finding, *, is_of_state: bool) -> str:
@@ -76,8 +86,13 @@ class Known:
     spared: frozenset[str] = field(default_factory=frozenset)
 
     def has(self, finding: Finding) -> bool:
-        """Whether the same has been found before."""
-        return self.symptom(finding) in self.symptoms
+        """Whether the same has been found before; of real threads, which show no lines, something of the same rule."""
+        if self.symptom(finding) in self.symptoms:
+            return True
+        if not _has_threads(finding) or finding.interleaving is not None:
+            return False
+        rules = {finding.rule, *_ALSO.get(finding.rule, ())}
+        return any(_has_threads(one) and one.rule in rules for one in self.findings)
 
     def symptom(self, finding: Finding) -> Symptom:
         """The symptom of a finding."""
