@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from kcache_model.indexers.items import Item, Style
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import make_target
+from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch
 from kcache_model.places import place_of
 from kcache_model.verdict import Status
 
@@ -193,6 +195,34 @@ def test_what_hung_is_not_called_again() -> None:
     program = Program((), (op.add(A), op.list_keys()))
     known = Known(INDEXER.rules).adding(Finding(FindingKind.HANG, "smoke", "", program))
     assert known.spared == {"list_keys"}
+
+
+EVENT = InterleavingEvent(1, 0, "read", "x", "", "", "", "a.py:1", "", "f", (), None, (), path="src/a.py")
+INTERRUPTED = Switch(0, is_preemption=True, ended=False, holding=(), waits_for="", holder=None)
+
+
+def interleaved(*events: InterleavingEvent) -> Interleaving:
+    return Interleaving(2, {}, events, (), (), (), (), (), followed=True)
+
+
+def concurrent(rule: str, *events: InterleavingEvent) -> Finding:
+    program = Program((), (), ((op.add(A),), (op.list_keys(),)))
+    told = interleaved(*events) if events else None
+    return Finding(FindingKind.NONLINEARIZABLE, "", "", program, rule=rule, interleaving=told)
+
+
+def test_races_are_told_apart_by_the_lines_that_meet() -> None:
+    other = replace(EVENT, thread=1, switch=INTERRUPTED, where="b.py:2", path="src/b.py")
+    reader = replace(EVENT, thread=1, where="b.py:3", path="src/b.py", meets=True)
+    assert interleaved(EVENT, other, reader).interrupted_at == "src/a.py:1"
+    assert interleaved(EVENT, other, reader).conflict == "src/a.py:1 meets src/b.py:3"
+    assert interleaved(EVENT, reader).conflict == ""
+    known = Known(INDEXER.rules).adding(concurrent("stale-read", EVENT, other, reader))
+    assert known.has(concurrent("stale-read", EVENT, other, reader))
+    assert not known.has(concurrent("stale-read", EVENT, other, replace(reader, where="b.py:9")))
+    assert not known.has(concurrent("torn-replace", EVENT, other, reader))
+    assert known.has(concurrent("stale-read")), "real threads show no lines"
+    assert not known.has(concurrent("torn-replace"))
 
 
 def test_serial_orders_are_all_orders_that_threads_admit() -> None:
