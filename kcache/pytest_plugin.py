@@ -6,6 +6,8 @@ The harness is imported only when the option is given or the fixture is used.
 from __future__ import annotations
 
 import importlib.util
+import re
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from kcache.testing import Factory, FuzzReport
 
 _SUITE = "kcache_conformance.pytest_suite"
+
+
+def _seconds(text: str) -> float:
+    """Seconds of ``30``, ``30s``, ``2m`` or ``1.5h``."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|)", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise ArgumentTypeError(f"{text!r} is no duration; write for example 30s, 2m or 1.5h")
+    return float(found[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,10 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--kcache-budget",
-        type=float,
+        type=_seconds,
         default=30.0,
-        metavar="SECONDS",
-        help="half of it for the state machine, half for stress (default 30)",
+        metavar="DURATION",
+        help="for the phases that go on as long as they are given, together: 30, 30s, 2m (default 30s)",
     )
     group.addoption("--kcache-seed", type=int, default=0, help="of everything random (default 0)")
     group.addoption(

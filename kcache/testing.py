@@ -150,7 +150,7 @@ def run_conformance(
     result = run_suite(chosen, options)
     texts = [_text(finding, name, strict_errors) for finding in result.findings]
     if result.status is Status.VIOLATION:
-        raise ConformanceError("\n".join(texts), result)
+        raise ConformanceError("\n\n".join(text.strip("\n") for text in texts), result)
     if result.status is not Status.OK:
         raise InconclusiveError("\n".join((*result.reasons, *texts)))
     return result
