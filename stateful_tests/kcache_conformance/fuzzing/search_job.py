@@ -63,6 +63,7 @@ def _run(work: Work, *steps: Callable[[], None]) -> None:
     for step in steps:
         if not work.is_enough():
             step()
+    work.summary()
 
 
 def _loaded(spec: str, kind: str, options: dict[str, Any]) -> tuple[Subject, FuzzOptions]:

@@ -79,6 +79,8 @@ class _Run:
     engines: list[EngineReport] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     tried: int = 0
+    valid: int = 0
+    accepted: int = 0
     is_cut_short: bool = False
     kept: list[Tree] = field(default_factory=list)
     objects: str = ""
@@ -171,6 +173,9 @@ class _Run:
             case "tried":
                 self.tried += event["objects"]
                 self.is_cut_short = self.is_cut_short or event["cut"]
+            case "judged":
+                self.valid += event["valid"]
+                self.accepted += event["accepted"]
             case "kept":
                 self.kept, self.objects = event["trees"], event["schema"]
 
@@ -211,6 +216,8 @@ class _Run:
         input_class = InputClass(input_classes[-1])
         self._found(Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details))
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
+        if input_class is not InputClass.VALID:
+            self.reasons.append(f"a {end.how} for a hostile object kept the other engines from their work")
 
     def _symbolic(self) -> None:
         if not self.options.is_symbolic or self.spec is None:
@@ -240,7 +247,7 @@ class _Run:
                 self._found(evidence)
         did = f"{len(fuzzed_objects)} objects in {perturbation_search.runs} processes"
         self._engine(EngineReport(Engine.PERTURBATIONS, did, missed, time.monotonic() - began))
-        if missed and fuzzed_objects:
+        if missed:
             self.reasons.append(f"worlds: {missed}")
 
     def _valid(self, trees: list[Tree]) -> list[bool]:
@@ -251,9 +258,10 @@ class _Run:
 
     def report(self) -> FuzzReport:
         """The result."""
+        self._refused()
         findings = [self._finding(evidence) for evidence in self.evidence.values()]
         order = list(RULES)
-        findings.sort(key=lambda finding: (finding.severity is not Severity.ERROR, order.index(finding.rule)))
+        findings.sort(key=lambda finding: (*_rank(finding), order.index(finding.rule)))
         fails = any(self.options.is_strict or finding.severity is Severity.ERROR for finding in findings)
         tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
         if tried is not None and tried.missed and not findings:
@@ -273,6 +281,19 @@ class _Run:
             tuple(self.reasons) if status is Status.UNKNOWN else (),
             time.monotonic() - self.began,
         )
+
+    def _refused(self) -> None:
+        """Say so if there was no valid object, or none that the function accepted."""
+        if self.accepted or not self.tried:
+            return
+        total = self.evidence.get(Rule.TOTAL)
+        if not self.valid:
+            self.reasons.append(f"none of the {self.tried:,} objects that were tried is a legal one")
+        elif total is None or total.input_class is not InputClass.VALID:
+            self.reasons.append(f"it raised for every legal object ({self.valid:,} were tried): the rest says nothing")
+        elif self.valid >= _FEWEST_OBJECTS:
+            what = f"{total.violation.what}; it raised for every legal object ({self.valid:,} were tried)"
+            self.evidence[Rule.TOTAL] = replace(total, violation=replace(total.violation, what=what))
 
     def _finding(self, evidence: Evidence) -> FuzzFinding:
         severity = severity_of(evidence.rule, is_valid=evidence.input_class is InputClass.VALID)
@@ -309,6 +330,12 @@ class _ThreadSink:
 
 
 _WORTH = {Engine.EXPLORER: 1, Engine.THREADS: -1}
+
+
+def _rank(finding: FuzzFinding) -> tuple[bool, bool]:
+    """Errors, then advice about values that are there twice, then the other warnings."""
+    is_warning = finding.severity is not Severity.ERROR
+    return is_warning, is_warning and finding.rule is not Rule.DISTINCT
 
 
 def _worth(evidence: Evidence) -> tuple[bool, int]:

@@ -7,7 +7,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from kcache_model.progress import ProgressListener
@@ -19,6 +19,7 @@ from .engines.random_search import Search
 from .engines.threads import run_threads
 from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
+from .judging.identity import with_namespace
 from .judging.inline import Inline
 from .judging.violation import InputClass, Violation
 from .objects.corruption import corrupted
@@ -26,7 +27,7 @@ from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise
 from .objects.recombination import recombined
 from .objects.strategies import ObjectMaker
-from .objects.trees import Tree
+from .objects.trees import NotPlainError, Tree
 from .options import FuzzOptions
 from .rules import RULES, Kind, Rule, Severity
 from .schemas.schema import (
@@ -52,9 +53,12 @@ _COMPARISONS = 0.08
 _FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
+_IDENTITY = frozenset({"metadata", "name", "namespace"})
+"""What the objects of a key function have, even if it does not read it: one without a name is hostile to it."""
 _SMALLEST_RUN = 8
 _MOST_FOLLOWED = 40
 _MOST_RECOMBINED = 60
+_CLUSTER_SCOPED = "objects of a cluster-scoped kind (Node, PersistentVolume) have none"
 _NAMES: dict[type, str] = {
     Array: "listing",
     Map: "table",
@@ -102,6 +106,8 @@ class Work:
     ) -> None:
         self._subject, self._options, self._sink = subject, options, sink
         self._reading = read(subject.function)
+        named = self._reading.names | (_IDENTITY if subject.kind is Kind.KEY else frozenset())
+        self._made_of = replace(self._reading, names=named)
         self._rules = options.rules(subject.kind) - known
         self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
         sink.watch.note("")
@@ -135,8 +141,8 @@ class Work:
     def random_objects(self) -> None:
         """Hypothesis: objects of which the code reads every part, whole ones, and such as nobody should give."""
         began = time.monotonic()
-        objects = ObjectMaker(self._reading).strategy(self.schema)
-        whole = ObjectMaker(self._reading, is_whole=True).strategy(self.schema)
+        objects = ObjectMaker(self._made_of).strategy(self.schema)
+        whole = ObjectMaker(self._made_of, is_whole=True).strategy(self.schema)
         adversarial = corrupted(objects)
         with _quiet():
             for strategy, seconds, number, fewest, are_corrupted in (
@@ -184,16 +190,15 @@ class Work:
         self._sink.watch.rest()
         if evidence is not None:
             self._evidence(evidence)
-        missed = "" if fuzzed_objects else "no object that the function accepts was found"
-        self._report(Engine.PROGRAMS, f"{number:,} programs", missed, began)
+        self._report(Engine.PROGRAMS, f"{number:,} programs", self._idle(), began)
 
     def threads(self) -> None:
         """Several real threads."""
         if Rule.THREAD_SAFE not in self._rules:
             return
         began, fuzzed_objects = time.monotonic(), self._kept(_SMALLEST_RUN)
-        if self.found & _STATEFUL or not fuzzed_objects:
-            why = "with one thread it already gives different answers" if fuzzed_objects else "there are no objects"
+        why = "with one thread it already gives different answers" if self.found & _STATEFUL else self._idle()
+        if why:
             self._report(Engine.THREADS, "0 calls", why)
             return
         seconds = _THREADS * self._options.seconds
@@ -214,7 +219,7 @@ class Work:
         if result.evidence is not None:
             self.found.discard(Rule.THREAD_SAFE)  # this evidence can be replayed, that of real threads cannot
             self._evidence(result.evidence)
-        missed = result.reason
+        missed = self._idle() or result.reason
         if not missed and not result.is_complete and result.evidence is None:
             missed = "not all interleavings within the time"
         self._report(Engine.EXPLORER, f"{result.executions:,} interleavings of two threads", missed, began)
@@ -227,6 +232,16 @@ class Work:
             self.search.close(shows.violation.rule, shows.input_class)
             self._evidence(Evidence(shows.violation, shows.input_class, engine, (smaller,)))
         self._sink.watch.rest()
+
+    def summary(self) -> None:
+        """Say how many valid objects there were, and how many of them the function accepted."""
+        self._sink.send({"event": "judged", "valid": self.search.valid, "accepted": self.search.accepted})
+
+    def _idle(self) -> str:
+        """Why there is nothing that an engine could learn; empty if there is something."""
+        if not self.search.kept:
+            return "there are no objects"
+        return "" if self.search.accepted else "it raised for every object"
 
     def objects_for_perturbations(self) -> list[Any]:
         """The objects for other processes: kept ones, and such as look like later versions of them."""
@@ -258,7 +273,20 @@ class Work:
         if evidence.rule in self._rules and evidence.rule not in self.found:
             if evidence.input_class is InputClass.VALID:
                 self.found.add(evidence.rule)
+            if evidence.rule is Rule.TOTAL and self._needs_namespace(evidence.fuzzed_objects[-1]):
+                what = f"{evidence.violation.what}; with a metadata.namespace it is accepted: {_CLUSTER_SCOPED}"
+                evidence = replace(evidence, violation=replace(evidence.violation, what=what))
             self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
+
+    def _needs_namespace(self, fuzzed_object: FuzzedObject) -> bool:
+        """Whether the function accepts the object as soon as it has a namespace."""
+        if not fuzzed_object.is_plain:
+            return False
+        tree = with_namespace(fuzzed_object.tree)
+        try:
+            return tree is not None and not self.search.answer(FuzzedObject(tree)).error
+        except NotPlainError:
+            return False
 
     def _report(self, engine: Engine, did: str, missed: str, began: float | None = None) -> None:
         seconds = 0.0 if began is None else time.monotonic() - began

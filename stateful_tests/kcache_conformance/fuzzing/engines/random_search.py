@@ -81,6 +81,8 @@ class Search:
         examples: how many objects were tried.
         missed: why no objects could be made, if so.
         kept: valid objects with different answers, for the other engines.
+        valid: how many valid objects were judged.
+        accepted: for how many of them the function did not raise.
     """
 
     inline: Inline
@@ -97,6 +99,8 @@ class Search:
     examples: int = 0
     missed: str = ""
     kept: dict[str, FuzzedObject] = field(default_factory=dict)
+    valid: int = 0
+    accepted: int = 0
     _drawn: set[str] = field(default_factory=set)
     _answers: dict[Any, int] = field(default_factory=dict)
     _done: set[tuple[Rule, InputClass]] = field(default_factory=set)
@@ -157,6 +161,8 @@ class Search:
             return []
         input_class = self.input_class(fuzzed_object)
         if input_class is InputClass.VALID:
+            self.valid += 1
+            self.accepted += all(violation.rule is not Rule.TOTAL for violation in violations)
             self._keep(fuzzed_object)
         return [(input_class, violation) for violation in violations if self._is_wanted(violation.rule, input_class)]
 
@@ -200,7 +206,7 @@ class Search:
         return not any((one, where) in self._done for one in implied for where in input_classes)
 
     def _keep(self, fuzzed_object: FuzzedObject) -> None:
-        if len(self.kept) >= _MOST_KEPT or not fuzzed_object.is_plain or fuzzed_object.identity in self.kept:
+        if len(self.kept) >= _MOST_KEPT or fuzzed_object.identity in self.kept:
             return
         meaning = self.answer(fuzzed_object).meaning
         if self._answers.get(meaning, 0) < _MOST_KEPT_PER_ANSWER or len(self._answers) < 4:
