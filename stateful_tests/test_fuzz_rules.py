@@ -335,6 +335,12 @@ def test_a_right_function_gives_the_same_values_under_all_perturbations(file):
     assert search.runs == 2 + len(PERTURBATIONS)
 
 
+def test_when_the_time_is_up_only_the_first_perturbation_is_tried(file):
+    search = PerturbationSearch(f"{file}:none_of_them", Kind.INDEX, lambda trees: [True] * len(trees), 5.0, until=0.0)
+    assert search.run([FuzzedObject(POD), FuzzedObject(OTHER)], 60.0) == ([], "")
+    assert (search.runs, search.is_cut_short) == (3, True)
+
+
 def test_the_perturbation_search_tells_the_rules_apart(file, monkeypatch):
     monkeypatch.setattr(perturbation_search, "PERTURBATIONS", PERTURBATIONS[:1])
     monkeypatch.setattr(perturbation_search, "_ROUNDS", 1)

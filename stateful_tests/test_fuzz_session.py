@@ -23,12 +23,15 @@ from hypothesis import strategies as st
 from kcache_conformance.fuzzing import replaying, search_job, session
 from kcache_conformance.fuzzing.engines import perturbation_search, random_search
 from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS
+from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.evidence import Engine
+from kcache_conformance.fuzzing.judging.inline import Inline
 from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.replaying import replay_trial
 from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
 from kcache_conformance.fuzzing.rules import Kind, Rule
+from kcache_conformance.fuzzing.schemas.schema import Text
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.subject import make_subject
 from kcache_conformance.fuzzing.trial import PREFIX, Trial, decode_trial, encode_trial
@@ -224,7 +227,7 @@ _OF_EACH = (Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR)
 
 def test_a_function_that_accepts_no_object_is_never_right(write, here):
     spec = write("def index_func(obj):\n    raise ValueError(obj['metadata'])\n")
-    finding = only_error(run(spec, Rule.TOTAL, seconds=30.0, is_first_enough=False))
+    finding = only_error(run(spec, Rule.TOTAL, seconds=5.0, is_first_enough=False))
     assert re.search(r"it raised for every legal object \([0-9,]+ were tried\)", finding.what)
     unknown = run(spec, Rule.THREAD_SAFE, Rule.CONSISTENT, Rule.CLOCK, seconds=2.0)
     assert unknown.status is Status.UNKNOWN
@@ -282,6 +285,43 @@ def test_values_that_are_there_twice_come_first_among_the_warnings(write, here):
     assert report.status is Status.OK
     assert len(report.findings) > 1
     assert report.findings[0].rule is Rule.DISTINCT
+
+
+# --- The budget ----------------------------------------------------------------------------------------------------
+
+
+def test_every_child_gets_what_is_left_of_the_budget(write, here, monkeypatch):
+    given_to: dict[str, float] = {}
+
+    def noting(function: str, arguments: dict[str, Any], **others: Any) -> JobEnd:
+        given_to[function.partition(":")[2]] = arguments.get("seconds_left", 0.0)
+        return _run_here(function, arguments, **others)
+
+    monkeypatch.setattr(session, "run_job", noting)
+    run(write(RIGHT), Rule.TOTAL, seconds=20.0)
+    assert list(given_to) == ["search_job", "deep_job"]
+    assert 20.0 >= given_to["search_job"] > given_to["deep_job"] > 0.0
+    given_to.clear()
+    report = run(write(RIGHT), Rule.TOTAL, seconds=0.01, is_symbolic=True)
+    assert list(given_to) == ["search_job"]
+    assert {(engine.engine, engine.missed) for engine in report.engines} >= {(Engine.CROSSHAIR, "no time was left")}
+
+
+def test_when_the_time_is_up_only_the_fewest_objects_are_tried():
+    search = Search(Inline(lambda obj: [], Kind.INDEX), Text(), lambda _: None, until=0.0)
+    search.run(st.text(), 60.0, examples=500, fewest=7)
+    assert search.examples == 7
+    assert search.left(60.0) < 1.0
+
+
+def test_progress_is_told(write, here):
+    told: list[tuple[Engine, str, float]] = []
+    options = FuzzOptions(seconds=2.0, is_symbolic=False, exclude=(Rule.CONSISTENT,))
+    fuzz(write(RIGHT), Kind.INDEX, options, progress=lambda *what: told.append(what))
+    assert {engine for engine, _, _ in told} == set(Engine) - {Engine.CROSSHAIR, Engine.PROGRAMS}
+    assert all(0.0 <= fraction <= 1.0 for _, _, fraction in told)
+    assert sorted(fraction for _, _, fraction in told) == [fraction for _, _, fraction in told]
+    assert any(re.fullmatch(r"[0-9,]+ objects", did) for _, did, _ in told)
 
 
 # --- Functions that only this process has --------------------------------------------------------------------------

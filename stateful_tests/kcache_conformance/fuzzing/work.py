@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -88,6 +89,7 @@ class Work:
         sink: told what is found, and what each engine did.
         is_deep: look longer, and with another seed, than the first time.
         known: rules that need not be looked for.
+        seconds_left: for everything.
 
     Attributes:
         schema: what the objects look like.
@@ -103,7 +105,9 @@ class Work:
         *,
         is_deep: bool = False,
         known: frozenset[Rule] = frozenset(),
+        seconds_left: float = math.inf,
     ) -> None:
+        until = time.monotonic() + seconds_left
         self._subject, self._options, self._sink = subject, options, sink
         self._reading = read(subject.function)
         named = self._reading.names | (_IDENTITY if subject.kind is Kind.KEY else frozenset())
@@ -126,6 +130,8 @@ class Work:
             seed=2 * options.seed + is_deep,
             rules=self._rules,
             trusts_only_drawn=isinstance(self.schema, Given),
+            until=until,
+            on_round=self._tell_tried,
         )
 
     @property
@@ -140,7 +146,7 @@ class Work:
 
     def random_objects(self) -> None:
         """Hypothesis: objects of which the code reads every part, whole ones, and such as nobody should give."""
-        began = time.monotonic()
+        began = self._start(Engine.HYPOTHESIS)
         objects = ObjectMaker(self._made_of).strategy(self.schema)
         whole = ObjectMaker(self._made_of, is_whole=True).strategy(self.schema)
         adversarial = corrupted(objects)
@@ -163,12 +169,12 @@ class Work:
 
     def comparisons(self) -> None:
         """Objects that meet what the code compares them with."""
-        began = time.monotonic()
+        began = self._start(Engine.COMPARISONS)
         number = follow_comparisons(
             self._subject.function,
             self._kept(_MOST_FOLLOWED),
             lambda fuzzed_object: self.hint(fuzzed_object, Engine.COMPARISONS),
-            seconds=self._share * _COMPARISONS * self._options.seconds,
+            seconds=self.search.left(self._share * _COMPARISONS * self._options.seconds),
             on_call=self._call,
             on_rest=self._sink.watch.rest,
         )
@@ -178,12 +184,12 @@ class Work:
         """The index in a cache that works as client-go does."""
         if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
             return
-        began = time.monotonic()
+        began = self._start(Engine.PROGRAMS)
         fuzzed_objects = self._kept(40)
         evidence, number = run_programs(
             self._function,
             fuzzed_objects,
-            seconds=_PROGRAMS * self._options.seconds,
+            seconds=self.search.left(_PROGRAMS * self._options.seconds),
             seed=self._options.seed,
             on_call=self._call,
         )
@@ -196,12 +202,12 @@ class Work:
         """Several real threads."""
         if Rule.THREAD_SAFE not in self._rules:
             return
-        began, fuzzed_objects = time.monotonic(), self._kept(_SMALLEST_RUN)
+        began, fuzzed_objects = self._start(Engine.THREADS), self._kept(_SMALLEST_RUN)
         why = "with one thread it already gives different answers" if self.found & _STATEFUL else self._idle()
         if why:
             self._report(Engine.THREADS, "0 calls", why)
             return
-        seconds = _THREADS * self._options.seconds
+        seconds = self.search.left(_THREADS * self._options.seconds)
         evidence, calls = run_threads(self._function, self._subject.kind, fuzzed_objects, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
@@ -212,8 +218,8 @@ class Work:
         """Two threads under the explorer."""
         if Rule.THREAD_SAFE not in self._rules or self.found & _STATEFUL:
             return
-        began = time.monotonic()
-        seconds = _INTERLEAVINGS * self._options.seconds
+        began = self._start(Engine.EXPLORER)
+        seconds = self.search.left(_INTERLEAVINGS * self._options.seconds)
         with _quiet():
             result = explore_calls(self._subject, self._kept(40), seconds=seconds)
         if result.evidence is not None:
@@ -228,7 +234,7 @@ class Work:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for input_class, violation in self.search.judge(fuzzed_object):
             shows = _Shows(self.search, violation, input_class)
-            smaller = minimise(fuzzed_object, shows, seconds=1.0)
+            smaller = minimise(fuzzed_object, shows, seconds=self.search.left(1.0))
             self.search.close(shows.violation.rule, shows.input_class)
             self._evidence(Evidence(shows.violation, shows.input_class, engine, (smaller,)))
         self._sink.watch.rest()
@@ -287,6 +293,15 @@ class Work:
             return tree is not None and not self.search.answer(FuzzedObject(tree)).error
         except NotPlainError:
             return False
+
+    def _start(self, engine: Engine) -> float:
+        """Tell that an engine begins; when."""
+        self._sink.send({"event": "progress", "engine": engine.value, "did": ""})
+        return time.monotonic()
+
+    def _tell_tried(self) -> None:
+        did = f"{self.search.examples:,} objects"
+        self._sink.send({"event": "progress", "engine": Engine.HYPOTHESIS.value, "did": did})
 
     def _report(self, engine: Engine, did: str, missed: str, began: float | None = None) -> None:
         seconds = 0.0 if began is None else time.monotonic() - began
