@@ -23,15 +23,12 @@ from hypothesis import strategies as st
 from kcache_conformance.fuzzing import replaying, search_job, session
 from kcache_conformance.fuzzing.engines import perturbation_search, random_search
 from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS
-from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.evidence import Engine
-from kcache_conformance.fuzzing.judging.inline import Inline
 from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.replaying import replay_trial
 from kcache_conformance.fuzzing.report import FuzzFinding, FuzzReport
 from kcache_conformance.fuzzing.rules import Kind, Rule
-from kcache_conformance.fuzzing.schemas.schema import Text
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.subject import make_subject
 from kcache_conformance.fuzzing.trial import PREFIX, Trial, decode_trial, encode_trial
@@ -305,13 +302,6 @@ def test_every_child_gets_what_is_left_of_the_budget(write, here, monkeypatch):
     report = run(write(RIGHT), Rule.TOTAL, seconds=0.01, is_symbolic=True)
     assert list(given_to) == ["search_job"]
     assert {(engine.engine, engine.missed) for engine in report.engines} >= {(Engine.CROSSHAIR, "no time was left")}
-
-
-def test_when_the_time_is_up_only_the_fewest_objects_are_tried():
-    search = Search(Inline(lambda obj: [], Kind.INDEX), Text(), lambda _: None, until=0.0)
-    search.run(st.text(), 60.0, examples=500, fewest=7)
-    assert search.examples == 7
-    assert search.left(60.0) < 1.0
 
 
 def test_progress_is_told(write, here):

@@ -325,7 +325,7 @@ class _Run:
             self.reasons.append(f"none of the {self.tried:,} objects that were tried is a legal one")
         elif total is None or total.input_class is not InputClass.VALID:
             self.reasons.append(f"it raised for every legal object ({self.valid:,} were tried): the rest says nothing")
-        elif self.valid >= _FEWEST_OBJECTS:
+        elif self.valid > 1:
             what = f"{total.violation.what}; it raised for every legal object ({self.valid:,} were tried)"
             self.evidence[Rule.TOTAL] = replace(total, violation=replace(total.violation, what=what))
 
