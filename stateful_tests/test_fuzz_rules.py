@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from kcache_conformance.fuzzing.engines import perturbation_search
 from kcache_conformance.fuzzing.engines.interleavings import explore_calls
 from kcache_conformance.fuzzing.engines.perturbation_search import PerturbationSearch
 from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS, UNPERTURBED, Perturbation, run_perturbed
 from kcache_conformance.fuzzing.engines.programs import replay_program, run_programs
+from kcache_conformance.fuzzing.engines.random_search import Search
 from kcache_conformance.fuzzing.engines.threads import run_threads
 from kcache_conformance.fuzzing.evidence import Engine
 from kcache_conformance.fuzzing.judging.inline import Inline
@@ -21,6 +23,7 @@ from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject
 from kcache_conformance.fuzzing.objects.trees import encode
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.rules import RULES, Kind, Rule, rules_for
+from kcache_conformance.fuzzing.schemas import schema
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.subject import load_subject, make_subject
 
@@ -307,7 +310,7 @@ def test_thread_safe(file):
 
 def test_what_cannot_be_explored_is_said(file):
     subject = load_subject(f"{file}:shared_buffer", Kind.INDEX)
-    assert "different answers" in explore_calls(subject, [FuzzedObject(POD)] * 3, seconds=1.0).reason
+    assert "no two objects" in explore_calls(subject, [FuzzedObject(POD)] * 3, seconds=1.0).reason
     local = make_subject(lambda obj: [], Kind.INDEX)
     assert "a second time" in explore_calls(local, [FuzzedObject(POD), FuzzedObject(OTHER)], seconds=1.0).reason
 
@@ -333,6 +336,19 @@ def test_a_right_function_gives_the_same_values_under_all_perturbations(file):
     search = PerturbationSearch(f"{file}:none_of_them", Kind.INDEX, lambda trees: [True] * len(trees), 5.0)
     assert search.run([FuzzedObject(POD), FuzzedObject(OTHER)], 60.0) == ([], "")
     assert search.runs == 2 + len(PERTURBATIONS)
+
+
+def test_when_the_time_is_up_only_the_fewest_objects_are_tried():
+    search = Search(Inline(lambda obj: [], Kind.INDEX), schema.Text(), lambda _: None, until=0.0)
+    search.run(st.text(), 60.0, examples=500, fewest=7)
+    assert search.examples == 7
+    assert search.left(60.0) < 1.0
+
+
+def test_when_the_time_is_up_only_the_first_perturbation_is_tried(file):
+    search = PerturbationSearch(f"{file}:none_of_them", Kind.INDEX, lambda trees: [True] * len(trees), 5.0, until=0.0)
+    assert search.run([FuzzedObject(POD), FuzzedObject(OTHER)], 60.0) == ([], "")
+    assert (search.runs, search.is_cut_short) == (3, True)
 
 
 def test_the_perturbation_search_tells_the_rules_apart(file, monkeypatch):

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -20,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcache_conformance.fuzzing import replaying, search_job, session
-from kcache_conformance.fuzzing.engines import perturbation_search
+from kcache_conformance.fuzzing.engines import perturbation_search, random_search
 from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS
 from kcache_conformance.fuzzing.evidence import Engine
 from kcache_conformance.fuzzing.judging.violation import InputClass
@@ -214,6 +215,103 @@ def test_a_key_function(write):
     assert answer_to(finding) is ReplayAnswer.REPRODUCED
     write("def index_func(obj):\n    return str(obj['metadata'].get('name'))\n")
     assert answer_to(finding) is ReplayAnswer.FIXED
+
+
+# --- Objects that are refused ----------------------------------------------------------------------------------------
+
+_OF_EACH = (Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR)
+
+
+def test_a_function_that_accepts_no_object_is_never_right(write, here):
+    spec = write("def index_func(obj):\n    raise ValueError(obj['metadata'])\n")
+    finding = only_error(run(spec, Rule.TOTAL, seconds=5.0, is_first_enough=False))
+    assert re.search(r"it raised for every legal object \([0-9,]+ were tried\)", finding.what)
+    unknown = run(spec, Rule.THREAD_SAFE, Rule.CONSISTENT, Rule.CLOCK, seconds=2.0)
+    assert unknown.status is Status.UNKNOWN
+    assert any("it raised for every legal object" in reason for reason in unknown.reasons)
+    missed = {engine.engine: engine.missed for engine in unknown.engines}
+    assert {missed[one] for one in (Engine.PROGRAMS, Engine.THREADS, Engine.EXPLORER)} == {"it raised for every object"}
+
+
+def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
+    monkeypatch.setattr(random_search, "is_valid", lambda *_: False)
+    report = fuzz(make_subject(lambda obj: [], Kind.INDEX), Kind.INDEX, FuzzOptions(seconds=2.0))
+    assert report.status is Status.UNKNOWN
+    assert re.fullmatch(r"none of the [0-9,]+ objects that were tried is a legal one", report.reasons[-1])
+    assert {engine.missed for engine in report.engines if engine.engine in (Engine.PROGRAMS, Engine.THREADS)} == {
+        "there are no objects"
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "faulty", "right"),
+    [
+        (Kind.INDEX, "[obj['metadata']['namespace'] or '']", "[obj['metadata'].get('namespace') or '']"),
+        (Kind.INDEX, "[obj.metadata.namespace.lower()]", "[(obj.metadata.namespace or '').lower()]"),
+        (
+            Kind.KEY,
+            "obj['metadata']['namespace'] + '/' + obj['metadata']['name']",
+            "(obj['metadata'].get('namespace') or '') + '/' + obj['metadata']['name']",
+        ),
+    ],
+)
+def test_cluster_scoped_objects_are_legal(write, here, kind, faulty, right):
+    finding = only_error(run(write(f"def index_func(obj):\n    return {faulty}\n"), Rule.TOTAL, kind=kind))
+    assert "with a metadata.namespace it is accepted: objects of a cluster-scoped kind" in finding.what
+    report = run(write(f"def index_func(obj):\n    return {right}\n"), Rule.TOTAL, kind=kind, seconds=2.0)
+    assert (report.status, report.errors) == (Status.OK, ())
+
+
+def test_a_key_function_that_reads_no_name_gets_objects_with_names(write, here):
+    finding = only_error(
+        run(write("def index_func(obj):\n    return obj['metadata']['uid']\n"), *_OF_EACH, kind=Kind.KEY)
+    )
+    assert "'uid'" in finding.what or "None" in finding.what
+
+
+def test_a_hostile_object_that_ends_the_search_is_told(write):
+    spec = write("import os\n\ndef index_func(obj):\n    return [] if 'metadata' in obj else os._exit(3)\n")
+    report = run(spec, Rule.TOTAL, seconds=2.0)
+    assert report.status is Status.UNKNOWN
+    assert report.reasons == ("a crash for a hostile object kept the other engines from their work",)
+
+
+def test_values_that_are_there_twice_come_first_among_the_warnings(write, here):
+    spec = write("def index_func(obj):\n    return [*(obj['metadata'].get('finalizers') or [])]\n")
+    report = run(spec, seconds=4.0)
+    assert report.status is Status.OK
+    assert len(report.findings) > 1
+    assert report.findings[0].rule is Rule.DISTINCT
+
+
+# --- The budget ----------------------------------------------------------------------------------------------------
+
+
+def test_every_child_gets_what_is_left_of_the_budget(write, here, monkeypatch):
+    given_to: dict[str, float] = {}
+
+    def noting(function: str, arguments: dict[str, Any], **others: Any) -> JobEnd:
+        given_to[function.partition(":")[2]] = arguments.get("seconds_left", 0.0)
+        return _run_here(function, arguments, **others)
+
+    monkeypatch.setattr(session, "run_job", noting)
+    run(write(RIGHT), Rule.TOTAL, seconds=20.0)
+    assert list(given_to) == ["search_job", "deep_job"]
+    assert 20.0 >= given_to["search_job"] > given_to["deep_job"] > 0.0
+    given_to.clear()
+    report = run(write(RIGHT), Rule.TOTAL, seconds=0.01, is_symbolic=True)
+    assert list(given_to) == ["search_job"]
+    assert {(engine.engine, engine.missed) for engine in report.engines} >= {(Engine.CROSSHAIR, "no time was left")}
+
+
+def test_progress_is_told(write, here):
+    told: list[tuple[Engine, str, float]] = []
+    options = FuzzOptions(seconds=2.0, is_symbolic=False, exclude=(Rule.CONSISTENT,))
+    fuzz(write(RIGHT), Kind.INDEX, options, progress=lambda *what: told.append(what))
+    assert {engine for engine, _, _ in told} == set(Engine) - {Engine.CROSSHAIR, Engine.PROGRAMS}
+    assert all(0.0 <= fraction <= 1.0 for _, _, fraction in told)
+    assert sorted(fraction for _, _, fraction in told) == [fraction for _, _, fraction in told]
+    assert any(re.fullmatch(r"[0-9,]+ objects", did) for _, did, _ in told)
 
 
 # --- Functions that only this process has --------------------------------------------------------------------------

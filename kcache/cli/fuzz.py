@@ -10,7 +10,7 @@ from rich.text import Text
 
 from kcache_conformance.fuzzing.json_report import write_fuzz_json
 from kcache_conformance.fuzzing.options import DEFAULT_SECONDS, FuzzOptions
-from kcache_conformance.fuzzing.report_text import engine_line, print_report
+from kcache_conformance.fuzzing.report_text import ENGINE_TITLES, engine_line, print_report
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz as run_fuzz
 from kcache_conformance.fuzzing.sources import Sources
@@ -19,7 +19,7 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 
-from .console import stdout_console
+from .console import progress_bar, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .options import budget_option, patience_option, seed_option
 from .outputs import Outputs, outputs_option
@@ -116,9 +116,17 @@ def fuzz(
         settings = f"{kind} function, seed {seed}, budget {budget_seconds:g} s{', strict' if strict else ''}"
         title = f"kcache fuzz {printable(function)} ({settings})"
         console.print(Text(title), soft_wrap=True)
-        report = run_fuzz(
-            function, Kind(kind), options, lambda engine: console.print(engine_line(engine), soft_wrap=True)
-        )
+        with progress_bar(console) as bar:
+            task = bar.add_task("starting", total=1.0, counts="")
+            report = run_fuzz(
+                function,
+                Kind(kind),
+                options,
+                lambda engine: console.print(engine_line(engine), soft_wrap=True),
+                lambda engine, did, fraction: bar.update(
+                    task, description=ENGINE_TITLES[engine], completed=fraction, counts=did
+                ),
+            )
         print_report(console, report)
         suite_options = SuiteOptions(
             contract=Contract.STRICT if strict else Contract.CLIENT_GO,

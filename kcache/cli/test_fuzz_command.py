@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +79,15 @@ def test_a_correct_function_passes_and_strict_makes_hostile_objects_fail(functio
     )
     assert strict.exit_code == 1, strict.output
     assert "The object is not one that a store should be given." in strict.output
+
+
+def test_a_terminal_shows_a_bar(functions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=120)
+    monkeypatch.setattr(sys.modules["kcache.cli.fuzz"], "stdout_console", lambda: console)
+    done = kcache("fuzz", f"{functions}:by_namespace", "--only", "total", "--budget", "1s", "--no-crosshair")
+    assert done.exit_code == 0, shown.getvalue()
+    assert re.search(r"random objects \(Hypothesis\)\S* .*\u2501+.* objects", shown.getvalue())
 
 
 def test_key_functions_have_rules_of_their_own(functions: Path) -> None:

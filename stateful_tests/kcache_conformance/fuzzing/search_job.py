@@ -17,23 +17,33 @@ from .subject import Subject, load_subject
 from .work import Sink, Work
 
 
-def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any]) -> None:
+def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float) -> None:
     """Runs in the child: a little of everything."""
     limit_memory()
-    search(*_loaded(spec, kind, options), outlet)
+    search(*_loaded(spec, kind, options), outlet, seconds_left)
 
 
-def deep_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], known: list[str]) -> None:
+def deep_job(
+    outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float, known: list[str]
+) -> None:
     """Runs in the child: random objects and comparisons, for longer, for what is still not ``known``."""
     limit_memory()
-    work = Work(*_loaded(spec, kind, options), outlet, is_deep=True, known=frozenset(map(Rule, known)))
+    work = Work(
+        *_loaded(spec, kind, options),
+        outlet,
+        is_deep=True,
+        known=frozenset(map(Rule, known)),
+        seconds_left=seconds_left,
+    )
     _run(work, work.random_objects, work.comparisons)
 
 
-def hints_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
+def hints_job(
+    outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float, trees: list[Any]
+) -> None:
     """Runs in the child: judges objects that CrossHair came up with, without CrossHair, and makes them smaller."""
     limit_memory()
-    work = Work(*_loaded(spec, kind, options), outlet)
+    work = Work(*_loaded(spec, kind, options), outlet, seconds_left=seconds_left)
     for tree in trees:
         work.hint(FuzzedObject(tree), Engine.CROSSHAIR)
 
@@ -52,9 +62,9 @@ def validity_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
     outlet.send({"event": "valid", "valid": valid})
 
 
-def search(subject: Subject, options: FuzzOptions, sink: Sink) -> None:
+def search(subject: Subject, options: FuzzOptions, sink: Sink, seconds_left: float) -> None:
     """Run the engines of one process one after another; everything found is sent to ``sink``."""
-    work = Work(subject, options, sink)
+    work = Work(subject, options, sink, seconds_left=seconds_left)
     _run(work, work.random_objects, work.comparisons, work.programs, work.threads, work.interleavings)
     sink.send({"event": "kept", "trees": work.objects_for_perturbations(), "schema": work.schema_name})
 
@@ -63,6 +73,7 @@ def _run(work: Work, *steps: Callable[[], None]) -> None:
     for step in steps:
         if not work.is_enough():
             step()
+    work.summary()
 
 
 def _loaded(spec: str, kind: str, options: dict[str, Any]) -> tuple[Subject, FuzzOptions]:

@@ -35,8 +35,11 @@ from .subject import Subject
 from .trial import Trial, encode_trial
 
 Listener = Callable[[EngineReport], None]
+Progress = Callable[[Engine, str, float], None]
+"""Told which engine is at work, what it did, and which part of the budget is used up."""
 
 _GRACE_SECONDS = 9.0
+_LEAST_SECONDS = 1.0
 _FEWEST_OBJECTS = 30
 """Fewer say nothing."""
 _SYMBOLIC, _PERTURBATIONS = 0.25, 0.2
@@ -46,7 +49,13 @@ _FOUND_ANYWAY = frozenset({Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR, Rule
 _JOBS = f"{__package__}.search_job"
 
 
-def fuzz(target: str | Subject, kind: Kind, options: FuzzOptions, listener: Listener = lambda _: None) -> FuzzReport:
+def fuzz(
+    target: str | Subject,
+    kind: Kind,
+    options: FuzzOptions,
+    listener: Listener = lambda _: None,
+    progress: Progress = lambda *_: None,
+) -> FuzzReport:
     """Run every engine within the budget.
 
     Args:
@@ -55,12 +64,13 @@ def fuzz(target: str | Subject, kind: Kind, options: FuzzOptions, listener: List
         kind: index or key function.
         options: what to fuzz with.
         listener: told what each engine did, when it is done.
+        progress: told what is going on.
 
     Raises:
         TargetError: there is no such function, or no objects can be made for it.
         HarnessError: kcache itself failed.
     """
-    run = _Run(target if isinstance(target, str) else target.name, kind, options, listener)
+    run = _Run(target if isinstance(target, str) else target.name, kind, options, listener, progress)
     if isinstance(target, str):
         run.in_children(target)
     else:
@@ -74,11 +84,14 @@ class _Run:
     kind: Kind
     options: FuzzOptions
     listener: Listener
+    progress: Progress
     began: float = field(default_factory=time.monotonic)
     evidence: dict[Rule, Evidence] = field(default_factory=dict)
     engines: list[EngineReport] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     tried: int = 0
+    valid: int = 0
+    accepted: int = 0
     is_cut_short: bool = False
     kept: list[Tree] = field(default_factory=list)
     objects: str = ""
@@ -86,25 +99,29 @@ class _Run:
 
     def in_children(self, spec: str) -> None:
         self.spec = spec
-        end = self._child("search_job", 0.5 * self.options.seconds)
+        end = self._child("search_job", self._left())
         if end.how in ("hang", "crash") and end.note == "" and not self.evidence:
             # It was asked about an object that agrees to everything, which is nobody's fault.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
-            end = self._child("search_job", 0.5 * self.options.seconds)
+            end = self._child("search_job", self._left())
         is_stopped = end.how in ("hang", "crash")
         if is_stopped:
             self._stopped(end)
         if not self._is_enough():
             self._perturbations()
         # Deeper search and the solver take longest and find least, so they come last.
-        if not (is_stopped or self._is_enough()):
+        if not (is_stopped or self._is_enough() or self._left() < _LEAST_SECONDS):
             self._deeper()
         if not (is_stopped or self._is_enough()):
             self._symbolic()
 
+    def _left(self) -> float:
+        return max(0.0, self.began + self.options.seconds - time.monotonic())
+
     def _deeper(self) -> None:
         known = [rule.value for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID]
-        end = self._child("deep_job", 0.3 * self.options.seconds, known=known)
+        share = 1.0 - _SYMBOLIC if self.options.is_symbolic else 1.0
+        end = self._child("deep_job", share * self._left(), known=known)
         if end.how in ("hang", "crash"):
             self._stopped(end)
 
@@ -122,7 +139,7 @@ class _Run:
 
         def work() -> None:
             try:
-                search(subject, self.options, sink)
+                search(subject, self.options, sink, self._left())
                 ends.put(JobEnd("done"))
             except TargetError as error:
                 ends.put(JobEnd("target_error", str(error)))
@@ -140,7 +157,8 @@ class _Run:
 
     def _child(self, job: str, seconds: float, **arguments: Any) -> JobEnd:
         grace_seconds = _GRACE_SECONDS + self.options.patience_seconds
-        end = self._job(job, arguments, self._event, 2 * seconds, grace_seconds=grace_seconds)
+        given = {**arguments, "seconds_left": seconds}
+        end = self._job(job, given, self._event, seconds, grace_seconds=grace_seconds)
         raise_if_failed(end)
         return end
 
@@ -163,6 +181,8 @@ class _Run:
 
     def _event(self, event: dict[str, Any]) -> None:
         match event["event"]:
+            case "progress":
+                self._tell(Engine(event["engine"]), event["did"])
             case "evidence":
                 self._found(decode_evidence(event["evidence"]))
             case "engine":
@@ -171,6 +191,9 @@ class _Run:
             case "tried":
                 self.tried += event["objects"]
                 self.is_cut_short = self.is_cut_short or event["cut"]
+            case "judged":
+                self.valid += event["valid"]
+                self.accepted += event["accepted"]
             case "kept":
                 self.kept, self.objects = event["trees"], event["schema"]
 
@@ -179,6 +202,9 @@ class _Run:
         known = self.evidence.get(evidence.rule)
         if known is None or _worth(evidence) > _worth(known):
             self.evidence[evidence.rule] = evidence
+
+    def _tell(self, engine: Engine, did: str = "") -> None:
+        self.progress(engine, did, min(1.0, 1.0 - self._left() / self.options.seconds))
 
     def _engine(self, report: EngineReport) -> None:
         self.engines.append(report)
@@ -211,6 +237,8 @@ class _Run:
         input_class = InputClass(input_classes[-1])
         self._found(Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details))
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
+        if input_class is not InputClass.VALID:
+            self.reasons.append(f"a {end.how} for a hostile object kept the other engines from their work")
 
     def _symbolic(self) -> None:
         if not self.options.is_symbolic or self.spec is None:
@@ -220,9 +248,14 @@ class _Run:
             why = "not needed: what it looks for was found already"
             self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
             return
-        hints, report = ask_solver(self.spec, self.kind, self.options, _SYMBOLIC * self.options.seconds)
+        if self._left() < _LEAST_SECONDS:
+            self._engine(EngineReport(Engine.CROSSHAIR, "did not run", "no time was left"))
+            return
+        self._tell(Engine.CROSSHAIR)
+        seconds = min(_SYMBOLIC * self.options.seconds, self._left())
+        hints, report = ask_solver(self.spec, self.kind, self.options, seconds)
         if hints:
-            self._child("hints_job", 5.0, trees=hints)
+            self._child("hints_job", self._left(), trees=hints)
         self._engine(report)
 
     def _perturbations(self) -> None:
@@ -230,7 +263,14 @@ class _Run:
         if not wanted or self.spec is None or Rule.TERMINATES in self.evidence:
             return
         began = time.monotonic()
-        perturbation_search = PerturbationSearch(self.spec, self.kind, self._valid, self.options.patience_seconds)
+        perturbation_search = PerturbationSearch(
+            self.spec,
+            self.kind,
+            self._valid,
+            self.options.patience_seconds,
+            until=self.began + self.options.seconds,
+            on_run=lambda number: self._tell(Engine.PERTURBATIONS, f"{number} processes"),
+        )
         fuzzed_objects = [FuzzedObject(tree) for tree in self.kept]
         found, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
         is_unstable = Rule.REPEATABLE in self.evidence
@@ -239,8 +279,9 @@ class _Run:
             if evidence.rule in wanted and not is_unstable:
                 self._found(evidence)
         did = f"{len(fuzzed_objects)} objects in {perturbation_search.runs} processes"
-        self._engine(EngineReport(Engine.PERTURBATIONS, did, missed, time.monotonic() - began))
-        if missed and fuzzed_objects:
+        cut = "not all within the time" if perturbation_search.is_cut_short else ""
+        self._engine(EngineReport(Engine.PERTURBATIONS, did, missed or cut, time.monotonic() - began))
+        if missed:
             self.reasons.append(f"worlds: {missed}")
 
     def _valid(self, trees: list[Tree]) -> list[bool]:
@@ -251,9 +292,10 @@ class _Run:
 
     def report(self) -> FuzzReport:
         """The result."""
+        self._refused()
         findings = [self._finding(evidence) for evidence in self.evidence.values()]
         order = list(RULES)
-        findings.sort(key=lambda finding: (finding.severity is not Severity.ERROR, order.index(finding.rule)))
+        findings.sort(key=lambda finding: (*_rank(finding), order.index(finding.rule)))
         fails = any(self.options.is_strict or finding.severity is Severity.ERROR for finding in findings)
         tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
         if tried is not None and tried.missed and not findings:
@@ -273,6 +315,19 @@ class _Run:
             tuple(self.reasons) if status is Status.UNKNOWN else (),
             time.monotonic() - self.began,
         )
+
+    def _refused(self) -> None:
+        """Say so if there was no valid object, or none that the function accepted."""
+        if self.accepted or not self.tried:
+            return
+        total = self.evidence.get(Rule.TOTAL)
+        if not self.valid:
+            self.reasons.append(f"none of the {self.tried:,} objects that were tried is a legal one")
+        elif total is None or total.input_class is not InputClass.VALID:
+            self.reasons.append(f"it raised for every legal object ({self.valid:,} were tried): the rest says nothing")
+        elif self.valid > 1:
+            what = f"{total.violation.what}; it raised for every legal object ({self.valid:,} were tried)"
+            self.evidence[Rule.TOTAL] = replace(total, violation=replace(total.violation, what=what))
 
     def _finding(self, evidence: Evidence) -> FuzzFinding:
         severity = severity_of(evidence.rule, is_valid=evidence.input_class is InputClass.VALID)
@@ -309,6 +364,12 @@ class _ThreadSink:
 
 
 _WORTH = {Engine.EXPLORER: 1, Engine.THREADS: -1}
+
+
+def _rank(finding: FuzzFinding) -> tuple[bool, bool]:
+    """Errors, then advice about values that are there twice, then the other warnings."""
+    is_warning = finding.severity is not Severity.ERROR
+    return is_warning, is_warning and finding.rule is not Rule.DISTINCT
 
 
 def _worth(evidence: Evidence) -> tuple[bool, int]:

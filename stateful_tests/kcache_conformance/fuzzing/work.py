@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from kcache_model.progress import ProgressListener
@@ -19,6 +20,7 @@ from .engines.random_search import Search
 from .engines.threads import run_threads
 from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
+from .judging.identity import with_namespace
 from .judging.inline import Inline
 from .judging.violation import InputClass, Violation
 from .objects.corruption import corrupted
@@ -26,7 +28,7 @@ from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise
 from .objects.recombination import recombined
 from .objects.strategies import ObjectMaker
-from .objects.trees import Tree
+from .objects.trees import NotPlainError, Tree
 from .options import FuzzOptions
 from .rules import RULES, Kind, Rule, Severity
 from .schemas.schema import (
@@ -52,9 +54,12 @@ _COMPARISONS = 0.08
 _FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
+_IDENTITY = frozenset({"metadata", "name", "namespace"})
+"""What the objects of a key function have, even if it does not read it: one without a name is hostile to it."""
 _SMALLEST_RUN = 8
 _MOST_FOLLOWED = 40
 _MOST_RECOMBINED = 60
+_CLUSTER_SCOPED = "objects of a cluster-scoped kind (Node, PersistentVolume) have none"
 _NAMES: dict[type, str] = {
     Array: "listing",
     Map: "table",
@@ -84,6 +89,7 @@ class Work:
         sink: told what is found, and what each engine did.
         is_deep: look longer, and with another seed, than the first time.
         known: rules that need not be looked for.
+        seconds_left: for everything.
 
     Attributes:
         schema: what the objects look like.
@@ -99,9 +105,13 @@ class Work:
         *,
         is_deep: bool = False,
         known: frozenset[Rule] = frozenset(),
+        seconds_left: float = math.inf,
     ) -> None:
+        until = time.monotonic() + seconds_left
         self._subject, self._options, self._sink = subject, options, sink
         self._reading = read(subject.function)
+        named = self._reading.names | (_IDENTITY if subject.kind is Kind.KEY else frozenset())
+        self._made_of = replace(self._reading, names=named)
         self._rules = options.rules(subject.kind) - known
         self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
         sink.watch.note("")
@@ -120,6 +130,8 @@ class Work:
             seed=2 * options.seed + is_deep,
             rules=self._rules,
             trusts_only_drawn=isinstance(self.schema, Given),
+            until=until,
+            on_round=self._tell_tried,
         )
 
     @property
@@ -134,9 +146,9 @@ class Work:
 
     def random_objects(self) -> None:
         """Hypothesis: objects of which the code reads every part, whole ones, and such as nobody should give."""
-        began = time.monotonic()
-        objects = ObjectMaker(self._reading).strategy(self.schema)
-        whole = ObjectMaker(self._reading, is_whole=True).strategy(self.schema)
+        began = self._start(Engine.HYPOTHESIS)
+        objects = ObjectMaker(self._made_of).strategy(self.schema)
+        whole = ObjectMaker(self._made_of, is_whole=True).strategy(self.schema)
         adversarial = corrupted(objects)
         with _quiet():
             for strategy, seconds, number, fewest, are_corrupted in (
@@ -157,12 +169,12 @@ class Work:
 
     def comparisons(self) -> None:
         """Objects that meet what the code compares them with."""
-        began = time.monotonic()
+        began = self._start(Engine.COMPARISONS)
         number = follow_comparisons(
             self._subject.function,
             self._kept(_MOST_FOLLOWED),
             lambda fuzzed_object: self.hint(fuzzed_object, Engine.COMPARISONS),
-            seconds=self._share * _COMPARISONS * self._options.seconds,
+            seconds=self.search.left(self._share * _COMPARISONS * self._options.seconds),
             on_call=self._call,
             on_rest=self._sink.watch.rest,
         )
@@ -172,31 +184,30 @@ class Work:
         """The index in a cache that works as client-go does."""
         if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
             return
-        began = time.monotonic()
+        began = self._start(Engine.PROGRAMS)
         fuzzed_objects = self._kept(40)
         evidence, number = run_programs(
             self._function,
             fuzzed_objects,
-            seconds=_PROGRAMS * self._options.seconds,
+            seconds=self.search.left(_PROGRAMS * self._options.seconds),
             seed=self._options.seed,
             on_call=self._call,
         )
         self._sink.watch.rest()
         if evidence is not None:
             self._evidence(evidence)
-        missed = "" if fuzzed_objects else "no object that the function accepts was found"
-        self._report(Engine.PROGRAMS, f"{number:,} programs", missed, began)
+        self._report(Engine.PROGRAMS, f"{number:,} programs", self._idle(), began)
 
     def threads(self) -> None:
         """Several real threads."""
         if Rule.THREAD_SAFE not in self._rules:
             return
-        began, fuzzed_objects = time.monotonic(), self._kept(_SMALLEST_RUN)
-        if self.found & _STATEFUL or not fuzzed_objects:
-            why = "with one thread it already gives different answers" if fuzzed_objects else "there are no objects"
+        began, fuzzed_objects = self._start(Engine.THREADS), self._kept(_SMALLEST_RUN)
+        why = "with one thread it already gives different answers" if self.found & _STATEFUL else self._idle()
+        if why:
             self._report(Engine.THREADS, "0 calls", why)
             return
-        seconds = _THREADS * self._options.seconds
+        seconds = self.search.left(_THREADS * self._options.seconds)
         evidence, calls = run_threads(self._function, self._subject.kind, fuzzed_objects, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
@@ -207,14 +218,14 @@ class Work:
         """Two threads under the explorer."""
         if Rule.THREAD_SAFE not in self._rules or self.found & _STATEFUL:
             return
-        began = time.monotonic()
-        seconds = _INTERLEAVINGS * self._options.seconds
+        began = self._start(Engine.EXPLORER)
+        seconds = self.search.left(_INTERLEAVINGS * self._options.seconds)
         with _quiet():
             result = explore_calls(self._subject, self._kept(40), seconds=seconds)
         if result.evidence is not None:
             self.found.discard(Rule.THREAD_SAFE)  # this evidence can be replayed, that of real threads cannot
             self._evidence(result.evidence)
-        missed = result.reason
+        missed = self._idle() or result.reason
         if not missed and not result.is_complete and result.evidence is None:
             missed = "not all interleavings within the time"
         self._report(Engine.EXPLORER, f"{result.executions:,} interleavings of two threads", missed, began)
@@ -223,10 +234,20 @@ class Work:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for input_class, violation in self.search.judge(fuzzed_object):
             shows = _Shows(self.search, violation, input_class)
-            smaller = minimise(fuzzed_object, shows, seconds=1.0)
+            smaller = minimise(fuzzed_object, shows, seconds=self.search.left(1.0))
             self.search.close(shows.violation.rule, shows.input_class)
             self._evidence(Evidence(shows.violation, shows.input_class, engine, (smaller,)))
         self._sink.watch.rest()
+
+    def summary(self) -> None:
+        """Say how many valid objects there were, and how many of them the function accepted."""
+        self._sink.send({"event": "judged", "valid": self.search.valid, "accepted": self.search.accepted})
+
+    def _idle(self) -> str:
+        """Why there is nothing that an engine could learn; empty if there is something."""
+        if not self.search.kept:
+            return "there are no objects"
+        return "" if self.search.accepted else "it raised for every object"
 
     def objects_for_perturbations(self) -> list[Any]:
         """The objects for other processes: kept ones, and such as look like later versions of them."""
@@ -258,7 +279,29 @@ class Work:
         if evidence.rule in self._rules and evidence.rule not in self.found:
             if evidence.input_class is InputClass.VALID:
                 self.found.add(evidence.rule)
+            if evidence.rule is Rule.TOTAL and self._needs_namespace(evidence.fuzzed_objects[-1]):
+                what = f"{evidence.violation.what}; with a metadata.namespace it is accepted: {_CLUSTER_SCOPED}"
+                evidence = replace(evidence, violation=replace(evidence.violation, what=what))
             self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
+
+    def _needs_namespace(self, fuzzed_object: FuzzedObject) -> bool:
+        """Whether the function accepts the object as soon as it has a namespace."""
+        if not fuzzed_object.is_plain:
+            return False
+        tree = with_namespace(fuzzed_object.tree)
+        try:
+            return tree is not None and not self.search.answer(FuzzedObject(tree)).error
+        except NotPlainError:
+            return False
+
+    def _start(self, engine: Engine) -> float:
+        """Tell that an engine begins; when."""
+        self._sink.send({"event": "progress", "engine": engine.value, "did": ""})
+        return time.monotonic()
+
+    def _tell_tried(self) -> None:
+        did = f"{self.search.examples:,} objects"
+        self._sink.send({"event": "progress", "engine": Engine.HYPOTHESIS.value, "did": did})
 
     def _report(self, engine: Engine, did: str, missed: str, began: float | None = None) -> None:
         seconds = 0.0 if began is None else time.monotonic() - began

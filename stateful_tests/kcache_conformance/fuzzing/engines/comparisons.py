@@ -13,7 +13,8 @@ from typing import Any
 
 from ..objects.fuzzed_object import FuzzedObject
 from ..objects.trees import NotPlainError, Tree, decode
-from ..tracing.tracers import KEY, Notes, Path, Wish, traced, watched
+from ..static_analysis.reachable import Reachable
+from ..tracing.tracers import KEY, Notes, Path, Wish, parsing_traced, traced, watched
 
 _MOST_PER_OBJECT = 40
 _MOST_FOLLOWED = 2000
@@ -44,10 +45,11 @@ def follow_comparisons(
     seen = {fuzzed_object.identity for fuzzed_object in fuzzed_objects}
     known: set[frozenset[tuple[Path, str]]] = set()
     todo: deque[tuple[Tree, list[Wish]]] = deque()
+    tables = Reachable(function).tables
 
     def consider(fuzzed_object: FuzzedObject) -> None:
         on_call(fuzzed_object)
-        wishes = _wishes(function, fuzzed_object.tree)
+        wishes = _wishes(function, fuzzed_object.tree, tables)
         on_rest()
         compared = frozenset((path, repr(value)) for path, value in wishes)
         if compared not in known and len(known) < _MOST_FOLLOWED:
@@ -80,9 +82,9 @@ def _can_be_made(fuzzed_object: FuzzedObject) -> bool:
     return True
 
 
-def _wishes(function: Callable[[Any], Any], tree: Tree) -> list[Wish]:
+def _wishes(function: Callable[[Any], Any], tree: Tree, tables: Sequence[dict[str, Any]]) -> list[Wish]:
     notes = Notes()
-    with contextlib.suppress(BaseException):
+    with contextlib.suppress(BaseException), parsing_traced(tables, notes):
         returned = function(watched(decode(traced(tree, notes)), notes))
         if hasattr(returned, "__next__"):
             for _ in zip(range(100), returned, strict=False):

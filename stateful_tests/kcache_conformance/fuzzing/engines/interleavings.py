@@ -52,7 +52,7 @@ def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, s
         return Interleavings(reason="the function cannot be loaded a second time")
     pairs = [(fuzzed_objects[0], fuzzed_objects[1])] if len(fuzzed_objects) == 2 else _pairs(subject, fuzzed_objects)
     if not pairs:
-        return Interleavings(reason="there are no two objects with different answers")
+        return Interleavings(reason="there are no two objects that it accepts")
     end, executions, complete = time.monotonic() + seconds, 0, True
     for one, other in pairs[:_MOST_PAIRS]:
         left = end - time.monotonic()
@@ -94,13 +94,18 @@ def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, s
 
 
 def _pairs(subject: Subject, fuzzed_objects: Sequence[FuzzedObject]) -> list[tuple[FuzzedObject, FuzzedObject]]:
-    """Small objects with different answers."""
+    """Small objects with different answers; if all have the same, any two."""
+    others: dict[str, FuzzedObject] = {}
     different: dict[Any, tuple[FuzzedObject, Answer]] = {}
     for fuzzed_object in sorted(fuzzed_objects, key=lambda fuzzed_object: fuzzed_object.size):
         answer = answer_of(subject.function, subject.kind, fuzzed_object.fresh())[0]
         if answer.values:
             different.setdefault(answer.meaning, (fuzzed_object, answer))
+        if not answer.error:
+            others[fuzzed_object.identity] = fuzzed_object
     chosen = [fuzzed_object for fuzzed_object, _ in different.values()]
+    if len(chosen) < 2:
+        chosen = [*others.values()][:2]
     # From the smallest to the largest: they take different ways through the code.
     return list(itertools.pairwise(evenly_spaced(chosen, _MOST_PAIRS + 1)))
 

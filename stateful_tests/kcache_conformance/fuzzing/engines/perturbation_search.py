@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -37,20 +38,26 @@ class PerturbationSearch:
         kind: of the function.
         valid: says of each of some objects whether it is valid.
         patience_seconds: how long one call may take.
+        until: when to start no further process, by the monotonic clock; the first perturbation is tried in any case.
+        on_run: told of each process.
 
     Attributes:
         runs: how many processes were started.
+        is_cut_short: there was no time for all perturbations.
     """
 
     spec: str
     kind: Kind
     valid: Callable[[list[Tree]], list[bool]]
     patience_seconds: float
+    until: float = math.inf
+    on_run: Callable[[int], None] = lambda _: None
     runs: int = 0
+    is_cut_short: bool = False
 
     def run(self, fuzzed_objects: list[FuzzedObject], seconds: float) -> tuple[list[Evidence], str]:
         """The broken rules, and why not all perturbations were tried, if so."""
-        end = time.monotonic() + seconds
+        end = min(time.monotonic() + seconds, self.until)
         trees = [fuzzed_object.tree for fuzzed_object in fuzzed_objects if fuzzed_object.is_plain]
         if not trees:
             return [], "no object is plain data that another process can be given"
@@ -62,7 +69,10 @@ class PerturbationSearch:
         unstable = _differing(usual, again)
         if unstable:
             return [self._unstable(trees, unstable[0], usual, again)], ""
-        for perturbation in PERTURBATIONS:
+        for number, perturbation in enumerate(PERTURBATIONS):
+            if number and time.monotonic() > self.until:
+                self.is_cut_short = True
+                break
             other = self._run_perturbed(trees, perturbation)
             if other.failure:
                 return list(found.values()), f"with {perturbation.difference()}: {other.failure.splitlines()[0]}"
@@ -73,6 +83,7 @@ class PerturbationSearch:
 
     def _run_perturbed(self, trees: list[Tree], perturbation: Perturbation) -> PerturbedRun:
         self.runs += 1
+        self.on_run(self.runs)
         return run_perturbed(self.spec, self.kind, trees, perturbation, patience_seconds=self.patience_seconds)
 
     def _unstable(self, trees: list[Tree], position: int, one: PerturbedRun, other: PerturbedRun) -> Evidence:

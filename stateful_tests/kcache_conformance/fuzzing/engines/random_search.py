@@ -28,7 +28,8 @@ from ..schemas.schema import Field, Schema
 
 _SHRINK_SECONDS = {InputClass.VALID: 0.7, InputClass.ADVERSARIAL: 0.1}
 _MINIMISE_SECONDS = {InputClass.VALID: 0.7, InputClass.ADVERSARIAL: 0.2}
-_PATIENT_SECONDS = 8.0
+_PATIENT_SECONDS = 3.0
+_LEAST_SECONDS = 0.1
 _EXAMPLES_PER_ROUND = 150
 _MOST_KEPT = 200
 _MOST_KEPT_PER_ANSWER = 3
@@ -75,12 +76,16 @@ class Search:
         seed: of everything random.
         rules: those to look for.
         trusts_only_drawn: no object is valid but those that a strategy of the user's gave.
+        until: when all is to be over, by the monotonic clock; a few seconds later if there were too few objects.
+        on_round: told now and then that objects were tried.
 
     Attributes:
         is_cut_short: the time was up before the fewest objects were tried.
         examples: how many objects were tried.
         missed: why no objects could be made, if so.
         kept: valid objects with different answers, for the other engines.
+        valid: how many valid objects were judged.
+        accepted: for how many of them the function did not raise.
     """
 
     inline: Inline
@@ -93,10 +98,14 @@ class Search:
     seed: int = 0
     rules: frozenset[Rule] = frozenset(Rule)
     trusts_only_drawn: bool = False
+    until: float = math.inf
+    on_round: Callable[[], None] = lambda: None
     is_cut_short: bool = False
     examples: int = 0
     missed: str = ""
     kept: dict[str, FuzzedObject] = field(default_factory=dict)
+    valid: int = 0
+    accepted: int = 0
     _drawn: set[str] = field(default_factory=set)
     _answers: dict[Any, int] = field(default_factory=dict)
     _done: set[tuple[Rule, InputClass]] = field(default_factory=set)
@@ -131,6 +140,7 @@ class Search:
         while left > 0 and self._may_go_on() and not self.is_enough():
             before = self.examples
             found = self._round(objects, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
+            self.on_round()
             self._begin()  # where not a single object could be made
             left -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))
             if found is not None:
@@ -147,8 +157,13 @@ class Search:
     def _begin(self) -> None:
         """Start the clock, unless it runs."""
         if self._end == math.inf:
-            self._end = time.monotonic() + self._seconds
-            self._last = self._end + max(_PATIENT_SECONDS, 2 * self._seconds)
+            now = time.monotonic()
+            self._end = min(now + self._seconds, self.until)
+            self._last = max(min(now + 3 * self._seconds, self.until), now + _PATIENT_SECONDS)
+
+    def left(self, seconds: float) -> float:
+        """So many seconds, or what is left; a little in any case, to make a finding smaller."""
+        return max(min(seconds, self.until - time.monotonic()), _LEAST_SECONDS)
 
     def judge(self, fuzzed_object: FuzzedObject) -> list[tuple[InputClass, Violation]]:
         """The broken rules that are still looked for. Passes the object on to those who keep some."""
@@ -157,6 +172,8 @@ class Search:
             return []
         input_class = self.input_class(fuzzed_object)
         if input_class is InputClass.VALID:
+            self.valid += 1
+            self.accepted += all(violation.rule is not Rule.TOTAL for violation in violations)
             self._keep(fuzzed_object)
         return [(input_class, violation) for violation in violations if self._is_wanted(violation.rule, input_class)]
 
@@ -200,7 +217,7 @@ class Search:
         return not any((one, where) in self._done for one in implied for where in input_classes)
 
     def _keep(self, fuzzed_object: FuzzedObject) -> None:
-        if len(self.kept) >= _MOST_KEPT or not fuzzed_object.is_plain or fuzzed_object.identity in self.kept:
+        if len(self.kept) >= _MOST_KEPT or fuzzed_object.identity in self.kept:
             return
         meaning = self.answer(fuzzed_object).meaning
         if self._answers.get(meaning, 0) < _MOST_KEPT_PER_ANSWER or len(self._answers) < 4:
@@ -232,7 +249,7 @@ class Search:
             for input_class, violation in self.judge(fuzzed_object):
                 key = (violation.rule, input_class)
                 if target is None:
-                    target, until = key, time.monotonic() + _SHRINK_SECONDS[input_class]
+                    target, until = key, time.monotonic() + self.left(_SHRINK_SECONDS[input_class])
                 if key == target:
                     self._note(key, fuzzed_object, violation)
                     raise _Broken(violation.what)
@@ -265,7 +282,7 @@ class Search:
             violation = found[0]
             return True
 
-        fuzzed_object = minimise(fuzzed_object, shows, seconds=_MINIMISE_SECONDS[input_class])
+        fuzzed_object = minimise(fuzzed_object, shows, seconds=self.left(_MINIMISE_SECONDS[input_class]))
         self._done.add(key)
         self.on_evidence(Evidence(violation, input_class, Engine.HYPOTHESIS, (fuzzed_object,)))
 

@@ -21,7 +21,7 @@ def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> t
         spec: how a process loads the function.
         kind: of the function.
         options: of the run.
-        seconds: for the paths; what comes before them, the import of the solver, does not count.
+        seconds: for the import of the solver, and for the paths.
     """
     why = symbolic.unavailable()
     if options.sources.strategy is not None:

@@ -12,6 +12,7 @@ import os
 import sys
 import sysconfig
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -29,6 +30,7 @@ from .symbolic_objects import SymbolicMaker
 
 _MOST_EXAMPLES = 100_000
 _MOST_HINTS = 12
+_LEAST_SECONDS = 0.5
 
 
 def unavailable() -> str:
@@ -49,6 +51,7 @@ def caveat() -> str:
 
 def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds: float) -> None:
     """Runs in the child: sends the objects for which the function seems to break a rule."""
+    began = time.monotonic()
     subject = load_subject(spec, Kind(kind))
     reading = read(subject.function)
     schema = FuzzOptions.from_json(options).sources.schema(subject, reading)
@@ -61,7 +64,8 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
         nonlocal paths
         outlet.watch.note("")
         if paths == 0:
-            _end_process_after(seconds, outlet)  # what came before was the import of the solver
+            left = seconds - (time.monotonic() - began)  # without what the import of the solver took
+            _end_process_after(max(left, _LEAST_SECONDS), outlet)
         paths += 1
         wrong = _symptom(subject.function, subject.kind, obj)
         if wrong and wrong not in sent and len(sent) < _MOST_HINTS:

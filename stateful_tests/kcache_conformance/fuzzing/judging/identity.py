@@ -66,6 +66,14 @@ def is_nameless(tree: Tree) -> bool:
     return identity is not None and not identity.get("name")
 
 
+def with_namespace(tree: Tree) -> Tree | None:
+    """A copy of an object of a cluster-scoped kind in a namespace; ``None`` if it has one, or cannot have one."""
+    identity = _identity(tree)
+    if identity is None or identity.get("namespace") or not _may_have(tree, identity, "namespace"):
+        return None
+    return _with(tree, "namespace", "default")
+
+
 def _fields(tree: Tree) -> dict[str, Any] | None:
     if not isinstance(tree, dict):
         return None

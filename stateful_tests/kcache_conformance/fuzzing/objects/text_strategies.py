@@ -38,6 +38,7 @@ class TextMaker:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._mined = [text for text in reading.texts if text][:_MOST_MINED]
+        self._numbers = [str(number) for number in reading.numbers if number >= 0]
         self._separators = list(dict.fromkeys((*reading.separators, "-", ".", "/")))[:8]
         self._made: dict[Text, SearchStrategy[str]] = {}
 
@@ -108,10 +109,15 @@ class TextMaker:
         if not parts:
             return
         number = st.integers(0, 120).map(str)
+        if self._numbers:
+            number = st.one_of(number, st.sampled_from(self._numbers))
         part = st.one_of(st.sampled_from(parts), number, st.sampled_from(["a", "b", ""]))
         separator = st.sampled_from([*self._separators, ""])
         yield st.builds(lambda one, by, two: one + by + two, part, separator, part)
         yield st.builds(lambda a, x, b, y, c: a + x + b + y + c, part, separator, part, separator, part)
+        if "int" in self._reading.names:  # texts are taken apart for their numbers: versions, addresses
+            numbers = st.lists(st.one_of(number, number, number, st.just("")), min_size=2, max_size=5)
+            yield st.builds(lambda by, parts: by.join(parts), st.sampled_from(self._separators), numbers)
         suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])
         yield st.builds(lambda digits, unit: digits + unit, st.integers(0, 10**6).map(str), suffix)
 

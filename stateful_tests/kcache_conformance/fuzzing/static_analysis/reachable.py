@@ -23,11 +23,13 @@ class Reachable:
     Attributes:
         codes: each code object that may run.
         values: constants, defaults, closure cells and globals that the code names.
+        tables: the globals of the modules that have this code.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.codes: list[types.CodeType] = []
         self.values: list[Any] = []
+        self.tables: list[dict[str, Any]] = []
         self._seen: set[int] = set()
         self._kept: list[Any] = []  # ids stay taken as long as their objects live
         self._package = _package_of(function)
@@ -86,6 +88,8 @@ class Reachable:
 
     def _code(self, code: types.CodeType, names: dict[str, Any], doc: str | None, depth: int) -> None:
         self.codes.append(code)
+        if not any(table is names for table in self.tables):
+            self.tables.append(names)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._code(constant, names, _doc_of(constant), depth)

@@ -7,6 +7,7 @@ is compared with is a good value for that part.
 from __future__ import annotations
 
 from .notes import KEY, Notes, Path, Wish
+from .parsing import parsing_traced
 from .traced import traced, watched
 
-__all__ = ["KEY", "Notes", "Path", "Wish", "traced", "watched"]
+__all__ = ["KEY", "Notes", "Path", "Wish", "parsing_traced", "traced", "watched"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from .notes import Notes, Path
 
-Weights: TypeAlias = dict[Path, tuple[int, int]]
+Weights: TypeAlias = dict[Path, tuple[int | Fraction, int]]
 """For each part that a number depends on: the factor with which it enters, and its value."""
 
 
@@ -26,15 +27,16 @@ class TracingNumber(int):
 
     def _meet(self, other: Any) -> None:
         """Wish for parts that would make this number equal to ``other``, or just miss it."""
-        if not isinstance(other, (int, float)) or other != other or abs(other) > 2**80:
+        wanted = int(other) if isinstance(other, int) else other
+        if not isinstance(wanted, (int, float)) or wanted != wanted or abs(wanted) > 2**80:
             return
-        gap = int(other) - int(self)
+        gap = int(wanted) - int(self)
         for path, (factor, value) in self._weights.items():
             if factor and gap % factor == 0:
                 for near in (0, 1, -1):
                     self._notes.wish(path, value + gap // factor + near)
         if isinstance(other, TracingNumber) and other._weights.keys() != self._weights.keys():
-            TracingNumber(int(other), other._notes, other._weights)._meet(int(self))
+            TracingNumber(int(wanted), other._notes, other._weights)._meet(int(self))
 
     def _sum(self, other: Any, sign: int) -> Any:
         if not isinstance(other, int):
@@ -70,7 +72,10 @@ class TracingNumber(int):
 
     def __floordiv__(self, other: Any) -> Any:
         self._divided_by(other)
-        return int(self) // other
+        if type(other) is not int or not other:
+            return int(self) // other
+        weights: Weights = {path: (Fraction(by, other), value) for path, (by, value) in self._weights.items()}
+        return TracingNumber(int(self) // other, self._notes, weights)
 
     def __truediv__(self, other: Any) -> Any:
         self._divided_by(other)
@@ -89,6 +94,7 @@ class TracingNumber(int):
         if type(other) is int and other:
             for rest in (0, 1, other - 1):
                 self._meet(int(self) - int(self) % other + rest)
+            return TracingNumber(int(self) % other, self._notes, self._weights)
         return int(self) % other
 
     @staticmethod

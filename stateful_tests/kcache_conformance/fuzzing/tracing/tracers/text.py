@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .notes import Notes, Path
+
+_MOST_PARTS = 5
 
 
 class TracingText(str):
@@ -15,20 +18,28 @@ class TracingText(str):
     _notes: Notes
     _path: Path
     _whole: str
+    _start: int
 
-    def __new__(cls, text: str, notes: Notes, path: Path, whole: str) -> TracingText:
-        """A tracer for ``text``, which is, or was made of, the text ``whole`` at ``path``."""
+    def __new__(cls, text: str, notes: Notes, path: Path, whole: str, start: int | None = None) -> TracingText:
+        """A tracer for ``text``, which was made of the text ``whole`` at ``path``, or is what it has at ``start``."""
         made = super().__new__(cls, text)
         made._notes, made._path, made._whole = notes, path, whole
+        made._start = start if start is not None else whole.find(text) if text else -1
+        notes.texts.setdefault(path, whole)
         return made
 
-    def _made(self, text: str) -> TracingText:
-        return TracingText(text, self._notes, self._path, self._whole)
+    @property
+    def place(self) -> Path:
+        """The part of the whole text that this text is; all of it where that is not known."""
+        return self._path if self._start < 0 else (*self._path, (self._start, self._start + len(self)))
+
+    def _made(self, text: str, at: int | None = None) -> TracingText:
+        start = None if at is None or self._start < 0 else self._start + at
+        return TracingText(text, self._notes, self._path, self._whole, start)
 
     def _wish(self, wanted: str) -> None:
         """The part that this text is should be ``wanted``."""
-        own = str.__str__(self)
-        self._notes.wish(self._path, self._whole.replace(own, wanted, 1) if own and own in self._whole else wanted)
+        self._notes.wish(self.place, wanted)
 
     def _wish_whole(self, wanted: str) -> None:
         self._notes.wish(self._path, wanted)
@@ -85,22 +96,43 @@ class TracingText(str):
         """Parts that are tracers; notes the separator."""
         self._separated((separator,))
         one, by, two = str.partition(self, separator)
-        return self._made(one), by, self._made(two)
+        return self._made(one, 0), by, self._made(two, len(one) + len(by))
 
     def rpartition(self, separator: str, /) -> tuple[str, str, str]:
         """Parts that are tracers; notes the separator."""
         self._separated((separator,))
         one, by, two = str.rpartition(self, separator)
-        return self._made(one), by, self._made(two)
+        return self._made(one, 0), by, self._made(two, len(one) + len(by))
 
     def _separated(self, arguments: tuple[Any, ...]) -> None:
-        if arguments and isinstance(arguments[0], str) and not str.__contains__(self, arguments[0]):
-            separator = arguments[0]
+        separator = arguments[0] if arguments else None
+        if not isinstance(separator, str) or not separator:
+            return
+        if not str.__contains__(self, separator):
             self._wish_whole(f"{self._whole}{separator}")
             self._wish_whole(f"{self._whole}{separator}a{separator}1")
+        if str.count(self, separator) < _MOST_PARTS - 1:
+            self._wish_whole(f"{self._whole}{separator}1")
 
     def _all(self, parts: Iterable[str]) -> list[str]:
-        return [self._made(part) for part in parts]
+        made: list[str] = []
+        at = 0
+        for part in parts:
+            at = str.find(self, part, at)
+            made.append(self._made(part, at))
+            at += len(part) + (not part)  # behind an empty part there is a separator
+        return made
+
+
+def part_of(text: str, notes: Notes) -> TracingText | None:
+    """A tracer for a text that C code, such as a regular expression, took out of a traced one; never half a number."""
+    if isinstance(text, TracingText):
+        return text
+    for path, whole in notes.texts.items() if text else ():
+        found = re.search(rf"(?<![0-9]){re.escape(text)}(?![0-9])", whole)
+        if found is not None:
+            return TracingText(text, notes, path, whole, found.start())
+    return None
 
 
 def _tracing(method: Callable[..., str]) -> Callable[..., TracingText]:

@@ -1,0 +1,50 @@
+"""``int`` as the traced code sees it: the number that a part of a traced text stands for is traced, too."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .notes import Notes
+from .number import TracingNumber
+from .text import part_of
+
+_DIGITS = ("0", "7")
+
+
+class _Numbers(type):
+    """The type of what stands for ``int``; its instances are those of ``int``."""
+
+    notes: Notes
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, int)
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        given = arguments[0] if len(arguments) == 1 and not keywords else None
+        if isinstance(given, TracingNumber):
+            return given
+        part = part_of(given, cls.notes) if isinstance(given, str) else None
+        try:
+            number = int(*arguments, **keywords)
+        except ValueError:
+            if part is not None:
+                for digits in _DIGITS:
+                    cls.notes.wish(part.place, digits)
+            raise
+        return number if part is None else TracingNumber(number, cls.notes, {part.place: (1, number)})
+
+
+@contextlib.contextmanager
+def parsing_traced(tables: Sequence[dict[str, Any]], notes: Notes) -> Iterator[None]:
+    """The ``int`` of modules, given by their tables of globals, notes from which text a number comes."""
+    changed = [table for table in tables if "int" not in table]
+    traced = _Numbers("int", (int,), {"notes": notes})
+    for table in changed:
+        table["int"] = traced
+    try:
+        yield
+    finally:
+        for table in changed:
+            table.pop("int", None)
