@@ -120,7 +120,7 @@ class State:
 
     def applied(self, deltas: Iterable[Delta]) -> State:
         """After the consumer has stored what it was handed."""
-        known = {version.key: version for version in self.known}
+        known: dict[str | None, Version] = {version.key: version for version in self.known}
         for delta in deltas:
             match delta.thing:
                 case Listing():
