@@ -217,6 +217,7 @@ def test_races_are_told_apart_by_the_lines_that_meet() -> None:
     assert interleaved(EVENT, other, reader).interrupted_at == "src/a.py:1"
     assert interleaved(EVENT, other, reader).conflict == "src/a.py:1 meets src/b.py:3"
     assert interleaved(EVENT, reader).conflict == ""
+    assert replace(interleaved(EVENT, other, reader), is_interrupted=False).interrupted_at == ""
     known = Known(INDEXER.rules).adding(concurrent("stale-read", EVENT, other, reader))
     assert known.has(concurrent("stale-read", EVENT, other, reader))
     assert not known.has(concurrent("stale-read", EVENT, other, replace(reader, where="b.py:9")))

@@ -136,6 +136,8 @@ class Interleaving:
         wrong_call: the position in ``calls`` of the call whose outcome cannot be explained; ``None`` if it is another
             thing that is wrong.
         omitted: how many events before the first one are left out: of long executions the end is told.
+        is_interrupted: whether a thread was left that could have gone on. One that had to wait where no event is shown
+            looks the same in ``events``.
     """
 
     threads: int
@@ -150,6 +152,7 @@ class Interleaving:
     summary: str = ""
     wrong_call: int | None = None
     omitted: int = 0
+    is_interrupted: bool = True
 
     @property
     def interrupted_at(self) -> str:
@@ -162,6 +165,8 @@ class Interleaving:
         return " meets ".join(self._conflict())
 
     def _conflict(self) -> Iterator[str]:
+        if not self.is_interrupted:
+            return
         last: dict[int, str] = {}
         interrupted = None
         for event in self.events:

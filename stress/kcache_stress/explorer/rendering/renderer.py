@@ -172,6 +172,7 @@ def _rendered(
         waiting,
         execution.failures,
         strategy.followed,
+        is_interrupted=execution.preemptions > 0,
     )
 
 
