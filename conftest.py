@@ -32,6 +32,7 @@ settings.load_profile(PROFILE)
 # Children find there what Hypothesis has read off the sources: to do that anew takes each of them half a second.
 if PROFILE != "nightly":
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
+os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one begins with
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

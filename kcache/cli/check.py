@@ -15,7 +15,9 @@ from rich.text import Text
 from kcache_conformance.baseline import read_baseline, write_baseline
 from kcache_conformance.configuration import Configuration, ConfiguredTarget, Waiver, find_configuration
 from kcache_conformance.events import SuiteResult
+from kcache_conformance.replay_request import replay_request
 from kcache_conformance.report.run_report import RunReport
+from kcache_conformance.saved_failures import SavedFailures, read_failures, write_failures
 from kcache_conformance.suite_options import SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named
@@ -74,6 +76,13 @@ class _Run:
     help="Leave out this phase; may be repeated. Where the explorer cannot do its work, nothing is ok but without it.",
 )
 @click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
+@click.option(
+    "--saved/--no-saved",
+    "is_saved",
+    default=True,
+    envvar="KCACHE_SAVED",
+    help="Begin with the failures of earlier runs, which are kept in .kcache. This is the default.",
+)
 @click.option("--allow-skipped", is_flag=True, help="Exit with 0 although the explorer could not do its work.")
 @click.option("--baseline", type=_FILE, help="Accept the findings of this file: only others fail.")
 @click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
@@ -86,6 +95,7 @@ def check(
     only: tuple[str, ...],
     without: tuple[str, ...],
     first: bool,
+    is_saved: bool,
     allow_skipped: bool,
     baseline: Path | None,
     new_baseline: Path | None,
@@ -106,10 +116,13 @@ def check(
         accepted = {} if baseline is None else read_baseline(baseline)
         asked.outputs.touch()
         results = []
+        failures = read_failures() if is_saved else SavedFailures({})
         for run in runs:
             waived = (*run.options.waived, *accepted.get(run.target, ()))
             run = replace(run, options=replace(run.options, waived=waived))
-            results.append(_checked(console, run))
+            saved = failures.of(run.options.kind, run.target)
+            results.append(run_and_print(console, _title(run), run.target, run.options, saved=saved))
+            failures = _with_failures(failures, run, results[-1])
             report = RunReport("check", _title(run), run.target, run.options, results[-1])
             outputs = asked.outputs if len(runs) == 1 else asked.outputs.named(run.name)
             outputs.write(report)
@@ -117,6 +130,8 @@ def check(
         if new_baseline is not None:
             done = zip(runs, results, strict=True)
             write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
+        if is_saved:
+            write_failures(failures)
         if len(runs) > 1:
             console.print()
             console.print(_table(runs, results))
@@ -173,8 +188,14 @@ def _title(run: _Run) -> str:
     return f"kcache check {type_text(run.target_type)}{run.target} ({settings})"
 
 
-def _checked(console: Console, run: _Run) -> SuiteResult:
-    return run_and_print(console, _title(run), run.target, run.options)
+def _with_failures(failures: SavedFailures, run: _Run, result: SuiteResult) -> SavedFailures:
+    """What is saved after a run: what it found, and what is not known to be mended."""
+    strict = run.options.strict_errors
+    wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
+    shown = [replay_request(finding, run.target, strict_errors=strict) for finding in wrong]
+    found = [request for request in shown if request is not None]
+    changed = failures.with_those_of(run.options.kind, run.target, (*found, *result.unsettled))
+    return replace(changed, last=found[0]) if found else changed
 
 
 def _print_waivers(console: Console, run: _Run, result: SuiteResult) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
+from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
@@ -110,12 +112,18 @@ def phase_line(phase: PhaseFinished) -> Text:
 
 
 def run_and_print(
-    console: Console, title: str, target: str, options: SuiteOptions, *, is_coverage_shown: bool = False
+    console: Console,
+    title: str,
+    target: str,
+    options: SuiteOptions,
+    *,
+    is_coverage_shown: bool = False,
+    saved: Sequence[ReplayRequest] = (),
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
     console.print(title, soft_wrap=True)
     with TerminalProgress(console) as listener:
-        result = run_suite(target, options, listener)
+        result = run_suite(target, options, listener, saved)
     for phase in result.phases:
         if is_coverage_shown and phase.coverage:
             console.print()

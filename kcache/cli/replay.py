@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace as with_changes
 from pathlib import Path
 
 import click
 from rich.text import Text
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.indexers.program_job import run_program_in_child
-from kcache_conformance.isolation import raise_if_failed
-from kcache_conformance.replays import replay_in_child
+from kcache_conformance.replay_request import ReplayRequest
+from kcache_conformance.replays import replay_in_child, replay_program_in_child
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport
+from kcache_conformance.saved_failures import read_failures
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named, type_of_token
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import Finding
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
@@ -49,7 +48,8 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="WORD | TARGET PROGRAM")
+@click.argument("words", nargs=-1, metavar="WORD | TARGET PROGRAM")
+@click.option("--last", is_flag=True, help="What `kcache check` found last, of that what is to be mended first.")
 @budget_option("20s", "How long to try a program with several threads, whose schedule cannot be repeated.")
 @click.option("--pdb", is_flag=True, help="Stop in the debugger where the schedule of WORD goes wrong.")
 @click.option(
@@ -64,6 +64,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @outputs_option
 def replay(
     words: tuple[str, ...],
+    last: bool,
     budget_seconds: float,
     pdb: bool,
     test_file: Path | None,
@@ -83,6 +84,11 @@ def replay(
     if outputs.files and (pdb or test_file is not None):
         raise click.UsageError(f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb and --pytest")
     with clear_errors():
+        if last:
+            found = _last(words)
+            words, strict_errors, contract = found.words, found.strict_errors, found.contract
+        elif not words:
+            raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
         target_type = type_of_token(words[0])
         if len(words) == 1 and target_type is not None:
@@ -109,6 +115,15 @@ def replay(
             patience_seconds=patience_seconds,
         )
         _run(words[0], words[1], budget_seconds, options, outputs)
+
+
+def _last(words: tuple[str, ...]) -> ReplayRequest:
+    if words:
+        raise click.UsageError("give either --last or a WORD")
+    found = read_failures().last
+    if found is None:
+        raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves what it finds")
+    return found
 
 
 def _debug(target_type: TargetType, word: str) -> None:
@@ -149,40 +164,17 @@ def _report(
 
 def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
     console = stdout_console()
-    decoded = read_program(program, target_type_named(DEFAULT_TYPE))
-    findings: list[Finding] = []
-    rounds = 0
-
-    def count(number: int) -> None:
-        nonlocal rounds
-        rounds = number
-
-    end = run_program_in_child(
+    found = replay_program_in_child(
         target,
-        decoded,
+        read_program(program, target_type_named(DEFAULT_TYPE)),
         seconds=seconds,
         patience_seconds=options.patience_seconds,
         strict_errors=options.strict_errors,
-        strict=options.is_strict,
-        on_finding=findings.append,
-        on_round=count,
+        contract=options.contract,
     )
-    raise_if_failed(end)
-    match end.how:
-        case "hang":
-            findings.append(Finding(FindingKind.HANG, "replay", "a call did not return", decoded, detail=end.message))
-        case "crash":
-            findings.append(Finding(FindingKind.CRASH, "replay", "the process ended", decoded, detail=end.message))
-    finding = with_changes(findings[0], phase=findings[0].phase or "replay") if findings else None
-    if finding is not None:
-        status, text = Status.VIOLATION, "It still fails."
-    elif decoded.is_sequential:
-        status, text = Status.OK, "It does not fail any more."
-    else:
-        no_proof = "real threads cannot repeat a schedule, so that is no proof"
-        status, text = Status.UNKNOWN, f"It did not fail in {rounds} runs; {no_proof}."
-    console.print(text, style=_STYLES.get(status), soft_wrap=True)
-    if finding is not None:
-        print_finding(console, finding, target, strict_errors=options.strict_errors)
-    outputs.write(_report(f"kcache replay {target}", target, options, status, finding, text))
+    status = _STATUSES[found.answer]
+    console.print(found.note, style=_STYLES.get(status), soft_wrap=True)
+    if found.finding is not None:
+        print_finding(console, found.finding, target, strict_errors=options.strict_errors)
+    outputs.write(_report(f"kcache replay {target}", target, options, status, found.finding, found.note))
     sys.exit(EXIT_CODES[status])

@@ -10,6 +10,8 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
+from .replay_request import ReplayRequest
+
 INDISPENSABLE = frozenset({"explorer"})
 """The phases without which nothing is ok, unless they were left out on purpose."""
 
@@ -94,6 +96,7 @@ class SuiteResult:
         not_tested: operations and features that the implementation does not support.
         reasons: why the status is UNKNOWN.
         seconds: how long it took.
+        unsettled: saved failures of which it is not known whether they still are there.
     """
 
     status: Status
@@ -102,6 +105,7 @@ class SuiteResult:
     not_tested: tuple[str, ...]
     reasons: tuple[str, ...]
     seconds: float
+    unsettled: tuple[ReplayRequest, ...] = ()
 
     @property
     def verdict(self) -> str:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
+from kcache_model.errors import FormatError
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.codec import decode_blob
+from kcache_model.indexers.program import Program
+from kcache_model.rules import Contract
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
+from .indexers.program_job import run_program_in_child
+from .replay_request import ReplayRequest
 from .target_type import TargetType, execution_stopped
-from .target_types import target_type_named
+from .target_types import target_type_named, type_of_token
 
 _SECONDS: Final = 30.0
 
@@ -69,3 +77,77 @@ def replay_job(outlet: Outlet, target_type: str, word: str) -> None:
         return
     finding = None if found.finding is None else encode_finding(found.finding, chosen.codec)
     outlet.send({"event": "replayed", "answer": found.answer.value, "note": found.note, "finding": finding})
+
+
+def replay_program_in_child(
+    target: str,
+    program: Program,
+    *,
+    seconds: float = _SECONDS,
+    patience_seconds: float = 3.0,
+    strict_errors: bool = False,
+    contract: Contract = Contract.CLIENT_GO,
+) -> Replayed:
+    """Run a program without a schedule: once if it is sequential, else again and again for ``seconds``.
+
+    Raises:
+        TargetError: there is no such target.
+        HarnessError: the harness failed.
+    """
+    findings: list[Finding] = []
+    rounds = [0]
+    end = run_program_in_child(
+        target,
+        program,
+        seconds=seconds,
+        patience_seconds=patience_seconds,
+        strict_errors=strict_errors,
+        strict=contract is Contract.STRICT,
+        on_finding=findings.append,
+        on_round=rounds.append,
+    )
+    raise_if_failed(end)
+    ended = {"hang": (FindingKind.HANG, "a call did not return"), "crash": (FindingKind.CRASH, "the process ended")}
+    if end.how in ended:
+        kind, text = ended[end.how]
+        findings.append(Finding(kind, "replay", text, program, detail=end.message))
+    if findings:
+        finding = replace(findings[0], phase=findings[0].phase or "replay")
+        return Replayed(ReplayAnswer.REPRODUCED, "It still fails.", finding)
+    if program.is_sequential:
+        return Replayed(ReplayAnswer.FIXED, "It does not fail any more.")
+    no_proof = "real threads cannot repeat a schedule, so that is no proof"
+    return Replayed(ReplayAnswer.UNKNOWN, f"It did not fail in {rounds[-1]} runs; {no_proof}.")
+
+
+def replay_requested(request: ReplayRequest, *, seconds: float = _SECONDS, patience_seconds: float = 3.0) -> Replayed:
+    """Show again what the arguments of ``kcache replay`` stand for.
+
+    Args:
+        request: they.
+        seconds: how long to try a program whose schedule cannot be repeated.
+        patience_seconds: how long one call may take.
+
+    Raises:
+        FormatError: a word is damaged.
+        TargetError: there is no such target.
+        CannotExploreError: it cannot be scheduled any more.
+        HarnessError: the harness failed.
+    """
+    match request.words:
+        case (word,):
+            target_type = type_of_token(word)
+            if target_type is None:
+                raise FormatError(f"{word[:40]} is no replay token")
+            return replay_in_child(target_type, word, patience_seconds=patience_seconds)
+        case (target, program):
+            return replay_program_in_child(
+                target,
+                decode_blob(program),
+                seconds=seconds,
+                patience_seconds=patience_seconds,
+                strict_errors=request.strict_errors,
+                contract=request.contract,
+            )
+        case _:
+            raise FormatError("a replay token is expected, or a target and a program")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -24,6 +24,8 @@ from .events import (
     TargetLoaded,
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
+from .replay_request import ReplayRequest
+from .saved_failures import show_again
 from .suite_options import SuiteOptions
 from .symptoms import Known, weighed
 from .target_type import Stopped, TargetType
@@ -31,12 +33,21 @@ from .target_types import target_type_named
 
 __all__ = ["SuiteOptions", "run_suite"]
 
+SAVED: Final = "saved"
+"""What findings of earlier runs that still fail say for their phase."""
+
 _LEAST_SHARE: Final = 0.2
-"""Of the budget, for the phases behind one that ended the process."""
+"""Of the budget, for the phases behind one that ended the process, or behind saved failures."""
+
+_SAVED_SHARE: Final = 0.25
+"""Of the budget, for saved failures."""
 
 
 def run_suite(
-    target: str | Target | Callable[..., Any], options: SuiteOptions, listener: Listener = lambda _: None
+    target: str | Target | Callable[..., Any],
+    options: SuiteOptions,
+    listener: Listener = lambda _: None,
+    saved: Sequence[ReplayRequest] = (),
 ) -> SuiteResult:
     """Run the phases one after another, and collect one finding for each distinct symptom.
 
@@ -46,6 +57,7 @@ def run_suite(
             interpreter, or survived if it crashes.
         options: what to run.
         listener: told what happens.
+        saved: failures of earlier runs, which are shown again first; what still fails counts as found.
 
     Raises:
         TargetError: the target cannot be loaded or is no Indexer.
@@ -55,8 +67,11 @@ def run_suite(
     target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))
     log = _Log(listener, target_type, options)
-    left = options
-    while True:
+    if saved:
+        log.show_again(saved)
+    spent = time.monotonic() - began
+    left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
+    while not log.is_enough:
         if isinstance(target, str):
             end = run_phases_in_child(target, left, log.known, log)
         else:
@@ -87,6 +102,8 @@ class _Log:
         self._provisional: Finding | None = None
         self.phase = options.phases[0]
         self.known = Known(target_type.rules)
+        self._saved: tuple[Finding, ...] = ()
+        self._unsettled: tuple[ReplayRequest, ...] = ()
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -103,6 +120,21 @@ class _Log:
                 self._provisional = None
                 self._phases.append(event)
         self._listener(event)
+
+    def show_again(self, saved: Sequence[ReplayRequest]) -> None:
+        """Saved failures come first, within their share of the budget."""
+        seconds = _SAVED_SHARE * self._options.budget_seconds
+        self(PhaseStarted(SAVED, seconds))
+        again = show_again(saved, seconds=seconds, patience_seconds=self._options.patience_seconds)
+        for finding in again.findings:
+            found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
+            if not self.known.has(found):
+                self.known = self.known.adding(found)
+        self._saved = self.known.findings
+        first = next(iter(self._saved), None)
+        self._unsettled = again.unsettled
+        self(PhaseFinished(SAVED, {"programs": again.count}, finding=first, findings=len(self._saved)))
+        self.phase = self._options.phases[0]
 
     @property
     def finished(self) -> frozenset[str]:
@@ -132,8 +164,9 @@ class _Log:
         reasons += [
             f"{phase}: it did not run to its end" for phase in self._options.phases if phase not in self.finished
         ]
-        refused = [phase for phase in self._phases if phase.refused]
-        if len(refused) < len(self._phases):
+        run = [phase for phase in self._phases if phase.phase != SAVED]
+        refused = [phase for phase in run if phase.refused]
+        if len(refused) < len(run):
             advice = "; to do without it on purpose: --without explorer, or phases=... in a test"
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
@@ -142,7 +175,9 @@ class _Log:
         findings = sorted(self.known.findings, key=_urgency)
         if has_name:  # the programs as they ran in the child, so that another one can do the same
             findings = [
-                finding if finding.program is None else replace(finding, program=finding.program.with_hash_seed(seed))
+                replace(finding, program=finding.program.with_hash_seed(seed))
+                if finding.program is not None and finding not in self._saved
+                else finding
                 for finding in findings
             ]
         statuses = {finding.status for finding in findings}
@@ -150,7 +185,9 @@ class _Log:
             status, reasons = Status.VIOLATION, []
         else:
             status = Status.UNKNOWN if reasons or Status.UNKNOWN in statuses else Status.OK
-        return SuiteResult(status, tuple(findings), tuple(self._phases), self._not_tested, tuple(reasons), seconds)
+        return SuiteResult(
+            status, tuple(findings), tuple(self._phases), self._not_tested, tuple(reasons), seconds, self._unsettled
+        )
 
 
 def _urgency(finding: Finding) -> tuple[bool, bool, int]:

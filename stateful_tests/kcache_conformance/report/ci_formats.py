@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import kcache
-from kcache_conformance.report.finding_text import PHASE_TITLES, heading, print_finding, replay_command
+from kcache_conformance.replay_request import replay_command
+from kcache_conformance.report.finding_text import PHASE_TITLES, heading, print_finding
 from kcache_model.finding import Finding
 from kcache_model.render import printable
 

@@ -8,7 +8,13 @@ from kcache_model.verdict import Status
 
 from ..events import PhaseFinished
 
-_NOUNS: Final = {"recorded": "scenarios", "litmus": "scenarios", "stress": "rounds", "fuzz": "engines"}
+_NOUNS: Final = {
+    "recorded": "scenarios",
+    "litmus": "scenarios",
+    "stress": "rounds",
+    "fuzz": "engines",
+    "saved": "replayed",
+}
 
 
 def counts_text(phase: PhaseFinished) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Iterator
 
@@ -11,12 +10,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.codec import encode_blob
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
 from kcache_model.render import operation_text, outcome_text, printable
-from kcache_model.rules import Contract, rules_in
 
+from ..replay_request import replay_command
 from .interleaving import interleaving_text
 from .timeline import timeline
 
@@ -44,6 +42,7 @@ UNCONFIRMED = (
 )
 
 PHASE_TITLES = {
+    "saved": "saved failures",
     "smoke": "smoke test",
     "recorded": "recorded client-go behaviour",
     "litmus": "telling scenarios",
@@ -71,27 +70,10 @@ def print_finding(console: Console, finding: Finding, target: str, *, strict_err
         console.print(Text(f"    {command}"), soft_wrap=True)
 
 
-def replay_command(finding: Finding, target: str, *, strict_errors: bool = False) -> str | None:
-    """The command that runs the finding's program again; ``None`` if there is none: no program, or a local factory."""
-    if "<" in target:
-        return None
-    if finding.schedule:
-        return f"kcache replay {finding.schedule}"
-    if not isinstance(finding.program, Program):
-        return None
-    options = " --strict-errors" * strict_errors + " --strict" * (_contract_of(finding) is Contract.STRICT)
-    return f"kcache replay {shlex.quote(target)} {encode_blob(finding.program)}{options}"
-
-
 def heading(finding: Finding) -> str:
     """``NONLINEARIZABLE half-applied-write``: the kind, or that it is advice; and the rule where that says more."""
     kind = "ADVICE" if finding.is_advice else finding.kind.value.upper()
     return kind if finding.rule == finding.kind.value else f"{kind} {finding.rule}"
-
-
-def _contract_of(finding: Finding) -> Contract:
-    rule = rules_in("kcache_model.indexers").get(finding.rule)
-    return Contract.CLIENT_GO if rule is None else rule.contract
 
 
 def _parts(finding: Finding) -> Iterator[RenderableType]:

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kcache_conformance.report.finding_text import print_finding, replay_command
+from kcache_conformance.replay_request import replay_command
+from kcache_conformance.report.finding_text import print_finding
 from kcache_model.codec import encode_finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status

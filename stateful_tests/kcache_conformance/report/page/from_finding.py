@@ -14,7 +14,8 @@ from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
-from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED, replay_command
+from ...replay_request import replay_command
+from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED
 from ..interleaving import interleaving_text
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table

@@ -1,0 +1,51 @@
+"""Replay of a finding, as the arguments of ``kcache replay``: what a report prints, and what is saved."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from kcache_model.finding import Finding
+from kcache_model.indexers.codec import encode_blob
+from kcache_model.indexers.program import Program
+from kcache_model.rules import Contract, rules_in
+
+
+@dataclass(frozen=True)
+class ReplayRequest:
+    """What shows a finding again.
+
+    Attributes:
+        words: a replay token; or a target and a program, which carries no schedule.
+        strict_errors: whether kcache's error types are asked for; a token says so itself.
+        contract: by which promises the target is judged; likewise.
+    """
+
+    words: tuple[str, ...]
+    strict_errors: bool = False
+    contract: Contract = Contract.CLIENT_GO
+
+    @property
+    def command(self) -> str:
+        """The line to paste."""
+        options = " --strict-errors" * self.strict_errors + " --strict" * (self.contract is Contract.STRICT)
+        return f"kcache replay {shlex.join(self.words)}{options}"
+
+
+def replay_request(finding: Finding, target: str, *, strict_errors: bool = False) -> ReplayRequest | None:
+    """How the finding is shown again; ``None`` if it is not: it has no program, or a local factory made the target."""
+    if "<" in target:
+        return None
+    if finding.schedule:
+        return ReplayRequest((finding.schedule,))
+    if not isinstance(finding.program, Program):
+        return None
+    rule = rules_in("kcache_model.indexers").get(finding.rule)
+    contract = Contract.CLIENT_GO if rule is None else rule.contract
+    return ReplayRequest((target, encode_blob(finding.program)), strict_errors, contract)
+
+
+def replay_command(finding: Finding, target: str, *, strict_errors: bool = False) -> str | None:
+    """The command that shows the finding again; ``None`` if there is none."""
+    request = replay_request(finding, target, strict_errors=strict_errors)
+    return None if request is None else request.command

@@ -1,0 +1,154 @@
+"""Failures saved in the folder ``.kcache`` of a project: the next run begins with them, as long as they fail."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kcache_model.errors import FormatError, TargetError
+from kcache_model.finding import Finding
+from kcache_model.rules import Contract
+from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.explorer.sandbox import CannotExploreError
+
+from .replay_request import ReplayRequest
+from .replays import replay_requested
+
+FOLDER: Final = Path(".kcache")
+"""Within the current directory."""
+
+SCHEMA: Final = "kcache/failures/1"
+
+_MOST: Final = 20
+"""Of one target."""
+
+_SECONDS: Final = 3.0
+"""For a program whose schedule cannot be repeated."""
+
+_IGNORED: Final = "# Made by kcache.\n*\n"
+
+
+@dataclass(frozen=True)
+class SavedFailures:
+    """The failures of a project's targets.
+
+    Attributes:
+        targets: name of a target type and name of a target -> how its failures are shown again.
+        last: of the run before, what was to be mended first; ``None`` if nothing was wrong.
+    """
+
+    targets: Mapping[str, tuple[ReplayRequest, ...]]
+    last: ReplayRequest | None = None
+
+    def of(self, target_type: str, target: str) -> tuple[ReplayRequest, ...]:
+        """Those of a target."""
+        return self.targets.get(f"{target_type} {target}", ())
+
+    def with_those_of(self, target_type: str, target: str, requests: Iterable[ReplayRequest]) -> SavedFailures:
+        """The same, but for those of a target, each once."""
+        name = f"{target_type} {target}"
+        others = {one: kept for one, kept in self.targets.items() if one != name}
+        kept = tuple(dict.fromkeys(requests))[:_MOST]
+        return SavedFailures({**others, name: kept} if kept else others, self.last)
+
+
+def read_failures(folder: Path = FOLDER) -> SavedFailures:
+    """What is saved in a folder; nothing if the file is missing, or not one of this version's."""
+    try:
+        data = json.loads((folder / "failures.json").read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            return SavedFailures({})
+        targets = {str(target): tuple(map(_request, found)) for target, found in data["targets"].items()}
+        return SavedFailures(targets, None if data["last"] is None else _request(data["last"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return SavedFailures({})
+
+
+def write_failures(failures: SavedFailures, folder: Path = FOLDER) -> None:
+    """Save failures, all or none; a folder where nothing was ever wrong is not made.
+
+    Where the folder cannot be written, in a read-only checkout for one, nothing is saved: the verdict is what counts.
+    """
+    if not failures.targets and not folder.exists():
+        return
+    data = {
+        "schema": SCHEMA,
+        "targets": {target: list(map(_plain, requests)) for target, requests in failures.targets.items()},
+        "last": None if failures.last is None else _plain(failures.last),
+    }
+    unfinished = folder / f"failures.json.{os.getpid()}"  # two runs at once do not write into one file
+    with contextlib.suppress(OSError):
+        folder.mkdir(exist_ok=True)
+        (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+        unfinished.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        unfinished.replace(folder / "failures.json")
+
+
+def _plain(request: ReplayRequest) -> dict[str, Any]:
+    return {
+        "words": list(request.words),
+        "strict_errors": request.strict_errors,
+        "contract": request.contract.value,
+    }
+
+
+def _request(data: Mapping[str, Any]) -> ReplayRequest:
+    words = tuple(map(str, data["words"]))
+    return ReplayRequest(words, bool(data["strict_errors"]), Contract(data["contract"]))
+
+
+@dataclass(frozen=True)
+class FailuresAgain:
+    """What became of saved failures.
+
+    Attributes:
+        findings: what still fails.
+        fixed: how many do not fail any more.
+        unsettled: those of which that is not known: real threads did not fail again, or there was no time.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    fixed: int = 0
+    unsettled: tuple[ReplayRequest, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many were shown again."""
+        return len(self.findings) + self.fixed + len(self.unsettled)
+
+
+def show_again(requests: Sequence[ReplayRequest], *, seconds: float, patience_seconds: float) -> FailuresAgain:
+    """Replay saved failures, in child processes, for as long as there is time; the first one in any case.
+
+    Those that cannot be read or scheduled any more count as fixed: the code is another one.
+
+    Raises:
+        HarnessError: the harness failed.
+    """
+    end = time.monotonic() + seconds
+    findings: list[Finding] = []
+    left: list[ReplayRequest] = []
+    fixed = 0
+    for position, request in enumerate(requests):
+        if position and time.monotonic() >= end:
+            left.append(request)
+            continue
+        try:
+            found = replay_requested(request, seconds=_SECONDS, patience_seconds=patience_seconds)
+        except (FormatError, TargetError, CannotExploreError):
+            fixed += 1
+            continue
+        match found.answer:
+            case ReplayAnswer.REPRODUCED if found.finding is not None:
+                findings.append(found.finding)
+            case ReplayAnswer.UNKNOWN:
+                left.append(request)
+            case _:
+                fixed += 1
+    return FailuresAgain(tuple(findings), fixed, tuple(left))
