@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, TypedDict, cast
 
@@ -129,6 +129,12 @@ def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
     if "list" in plan and plan["list"].takes == KEY and "get_by_key" not in plan:
         raise TypeError("list takes keys, which need a get_by_key; name it: adapt(..., get_by_key=...)")
     return plan
+
+
+def other_names(cache: Any, operations: Iterable[str]) -> list[str]:
+    """Methods of a cache that may do operations that it does not have under their own names."""
+    names = (name for operation in operations for name in _candidates(operation) if name != operation)
+    return list(dict.fromkeys(name for name in names if not name.startswith("_") and callable(getattr(cache, name, 0))))
 
 
 def _candidates(operation: str) -> Iterator[str]:

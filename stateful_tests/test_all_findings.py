@@ -19,13 +19,16 @@ from kcache_conformance.symptoms import Known, waiver_of
 from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
-from kcache_model.indexers.items import Item, Style
+from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import make_target
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch
 from kcache_model.places import place_of
 from kcache_model.verdict import Status
+from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.workload.reads import final_reads
+from kcache_stress.indexers.workload.short_programs import random_program
 
 QUICK = ("smoke", "recorded")
 
@@ -129,6 +132,22 @@ def test_what_is_declared_is_not_told() -> None:
     for name, declaration in (("an unknown index", "unknown_index"), ("a truth value", "falsy_objects")):
         rule, methods = BROKEN[name]
         assert rule not in rules_of(wrapped(**methods), declared=(declaration,))
+
+
+def test_threads_do_not_look_up_unknown_indices_where_that_is_declared() -> None:
+    def unknown(*unsupported: str) -> set[str]:
+        target = make_target(kcache.new_indexer, unsupported=unsupported)
+        found: set[str] = set()
+        for seed in range(300):
+            explored = explorer_program(seed, target, Semantics.CLASSIC)
+            stressed = random_program(seed, target, Semantics.CLASSIC)
+            for where, program in (("explorer", explored), ("stress", stressed)):
+                operations = (*program.operations(), *final_reads(program, target))
+                found |= {where for one in operations if one.index is not None and one.index not in program.indexes}
+        return found
+
+    assert unknown() == {"explorer", "stress"}
+    assert unknown("unknown_index") == set()
 
 
 def test_waivers_make_no_violation_and_hide_nothing_else() -> None:

@@ -11,7 +11,7 @@ import kcache
 
 from .exits import closed_pipe, open_missing_streams
 
-_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "replay", "rules", "targets")
+_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "init", "replay", "rules", "targets")
 
 _EPILOG = """
 \b

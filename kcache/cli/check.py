@@ -194,7 +194,7 @@ def _with_failures(failures: SavedFailures, run: _Run, result: SuiteResult) -> S
     wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
     shown = [replay_request(finding, run.target, strict_errors=strict) for finding in wrong]
     found = [request for request in shown if request is not None]
-    changed = failures.with_those_of(run.options.kind, run.target, (*found, *result.unsettled))
+    changed = failures.with_those_of(run.options.kind, run.target, (*found, *result.unsettled), result.not_tested)
     return replace(changed, last=found[0]) if found else changed
 
 

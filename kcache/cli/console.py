@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -13,10 +12,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
-from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
+from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.verdict import Status
@@ -118,7 +117,7 @@ def run_and_print(
     options: SuiteOptions,
     *,
     is_coverage_shown: bool = False,
-    saved: Sequence[ReplayRequest] = (),
+    saved: TargetFailures | None = None,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
     console.print(title, soft_wrap=True)

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main
 from kcache_conformance.replay_request import ReplayRequest
-from kcache_conformance.saved_failures import SavedFailures, read_failures, write_failures
+from kcache_conformance.saved_failures import SavedFailures, TargetFailures, read_failures, write_failures
 from kcache_model.rules import Contract
 
 STORE = """
@@ -155,12 +155,26 @@ def test_a_damaged_file_counts_as_none(wrong: Path, damaged: str) -> None:
     assert len(read_failures().targets) == 1
 
 
+@pytest.mark.parametrize("where", ["code", "configuration"])
+def test_what_is_declared_meanwhile_is_forgotten(wrong: Path, where: str) -> None:
+    check("-x")
+    if where == "code":
+        with wrong.open("a", encoding="utf-8") as file:
+            file.write('new_indexer.kcache_unsupported = ["list_keys"]\n')
+        assert check().exit_code == 0
+    else:
+        table = '[targets.mine]\nfactory = "store.py:new_indexer"\ndeclare = ["list_keys"]\n'
+        Path("kcache.toml").write_text(table, encoding="utf-8")
+        done = check(target="mine")
+        assert done.exit_code == 0, done.output
+    assert read_failures().targets == {}
+
+
 def test_what_cannot_be_replayed_any_more_is_forgotten(wrong: Path) -> None:
     check("-x")
     name = next(iter(read_failures().targets))
-    write_failures(
-        SavedFailures({name: (ReplayRequest(("kx1.damaged",)), ReplayRequest(("gone.py:f", "kc1.damaged")))})
-    )
+    requests = (ReplayRequest(("kx1.damaged",)), ReplayRequest(("gone.py:f", "kc1.damaged")))
+    write_failures(SavedFailures({name: TargetFailures(requests)}))
     mend(wrong)
     assert check().exit_code == 0
     assert read_failures().targets == {}
@@ -169,7 +183,11 @@ def test_what_cannot_be_replayed_any_more_is_forgotten(wrong: Path) -> None:
 def test_failures_are_read_as_they_were_written(tmp_path: Path) -> None:
     one = ReplayRequest(("kx1.word",))
     other = ReplayRequest(("store.py:new_indexer", "kc1.word"), True, Contract.STRICT)
-    failures = SavedFailures({"indexer store.py:new_indexer": (one, other), "fifo queue.py:f": (one,)}, other)
+    targets = {
+        "indexer store.py:new_indexer": TargetFailures((one, other), ("x",)),
+        "fifo q.py:f": TargetFailures((one,)),
+    }
+    failures = SavedFailures(targets, other)
     write_failures(failures, tmp_path)
     assert read_failures(tmp_path) == failures
     assert (tmp_path / ".gitignore").read_text(encoding="utf-8").endswith("*\n")

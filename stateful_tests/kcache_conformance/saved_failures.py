@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +17,12 @@ from kcache_model.rules import Contract
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.explorer.sandbox import CannotExploreError
 
+from .isolation import STARTUP_SECONDS, raise_if_failed, run_job
+from .isolation.worker import Outlet
 from .replay_request import ReplayRequest
 from .replays import replay_requested
+from .suite_options import SuiteOptions
+from .target_types import target_type_named
 
 FOLDER: Final = Path(".kcache")
 """Within the current directory."""
@@ -35,27 +39,42 @@ _IGNORED: Final = "# Made by kcache.\n*\n"
 
 
 @dataclass(frozen=True)
+class TargetFailures:
+    """The failures of one target.
+
+    Attributes:
+        requests: how each is shown again.
+        not_tested: what the target did not offer then; whoever declares more no longer asks about what failed.
+    """
+
+    requests: tuple[ReplayRequest, ...] = ()
+    not_tested: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class SavedFailures:
     """The failures of a project's targets.
 
     Attributes:
-        targets: name of a target type and name of a target -> how its failures are shown again.
+        targets: name of a target type and name of a target -> its failures.
         last: of the run before, what was to be mended first; ``None`` if nothing was wrong.
     """
 
-    targets: Mapping[str, tuple[ReplayRequest, ...]]
+    targets: Mapping[str, TargetFailures]
     last: ReplayRequest | None = None
 
-    def of(self, target_type: str, target: str) -> tuple[ReplayRequest, ...]:
+    def of(self, target_type: str, target: str) -> TargetFailures:
         """Those of a target."""
-        return self.targets.get(f"{target_type} {target}", ())
+        return self.targets.get(f"{target_type} {target}", TargetFailures())
 
-    def with_those_of(self, target_type: str, target: str, requests: Iterable[ReplayRequest]) -> SavedFailures:
+    def with_those_of(
+        self, target_type: str, target: str, requests: Iterable[ReplayRequest], not_tested: tuple[str, ...]
+    ) -> SavedFailures:
         """The same, but for those of a target, each once."""
         name = f"{target_type} {target}"
         others = {one: kept for one, kept in self.targets.items() if one != name}
         kept = tuple(dict.fromkeys(requests))[:_MOST]
-        return SavedFailures({**others, name: kept} if kept else others, self.last)
+        return SavedFailures({**others, name: TargetFailures(kept, not_tested)} if kept else others, self.last)
 
 
 def read_failures(folder: Path = FOLDER) -> SavedFailures:
@@ -64,7 +83,7 @@ def read_failures(folder: Path = FOLDER) -> SavedFailures:
         data = json.loads((folder / "failures.json").read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
             return SavedFailures({})
-        targets = {str(target): tuple(map(_request, found)) for target, found in data["targets"].items()}
+        targets = {str(target): _failures(found) for target, found in data["targets"].items()}
         return SavedFailures(targets, None if data["last"] is None else _request(data["last"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return SavedFailures({})
@@ -79,7 +98,10 @@ def write_failures(failures: SavedFailures, folder: Path = FOLDER) -> None:
         return
     data = {
         "schema": SCHEMA,
-        "targets": {target: list(map(_plain, requests)) for target, requests in failures.targets.items()},
+        "targets": {
+            target: {"requests": list(map(_plain, of.requests)), "not_tested": list(of.not_tested)}
+            for target, of in failures.targets.items()
+        },
         "last": None if failures.last is None else _plain(failures.last),
     }
     unfinished = folder / f"failures.json.{os.getpid()}"  # two runs at once do not write into one file
@@ -96,6 +118,10 @@ def _plain(request: ReplayRequest) -> dict[str, Any]:
         "strict_errors": request.strict_errors,
         "contract": request.contract.value,
     }
+
+
+def _failures(data: Mapping[str, Any]) -> TargetFailures:
+    return TargetFailures(tuple(map(_request, data["requests"])), tuple(map(str, data["not_tested"])))
 
 
 def _request(data: Mapping[str, Any]) -> ReplayRequest:
@@ -123,24 +149,28 @@ class FailuresAgain:
         return len(self.findings) + self.fixed + len(self.unsettled)
 
 
-def show_again(requests: Sequence[ReplayRequest], *, seconds: float, patience_seconds: float) -> FailuresAgain:
+def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, seconds: float) -> FailuresAgain:
     """Replay saved failures, in child processes, for as long as there is time; the first one in any case.
 
-    Those that cannot be read or scheduled any more count as fixed: the code is another one.
+    Those that cannot be read or scheduled any more count as fixed: the code is another one. So do all if the target
+    declares more than it did.
 
     Raises:
+        TargetError: the target cannot be loaded any more.
         HarnessError: the harness failed.
     """
     end = time.monotonic() + seconds
+    if not _not_tested(target, options) <= {*saved.not_tested}:
+        return FailuresAgain(fixed=len(saved.requests))
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
     fixed = 0
-    for position, request in enumerate(requests):
+    for position, request in enumerate(saved.requests):
         if position and time.monotonic() >= end:
             left.append(request)
             continue
         try:
-            found = replay_requested(request, seconds=_SECONDS, patience_seconds=patience_seconds)
+            found = replay_requested(request, seconds=_SECONDS, patience_seconds=options.patience_seconds)
         except (FormatError, TargetError, CannotExploreError):
             fixed += 1
             continue
@@ -152,3 +182,26 @@ def show_again(requests: Sequence[ReplayRequest], *, seconds: float, patience_se
             case _:
                 fixed += 1
     return FailuresAgain(tuple(findings), fixed, tuple(left))
+
+
+def _not_tested(target: str, options: SuiteOptions) -> frozenset[str]:
+    """What the target does not offer, by its own word and that of the configuration."""
+    names: list[str] = []
+    end = run_job(
+        f"{__name__}:not_tested_job",
+        {"spec": target, "kind": options.kind, "declared": list(options.declared)},
+        on_event=lambda data: names.extend(data["names"]),
+        deadline_seconds=STARTUP_SECONDS,
+        patience_seconds=options.patience_seconds,
+    )
+    raise_if_failed(end)
+    return frozenset(names)
+
+
+def not_tested_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
+    """Runs in the child: sends what the target does not offer."""
+    target_type = target_type_named(kind)
+    with outlet.loading(spec):
+        target = target_type.load(spec)
+    spared = target_type.spare(target, frozenset(declared))
+    outlet.send({"event": "not tested", "names": list(target_type.not_tested(spared))})

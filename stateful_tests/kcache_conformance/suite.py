@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from .events import (
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
 from .replay_request import ReplayRequest
-from .saved_failures import show_again
+from .saved_failures import TargetFailures, show_again
 from .suite_options import SuiteOptions
 from .symptoms import Known, weighed
 from .target_type import Stopped, TargetType
@@ -47,7 +47,7 @@ def run_suite(
     target: str | Target | Callable[..., Any],
     options: SuiteOptions,
     listener: Listener = lambda _: None,
-    saved: Sequence[ReplayRequest] = (),
+    saved: TargetFailures | None = None,
 ) -> SuiteResult:
     """Run the phases one after another, and collect one finding for each distinct symptom.
 
@@ -57,7 +57,8 @@ def run_suite(
             interpreter, or survived if it crashes.
         options: what to run.
         listener: told what happens.
-        saved: failures of earlier runs, which are shown again first; what still fails counts as found.
+        saved: failures of earlier runs of a target with a name, which are shown again first; what still fails counts as
+            found.
 
     Raises:
         TargetError: the target cannot be loaded or is no Indexer.
@@ -67,8 +68,8 @@ def run_suite(
     target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))
     log = _Log(listener, target_type, options)
-    if saved:
-        log.show_again(saved)
+    if saved is not None and saved.requests and isinstance(target, str):
+        log.show_again(saved, target)
     spent = time.monotonic() - began
     left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
     while not log.is_enough:
@@ -121,11 +122,11 @@ class _Log:
                 self._phases.append(event)
         self._listener(event)
 
-    def show_again(self, saved: Sequence[ReplayRequest]) -> None:
+    def show_again(self, saved: TargetFailures, target: str) -> None:
         """Saved failures come first, within their share of the budget."""
         seconds = _SAVED_SHARE * self._options.budget_seconds
         self(PhaseStarted(SAVED, seconds))
-        again = show_again(saved, seconds=seconds, patience_seconds=self._options.patience_seconds)
+        again = show_again(saved, target, self._options, seconds=seconds)
         for finding in again.findings:
             found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
             if not self.known.has(found):

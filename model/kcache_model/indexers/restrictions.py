@@ -6,7 +6,7 @@ thereby which rule is broken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -109,16 +109,35 @@ def restricted(operation: Operation, target: Target) -> Operation:
 def restricted_program(program: Program, target: Target) -> Program:
     """The program without what the target does not offer; with one writing thread, if it allows only one."""
     program = mapped(program, lambda operation: restricted(operation, target))
-    return replace(program, threads=restricted_threads(program.threads, target))
+    prefix, *threads = restricted_threads((program.prefix, *program.threads), target, program.indexes, begin=1)
+    return replace(program, prefix=prefix, threads=tuple(threads))
 
 
-def restricted_threads(threads: tuple[tuple[Operation, ...], ...], target: Target) -> tuple[tuple[Operation, ...], ...]:
-    """Threads of which the first that writes is the only one to do so, if the target declares that."""
+def restricted_threads(
+    threads: tuple[tuple[Operation, ...], ...], target: Target, indexes: Iterable[str], *, begin: int = 0
+) -> tuple[tuple[Operation, ...], ...]:
+    """Threads without the calls that the target's declarations rule out.
+
+    Args:
+        threads: the calls of each.
+        target: if it allows one writer, the first thread that writes is the only one to do so; if it says nothing of
+            unknown indices, none but those that exist from the start are looked up.
+        indexes: those.
+        begin: the first thread that runs beside others.
+    """
+    if UNKNOWN_INDEX in target.unsupported:
+        known = frozenset(indexes)
+        threads = tuple(
+            tuple(operation for operation in thread if operation.index is None or operation.index in known)
+            for thread in threads
+        )
     if CONCURRENT_WRITES not in target.unsupported:
         return threads
-    writer = next((number for number, thread in enumerate(threads) if any(map(_is_write, thread))), 0)
+    beside = range(begin, len(threads))
+    writer = next((number for number in beside if any(map(_is_write, threads[number]))), begin)
+    writing = {*range(begin), writer}
     return tuple(
-        thread if number == writer else tuple(operation for operation in thread if not _is_write(operation))
+        thread if number in writing else tuple(operation for operation in thread if not _is_write(operation))
         for number, thread in enumerate(threads)
     )
 

@@ -133,7 +133,7 @@ def make_target(factory: Factory, name: str | None = None, unsupported: Iterable
         raise TargetError(
             f"the target is a {type(factory).__name__}; it must be a function (key_func, indexers) -> Indexer"
         )
-    _require_signature(factory)
+    _require_signature(factory, name)
     declared = getattr(factory, "kcache_unsupported", ()) if unsupported is None else unsupported
     if isinstance(declared, str):
         raise TargetError(f'kcache_unsupported must be a list of names, not the text "{declared}"')
@@ -158,7 +158,7 @@ def all_declared(declared: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _require_signature(factory: Factory) -> None:
+def _require_signature(factory: Factory, name: str | None) -> None:
     try:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):
@@ -168,6 +168,7 @@ def _require_signature(factory: Factory) -> None:
     except TypeError:
         raise TargetError(
             f"the factory takes {signature}; it is called as factory(key_func, indexers) and must return an Indexer"
+            + (f" (`kcache init {name}` writes one for a class of another shape)" if isinstance(factory, type) else "")
         ) from None
 
 

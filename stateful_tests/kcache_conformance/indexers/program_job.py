@@ -12,6 +12,7 @@ from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
 from kcache_model.indexers.codec import INDEXERS, decode_program, encode_program
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.restrictions import restricted_program
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
 from kcache_stress.loading import load_target
@@ -86,7 +87,7 @@ def _program_job(
             if report.rounds % 50 == 0:
                 outlet.send({"event": "rounds", "rounds": report.rounds})
 
-        report = repeat(target, decoded, options, outlet.watch, on_round)
+        report = repeat(target, restricted_program(decoded, target), options, outlet.watch, on_round)
         outlet.send({"event": "rounds", "rounds": report.rounds})
         finding = report.finding
     if finding is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kcache.adapting_calls import other_names
 from kcache_model.errors import TargetError
 from kcache_model.indexers.driver import Driver, missing_operations
 from kcache_model.indexers.items import Semantics
@@ -23,9 +24,13 @@ def probe(target: Target, semantics: Semantics) -> Target:
     driver.close()
     required = [name.value for name in missing if name not in OPTIONAL_OPERATIONS]
     if required:
+        others = other_names(driver.indexer, required)
+        adapter = (
+            f". It has {', '.join(others)}: `kcache init {target.name}` writes an adapter. Or " if others else "; "
+        )
         raise TargetError(
-            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}; implement "
-            f"what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
+            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}{adapter}"
+            f"implement what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
             + (' (a plain Store: ["indexes"])' if "by_index" in required else "")
         )
     return replace(target, unsupported=target.unsupported | {name.value for name in missing})

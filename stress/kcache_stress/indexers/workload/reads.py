@@ -8,12 +8,14 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
-from kcache_model.indexers.target import Target
+from kcache_model.indexers.target import UNKNOWN_INDEX, Target
 
 
 def final_reads(program: Program, target: Target) -> list[Operation]:
     """Reads everything back that ``program`` may have left behind."""
     late = {name for operation in program.operations() for name in operation.names} - set(program.indexes)
+    if UNKNOWN_INDEX in target.unsupported:
+        late.clear()  # whoever adds one that is there already has added none
     indexes = (*program.indexes, *sorted(late))
     return reads_of([item for operation in program.operations() for item in operation.written], indexes, target)
 

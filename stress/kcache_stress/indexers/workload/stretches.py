@@ -76,7 +76,7 @@ def stretches(
         foretold = not strict_errors or semantics is Semantics.CURRENT
         threads = tuple(_threads(rng, make, theme, target, length, foretold=foretold))
         offered_calls = (tuple(restricted(operation, target) for operation in thread) for thread in threads)
-        yield Stretch(theme.name, restricted_threads(tuple(offered_calls), target))
+        yield Stretch(theme.name, restricted_threads(tuple(offered_calls), target, make.indexes))
 
 
 def _theme(rng: random.Random) -> Theme:

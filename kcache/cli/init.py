@@ -1,0 +1,71 @@
+"""``kcache init``: what a project needs to check a class of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from kcache_conformance.scaffold import Scaffold, planned_scaffold, with_declarations
+from kcache_model.errors import TargetError
+
+from .console import stdout_console
+from .exits import clear_errors
+
+
+@click.command()
+@click.argument("spec", metavar="CLASS")
+@click.option("--name", help="Of the target and its files; by default the name of CLASS.")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path(),
+    help="Where the files go; by default the current directory.",
+)
+def init(spec: str, name: str | None, folder: Path) -> None:
+    """Write an adapter, a test and the configuration for CLASS, and declare what it does otherwise.
+
+    CLASS is package.module:Class or path/to/file.py:Class; a function that makes a cache will do, too. Nothing that
+    exists is overwritten.
+    """
+    with clear_errors():
+        scaffold = planned_scaffold(spec, folder, name)
+        existing = [path for path in (scaffold.adapter, scaffold.test) if path.exists()]
+        if existing:
+            raise TargetError(f"{existing[0]} exists: delete it, or give another --name")
+        configuration = scaffold.configuration_text()
+        scaffold.adapter.write_text(scaffold.adapter_text(), encoding="utf-8")
+        try:
+            scaffold, left = with_declarations(scaffold)
+        except BaseException:
+            scaffold.adapter.unlink()
+            raise
+        scaffold.adapter.write_text(scaffold.adapter_text(), encoding="utf-8")
+        scaffold.test.write_text(scaffold.test_text(), encoding="utf-8")
+        scaffold.configuration.write_text(configuration, encoding="utf-8")
+        _print(scaffold, left)
+
+
+def _print(scaffold: Scaffold, left: int) -> None:
+    console = stdout_console()
+
+    def line(text: str) -> None:
+        console.print(text, soft_wrap=True, markup=False)
+
+    line(f"Written: {scaffold.adapter}, {scaffold.test}, and the target {scaffold.name} in {scaffold.configuration}.")
+    console.print()
+    console.print(Text("Operations", style="bold"))
+    for operation, call in scaffold.calls.items():
+        line(f"  {operation:22} {call.source}{f' ({call.takes})' if call.takes else ''}")
+    if scaffold.lacking:
+        line(f"  {'none for':22} {', '.join(scaffold.lacking)}")
+    if scaffold.declared:
+        console.print()
+        console.print(Text("Declared, for it is so; delete the line in the adapter if it should not be", style="bold"))
+        for declaration, seen in scaffold.declared.items():
+            line(f"  {declaration:22} {seen}")
+    console.print()
+    if left:
+        line(f"{left} {'violation' if left == 1 else 'violations'} found on the way: `kcache check` shows what.")
+    line(f"Next: kcache check {scaffold.name}; pytest {scaffold.test.name}")

@@ -1,0 +1,156 @@
+"""``kcache init``: what it writes is run, and nothing is overwritten or declared away."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kcache.cli import main
+
+SHELF = """
+import threading
+
+
+class ShelfCache:
+    def __init__(self, indexers):
+        self._lock = threading.RLock()
+        self._objects = {}
+        self._functions = dict(indexers)
+
+    def put(self, key, value):
+        with self._lock:
+            for function in self._functions.values():
+                function(value)
+            self._objects[key] = value
+
+    def pop(self, key):
+        with self._lock:
+            self._objects.pop(key, None)
+
+    def getItem(self, key):
+        return self._objects[key]
+
+    def __getitem__(self, key):
+        with self._lock:
+            return self._objects[key]
+
+    def values(self):
+        with self._lock:
+            return tuple(self._objects.values())
+
+    def keys(self):
+        with self._lock:
+            return KEYS
+
+    def find_by_index(self, name, value):
+        with self._lock:
+            if name not in self._functions:
+                return []
+            return [obj for obj in self._objects.values() if value in self._functions[name](obj)]
+"""
+RIGHT = SHELF.replace("KEYS", "list(self._objects)")
+LOSSY = SHELF.replace("KEYS", "list(self._objects)[:2]")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "cache.py").write_text(RIGHT, encoding="utf-8")
+    return tmp_path
+
+
+def kcache_command(*arguments: str) -> Result:
+    return CliRunner(env={"NO_COLOR": "1"}).invoke(main, arguments, prog_name="kcache")
+
+
+def process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A process, for what is imported by a name that other tests have imported otherwise."""
+    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=300)
+
+
+def test_what_is_written_can_be_run(project: Path) -> None:
+    done = process("kcache", "init", "shop.cache:ShelfCache")
+    assert done.returncode == 0, done.stderr
+    adapter = Path("shelf_cache_adapter.py").read_text(encoding="utf-8")
+    assert 'add=("put", "key_value"),' in adapter
+    assert '"unknown_index",  # ' in adapter
+    assert "unknown_index" in done.stdout
+    assert "violation" not in done.stdout
+    checked = process("kcache", "check", "shelf_cache", "--only", "smoke", "--only", "stateful", "--budget", "20s")
+    assert checked.returncode == 0, checked.stdout
+    test = Path("test_shelf_cache_conformance.py")
+    quick = "run_conformance(new_indexer, seconds=20, phases=('smoke',))"
+    test.write_text(test.read_text(encoding="utf-8").replace("run_conformance(new_indexer, seconds=20)", quick))
+    tested = process("pytest", "-q", "-p", "no:cacheprovider", test.name)
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_a_loss_is_not_declared_away(project: Path) -> None:
+    (project / "shop" / "cache.py").write_text(LOSSY, encoding="utf-8")
+    done = process("kcache", "init", "shop.cache:ShelfCache", "--name", "lossy")
+    assert done.returncode == 0, done.stderr
+    assert "found on the way" in done.stdout
+    checked = process("kcache", "check", "lossy", "--only", "smoke")
+    assert checked.returncode == 1
+    assert "listings-disagree" in checked.stdout
+
+
+def test_the_target_is_added_to_an_existing_configuration(project: Path) -> None:
+    file = project / "pyproject.toml"
+    file.write_text('[project]\nname = "shop"\n\n[tool.kcache]\nbudget = "5s"', encoding="utf-8")
+    assert process("kcache", "init", "shop.cache:ShelfCache").returncode == 0
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith('[project]\nname = "shop"\n\n[tool.kcache]\nbudget = "5s"\n\n[tool.kcache.targets.shelf')
+    assert not Path("kcache.toml").exists()
+    Path("shelf_cache_adapter.py").unlink()
+    Path("test_shelf_cache_conformance.py").unlink()
+    again = process("kcache", "init", "shop.cache:ShelfCache")
+    assert again.returncode == 2
+    assert "give another --name" in again.stderr
+    assert file.read_text(encoding="utf-8") == text
+    assert not Path("shelf_cache_adapter.py").exists()
+
+
+def test_nothing_is_overwritten(project: Path) -> None:
+    Path("shelf_cache_adapter.py").write_text("mine", encoding="utf-8")
+    done = kcache_command("init", "shop/cache.py:ShelfCache", "--folder", "shop", "--name", "shelf")
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in Path("shop").glob("*shelf*")) == [
+        "shelf_adapter.py",
+        "test_shelf_conformance.py",
+    ]
+    again = kcache_command("init", "shop/cache.py:ShelfCache", "--folder", "shop", "--name", "shelf")
+    assert again.exit_code == 2
+    assert "exists" in again.output
+    assert Path("shelf_cache_adapter.py").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "message"),
+    [
+        ("shop/cache.py:ShelfCash", ("--folder", "shop"), "ShelfCache"),
+        ("shop/cache.py:ShelfCache", (), "give --folder shop"),
+        ("shop/cache.py:ShelfCache", ("--folder", "shop", "--name", "no/name"), "give another --name"),
+        ("shop/cache.py:threading.Lock", ("--folder", "shop"), "cannot be adapted"),
+    ],
+)
+def test_what_cannot_be_done_is_said(project: Path, spec: str, options: tuple[str, ...], message: str) -> None:
+    done = kcache_command("init", spec, *options)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert not list(Path().rglob("*_adapter.py"))
+
+
+def test_a_class_of_other_names_is_told_of_it(project: Path) -> None:
+    methods = "    def getByKey(self, key): ...\n    def put(self, obj): ...\n"
+    text = f"class Camel:\n{methods}\nmake = lambda k, i: Camel()\n"
+    Path("camel.py").write_text(text, encoding="utf-8")
+    by_function = kcache_command("check", "camel.py:make", "--only", "smoke")
+    assert "It has put, getByKey: `kcache init camel.py:make` writes an adapter" in by_function.output
+    by_class = kcache_command("check", "camel.py:Camel", "--only", "smoke")
+    assert "`kcache init camel.py:Camel` writes one" in by_class.output

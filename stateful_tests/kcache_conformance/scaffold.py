@@ -1,0 +1,180 @@
+"""Files with which a project begins to check a cache of its own: adapter, test and configuration.
+
+What the class does otherwise than an Indexer is found by running the sequential phases on it; only what is a matter of
+taste is declared, and each declaration carries what was seen. What loses or invents data stays a finding.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kcache.adapting import adapt
+from kcache.adapting_calls import Call
+from kcache_model.errors import TargetError
+from kcache_model.indexers.target import DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX
+from kcache_model.outcomes import error_text
+from kcache_model.verdict import Status
+from kcache_stress.loading import load_object
+
+from .suite import run_suite
+from .suite_options import SuiteOptions
+from .target_types import target_type_named
+
+TASTE: Final = frozenset({DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX, "multiple_values"})
+"""Declarations that are made for a cache that needs them; every other one could hide a loss."""
+
+_PROBING: Final = SuiteOptions(phases=("smoke", "stateful"), budget_seconds=6.0)
+_MOST_RUNS: Final = 8
+_LINE: Final = 100
+"""Characters of what was seen that fit beside a declaration."""
+
+
+@dataclass(frozen=True)
+class Scaffold:
+    """What is written for one class.
+
+    Attributes:
+        name: of the target, in the configuration.
+        spec: the class, ``package.module:Class`` or ``file.py:Class``.
+        folder: where the files go.
+        calls: operation -> what of the class does it.
+        lacking: operations that nothing does, which the adapter finds out for itself.
+        pairs: whether lookups by key return ``(value, exists)``.
+        declared: declaration -> what was seen without it.
+    """
+
+    name: str
+    spec: str
+    folder: Path
+    calls: Mapping[str, Call]
+    lacking: tuple[str, ...]
+    pairs: bool
+    declared: Mapping[str, str]
+
+    @property
+    def adapter(self) -> Path:
+        """The file of the adapter."""
+        return self.folder / f"{self.name}_adapter.py"
+
+    @property
+    def test(self) -> Path:
+        """The file of the test."""
+        return self.folder / f"test_{self.name}_conformance.py"
+
+    @property
+    def configuration(self) -> Path:
+        """The file that configures the folder's targets, or is to do so."""
+        names = (self.folder / "kcache.toml", self.folder / "pyproject.toml")
+        return next((path for path in names if path.exists()), names[0])
+
+    def adapter_text(self) -> str:
+        """The adapter's source."""
+        location, _, attribute = self.spec.rpartition(":")
+        module = Path(location).stem if location.endswith(".py") else location
+        imports = (f"from {module} import {attribute.partition('.')[0]}", "from kcache.adapting import adapt")
+        lines = [
+            f'"""{attribute} as an Indexer; written by `kcache init {self.spec}`, and yours to change."""',
+            "",
+            *sorted(imports),
+            "",
+            "new_indexer = adapt(",
+            f"    {attribute},",
+            *(f"    {operation}={_source(call)}," for operation, call in self.calls.items()),
+            *["    pairs=True,"] * self.pairs,
+        ]
+        if self.declared:
+            lines.append("    unsupported=[")
+            lines += [f'        "{name}",  # {seen}' for name, seen in self.declared.items()]
+            lines.append("    ],")
+        return "\n".join([*lines, ")", ""])
+
+    def test_text(self) -> str:
+        """The test's source."""
+        return (
+            f'"""Conformance of {self.spec.rpartition(":")[2]}: `kcache check {self.name}` as a test."""\n\n'
+            f"from {self.adapter.stem} import new_indexer\n\n"
+            "from kcache.testing import run_conformance\n\n\n"
+            f"def test_{self.name}_conformance():\n    run_conformance(new_indexer, seconds=20)\n"
+        )
+
+    def configuration_text(self) -> str:
+        """The whole configuration with the target in it.
+
+        Raises:
+            TargetError: there is one already, or the file takes no further table.
+        """
+        file = self.configuration
+        old = file.read_text(encoding="utf-8") if file.exists() else ""
+        prefix = "tool.kcache." if file.name == "pyproject.toml" else ""
+        table = f'[{prefix}targets.{self.name}]\nfactory = "{self.adapter.name}:new_indexer"\nbudget = "60s"\n'
+        text = f"{old.rstrip()}\n\n{table}" if old.strip() else table
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise TargetError(
+                f"{file} cannot take the target {self.name} ({error}): mend it, or give another --name"
+            ) from None
+        return text
+
+
+def _source(call: Call) -> str:
+    return f'("{call.source}", "{call.takes}")' if call.takes else f'"{call.source}"'
+
+
+def planned_scaffold(spec: str, folder: Path, name: str | None = None) -> Scaffold:
+    """How the class is called, as far as the names and parameters of its methods tell.
+
+    Raises:
+        TargetError: there is no such class, it cannot be made or added to, or its file lies elsewhere; the message says
+            what to do.
+    """
+    location, _, attribute = spec.rpartition(":")
+    if location.endswith(".py") and Path(location).resolve().parent != folder.resolve():
+        raise TargetError(f"the adapter is to lie beside {location}: give --folder {Path(location).parent}")
+    make = load_object(spec, wanted="Class")
+    name = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", attribute.rpartition(".")[2]).lower()
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+        raise TargetError(f'"{name}" cannot name a Python file: give another --name, of a-z, 0-9 and _')
+    try:
+        adapted: Any = adapt(make)(str, {})  # type: ignore[arg-type]
+    except Exception as error:
+        text = str(error) if type(error) is TypeError else error_text(error)
+        raise TargetError(
+            f"{spec} cannot be adapted as it is: {text}. Write a function that makes a cache, or an adapter by hand, "
+            "and name that"
+        ) from error
+    try:
+        return Scaffold(name, spec, folder, adapted.plan, tuple(sorted(adapted.lacking)), adapted.pairs, {})
+    finally:
+        adapted.close()
+
+
+def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:
+    """The scaffold with the declarations that its adapter, which is in its file, turns out to need.
+
+    Returns:
+        It, and how many violations are left that no declaration of :data:`TASTE` takes away.
+
+    Raises:
+        TargetError: the adapter cannot be run.
+        HarnessError: the harness failed.
+    """
+    rules = target_type_named(_PROBING.kind).rules
+    for _ in range(_MOST_RUNS):
+        options = replace(_PROBING, declared=tuple(scaffold.declared))
+        result = run_suite(f"{scaffold.adapter}:new_indexer", options)
+        wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
+        needed = {
+            rules[finding.rule].declaration: " ".join(finding.summary.split())[:_LINE]
+            for finding in wrong
+            if finding.rule in rules and rules[finding.rule].declaration in TASTE
+        }
+        if not needed.keys() - scaffold.declared.keys():
+            break
+        scaffold = replace(scaffold, declared={**scaffold.declared, **needed})
+    return scaffold, len(wrong)
