@@ -16,6 +16,7 @@ from typing import Any, Final
 from kcache.adapting import adapt
 from kcache.adapting_calls import Call
 from kcache_model.errors import TargetError
+from kcache_model.finding import Finding
 from kcache_model.indexers.target import DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX
 from kcache_model.outcomes import error_text
 from kcache_model.verdict import Status
@@ -165,6 +166,7 @@ def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:
         HarnessError: the harness failed.
     """
     rules = target_type_named(_PROBING.kind).rules
+    wrong: list[Finding] = []
     for _ in range(_MOST_RUNS):
         options = replace(_PROBING, declared=tuple(scaffold.declared))
         result = run_suite(f"{scaffold.adapter}:new_indexer", options)
