@@ -138,5 +138,5 @@ def fuzz(
         )
         if "json" in outputs.files:
             outputs.put("json", lambda file: write_fuzz_json(file, report))
-        outputs.write(report_of(report, title, suite_options), without="json")
+        outputs.write(report_of(report, title, suite_options), without={"json"})
     sys.exit(EXIT_CODES[report.status])

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import NoReturn
 
 import click
@@ -17,8 +16,10 @@ from kcache_conformance.objects.recordings import judge_calls
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
 from kcache_conformance.report.page.cutting import MOST_CALLS
-from kcache_conformance.suite_options import DEFAULT_TYPE
+from kcache_conformance.report.run_report import RunReport, report_of_one_phase
+from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
+from kcache_conformance.target_types import target_type_named
 from kcache_model.codec import encode_call, encode_finding
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import INDEXERS
@@ -44,10 +45,8 @@ from .rereading import Rereadable
 VERDICT_SCHEMA = "kcache/verdict/1"
 
 _MOST_SHOWN = 12
-_SUMMARIES = {
-    "json": "Write the verdict as JSON to a file.",
-    "html": "Write the verdict as a page that can be read offline.",
-}
+_OWN = frozenset({"json", "html"})
+"""Formats in which a verdict on a recording has more to say than a run."""
 
 _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 """How many times its budget the command may take, to explain what it found included; and how many seconds on top."""
@@ -66,7 +65,7 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
     help="How much memory the process may take.",
 )
 @strict_errors_option
-@partial(outputs_option, summaries=_SUMMARIES)
+@outputs_option
 def judge(
     file: str, target_type: TargetType, budget_seconds: float, memory: float, strict_errors: bool, outputs: Outputs
 ) -> None:
@@ -76,10 +75,13 @@ def judge(
     judged while it is read, however long it is.
     """
     console = stdout_console()
+    options = SuiteOptions(
+        kind=target_type.name, strict_errors=strict_errors, budget_seconds=budget_seconds, phases=("judge",)
+    )
     with clear_errors():
         outputs.touch()
         if target_type.specification is not None:
-            _judge_calls(console, file, target_type, budget_seconds, strict_errors, outputs)
+            _judge_calls(console, file, target_type, options, outputs)
         if target_type.name != DEFAULT_TYPE:
             raise click.UsageError(f"recordings of --type {target_type.name} cannot be judged: it has no specification")
         try:
@@ -101,14 +103,15 @@ def judge(
             sys.exit(EXIT_CODES[Status.UNKNOWN])
         console.print(f"kcache judge {file}", soft_wrap=True)
         console.print(f"  {_counts(found)}")
-        if found.verdict.status is Status.VIOLATION:
+        finding = _finding(found) if found.verdict.status is Status.VIOLATION else None
+        if finding is not None:
             console.print()
-            print_finding(console, _finding(found), file)
+            print_finding(console, finding, file)
         elif found.verdict.reason:
             console.print(f"  {found.verdict.reason}", soft_wrap=True)
         _finish(
             console,
-            found.verdict.status,
+            _report(file, options, found.verdict.status, found.verdict.reason, finding, found.calls),
             outputs,
             lambda: _document(file, found),
             lambda: _page(file, found, drawn, strict_errors=strict_errors),
@@ -116,11 +119,12 @@ def judge(
 
 
 def _judge_calls(
-    console: Console, file: str, target_type: TargetType, seconds: float, strict_errors: bool, outputs: Outputs
+    console: Console, file: str, target_type: TargetType, options: SuiteOptions, outputs: Outputs
 ) -> NoReturn:
     """The history of calls on an object of a type with a specification."""
     with Rereadable.opened(file) as lines:
-        found = judge_calls(target_type, lines(), strict_errors=strict_errors, seconds=seconds)
+        strict, seconds = options.strict_errors, options.budget_seconds
+        found = judge_calls(target_type, lines(), strict_errors=strict, seconds=seconds)
     title, status, finding = f"kcache judge {type_text(target_type)}{file}", found.verdict.status, found.finding
     console.print(title, soft_wrap=True)
     console.print(f"  {len(found.calls)} calls")
@@ -135,19 +139,21 @@ def _judge_calls(
     def page() -> Page:
         if finding is None:
             return Page(title, status, HEADLINES[status])
-        return page_of_finding(finding, "<recorded>", title=title, strict_errors=strict_errors)
+        return page_of_finding(finding, "<recorded>", title=title, strict_errors=strict)
 
-    _finish(console, status, outputs, document, page)
+    report = _report(file, options, status, found.verdict.reason, finding, len(found.calls))
+    _finish(console, report, outputs, document, page)
 
 
 def _finish(
     console: Console,
-    status: Status,
+    report: RunReport,
     outputs: Outputs,
     document: Callable[[], dict[str, object]],
     page: Callable[[], Page],
 ) -> NoReturn:
     """Say the verdict, write it to the files that are asked for, and end with its exit code."""
+    status = report.result.status
     console.print()
     console.print(Text(status.value, style=STATUS_STYLES[status]))
     if "json" in outputs.files:
@@ -155,7 +161,17 @@ def _finish(
         outputs.put("json", lambda file: file.write_text(text, encoding="utf-8"))
     if "html" in outputs.files:
         outputs.put("html", lambda file: write_page(file, page()))
+    outputs.write(report, without=_OWN)
     sys.exit(EXIT_CODES[status])
+
+
+def _report(
+    file: str, options: SuiteOptions, status: Status, reason: str, finding: Finding | None, calls: int
+) -> RunReport:
+    """The verdict as the outcome of a run of one phase."""
+    title = f"kcache judge {type_text(target_type_named(options.kind))}{file}"
+    unknown = reason if status is Status.UNKNOWN else ""
+    return report_of_one_phase(RunReport("judge", title, file, options), status, finding, {"programs": calls}, unknown)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -58,10 +58,10 @@ class Outputs:
 
         return Outputs({one: renamed(file) for one, file in self.files.items()})
 
-    def write(self, report: RunReport, *, without: str = "") -> None:
-        """Write a report to each of the files, but for the format ``without``; and GitHub's summary, where it asks."""
+    def write(self, report: RunReport, *, without: Collection[str] = ()) -> None:
+        """Write a report to each of the files, but for the formats ``without``; and GitHub's summary, where it asks."""
         for name in self.files:
-            if name != without:
+            if name not in without:
                 self.put(name, functools.partial(formats()[name].write, report))
         summary = os.environ.get(STEP_SUMMARY)
         if summary:
@@ -79,22 +79,15 @@ class Outputs:
             click.echo(file.read_text(encoding="utf-8"), nl=False)
 
 
-def outputs_option(function: F, summaries: Mapping[str, str] | None = None) -> F:
-    """The options for files; the command gets them as ``outputs``.
-
-    Args:
-        function: the command.
-        summaries: name -> help text, of commands that write files of their own; by default those of all formats.
-    """
-    others = () if summaries else _OTHERS
-    texts = dict(summaries or {name: one.summary for name, one in formats().items() if name not in others})
+def outputs_option(function: F) -> F:
+    """The options for files; the command gets them as ``outputs``."""
+    texts = {name: one.summary for name, one in formats().items() if name not in _OTHERS}
 
     @functools.wraps(function)
     def with_outputs(*arguments: Any, **options: Any) -> Any:
         given = {name: options.pop(_parameter(name)) for name in texts}
         files = {name: file for name, file in given.items() if file is not None}
-        if others:
-            files |= _paired(options.pop("format_names"), options.pop("output_files"))
+        files |= _paired(options.pop("format_names"), options.pop("output_files"))
         to_stdout = [name for name, file in files.items() if file == STDOUT]
         if len(to_stdout) > 1:
             raise click.UsageError(f"{' and '.join(to_stdout)} both go to standard output; give one an --output")
@@ -103,22 +96,21 @@ def outputs_option(function: F, summaries: Mapping[str, str] | None = None) -> F
 
     decorated: Any = with_outputs
     file = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
-    if others:
-        decorated = click.option(
-            "--output",
-            "output_files",
-            type=file,
-            multiple=True,
-            metavar="FILE",
-            help="Where the --format of the same position goes; by default to standard output.",
-        )(decorated)
-        decorated = click.option(
-            "--format",
-            "format_names",
-            type=click.Choice([*texts, *others]),
-            multiple=True,
-            help="Write the outcome in this format; may be repeated.",
-        )(decorated)
+    decorated = click.option(
+        "--output",
+        "output_files",
+        type=file,
+        multiple=True,
+        metavar="FILE",
+        help="Where the --format of the same position goes; by default to standard output.",
+    )(decorated)
+    decorated = click.option(
+        "--format",
+        "format_names",
+        type=click.Choice([*texts, *_OTHERS]),
+        multiple=True,
+        help="Write the outcome in this format; may be repeated.",
+    )(decorated)
     for name in reversed(texts):
         decorated = click.option(f"--{name}", _parameter(name), type=file, metavar="FILE", help=texts[name])(decorated)
     chosen: F = decorated

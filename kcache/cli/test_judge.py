@@ -6,6 +6,7 @@ import io
 import json
 import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -78,6 +79,24 @@ def test_page(lines: tuple[str, ...], recording: Path, tmp_path: Path) -> None:
     page = file.read_text(encoding="utf-8")
     assert "by_index(node, n1)" in page
     assert "<svg" in page or "picture" in page
+
+
+@pytest.mark.parametrize(
+    ("lines", "failures", "result"), [(RIGHT, 0, ": ok\n"), (WRONG, 1, "| judge | failed | 2 calls |")]
+)
+def test_formats_of_every_command(
+    lines: tuple[str, ...], failures: int, result: str, recording: Path, tmp_path: Path
+) -> None:
+    recording.write_text(text(lines), encoding="utf-8")
+    junit, sarif = tmp_path / "out.xml", tmp_path / "out.sarif"
+    done = judge(
+        str(recording), "--junit", str(junit), "--format", "sarif", "--output", str(sarif), "--format", "markdown"
+    )
+    assert done.exit_code == failures
+    assert result in done.stdout
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", str(failures))
+    assert len(json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]) == failures
 
 
 def test_page_of_a_recording_that_is_too_long_to_be_drawn(recording: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ _NOUNS: Final = {
     "stress": "rounds",
     "fuzz": "engines",
     "saved": "replayed",
+    "judge": "calls",
 }
 
 

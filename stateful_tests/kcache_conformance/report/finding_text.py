@@ -51,6 +51,7 @@ PHASE_TITLES = {
     "stress": "stress with real threads",
     "fuzz": "fuzzer",
     "replay": "replay",
+    "judge": "judge",
 }
 """What people read for the name of a phase."""
 
