@@ -24,7 +24,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import make_target
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch
-from kcache_model.places import place_of
+from kcache_model.places import file_name, place_of
 from kcache_model.verdict import Status
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.workload.reads import final_reads
@@ -208,6 +208,21 @@ def test_a_place_is_neither_ours_nor_of_the_library() -> None:
         int("x")
     assert place_of(caught.value).endswith("in test_a_place_is_neither_ours_nor_of_the_library")
     assert place_of(ValueError()) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/lib/cachetools/__init__.py", "cachetools/__init__.py"),
+        ("/lib/shop/__main__.py", "shop/__main__.py"),
+        ("/lib/shop/store.py", "store.py"),
+        ("__init__.py", "__init__.py"),
+        ("<string>", "<string>"),
+        ("", ""),
+    ],
+)
+def test_a_file_that_many_packages_have_is_named_with_its_folder(path: str, name: str) -> None:
+    assert file_name(path) == name
 
 
 def test_what_hung_is_not_called_again() -> None:

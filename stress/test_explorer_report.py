@@ -94,6 +94,9 @@ def test_reports_are_as_they_were(name: str, todo: Program, golden: Golden) -> N
 def test_no_line_is_wider_than_the_report_and_none_names_the_machine(name: str, todo: Program) -> None:
     text = interleaving_text(found(target(name), todo)[0])
     assert max(map(len, text.splitlines())) <= 100
+    narrow = interleaving_text(found(target(name), todo)[0], 60)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert "".join(narrow.split()).count("interruptedhere") == "".join(text.split()).count("interruptedhere")
     assert str(TARGETS) not in text
     assert "threading.py" not in text
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -63,7 +65,33 @@ def closed_pipe() -> Iterator[None]:
 
 
 def open_missing_streams() -> None:
-    """Gives a process that was started with its output closed (``>&-``) somewhere to write to."""
+    """Gives a process that was started with its output closed (``>&-``) somewhere to write to.
+
+    Where the output cannot hold what pictures are drawn with, they are drawn with plainer characters.
+    """
+    codecs.register_error(_PLAINER, _plainer)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors=_PLAINER)
+
+
+_PLAINER: Final = "kcache.plainer"
+_PLAIN: Final = {
+    **dict.fromkeys(range(0x2500, 0x2580), "+"),
+    **dict.fromkeys(map(ord, "─━═"), "-"),
+    **dict.fromkeys(map(ord, "│┃║"), "|"),
+    ord("…"): "...",
+    ord("→"): "->",
+    ord("·"): ".",
+}
+"""Lines of boxes, and what else stands in output, in ASCII."""
+
+
+def _plainer(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end

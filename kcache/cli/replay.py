@@ -12,6 +12,7 @@ from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
 from kcache_conformance.report.finding_text import print_finding
+from kcache_conformance.report.pytest_file import pytest_file
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import read_failures
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
@@ -23,7 +24,6 @@ from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.replay import ReplayAnswer
-from kcache_stress.explorer.replay_token import regression_test
 from kcache_stress.indexers.findings import PROGRAM_TOKENS
 
 from .console import stdout_console
@@ -87,18 +87,18 @@ def replay(
         if last:
             found = _last(words)
             words, strict_errors, contract = found.words, found.strict_errors, found.contract
+        elif not words and test_file is not None and type_of_token(test_file.name) is not None:
+            raise click.UsageError("--pytest takes a FILE: kcache replay WORD --pytest FILE")
         elif not words:
             raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
         target_type = type_of_token(words[0])
         if len(words) == 1 and target_type is not None:
             if test_file is not None:
-                test_file.write_text(regression_test(words[0], target_type.tokens.decode(words[0])), encoding="utf-8")
-                click.echo(f"wrote {test_file}")
+                _write_test(target_type, words[0], test_file, patience_seconds)
                 return
             if pdb:
                 _debug(target_type, words[0])
-                return
             _follow(target_type, words[0], patience_seconds, outputs)
         if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
@@ -124,6 +124,15 @@ def _last(words: tuple[str, ...]) -> ReplayRequest:
     if found is None:
         raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves what it finds")
     return found
+
+
+def _write_test(target_type: TargetType, word: str, file: Path, patience: float) -> None:
+    if file.exists():
+        raise click.UsageError(f"{file} exists; give --pytest another name")
+    token = target_type.tokens.decode(word)
+    found = replay_in_child(target_type, word, patience_seconds=patience)
+    file.write_text(pytest_file(file, word, token, found.finding), encoding="utf-8")
+    click.echo(f"wrote {file}{'' if found.finding is not None else f'; {found.note}'}")
 
 
 def _debug(target_type: TargetType, word: str) -> None:

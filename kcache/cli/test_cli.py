@@ -154,6 +154,13 @@ def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
     line = replay_line(explored("lookup_in_two_steps", move).stdout)
     test = tmp_path / "test_regression.py"
     assert in_this_process(*line, "--pytest", str(test)).exit_code == 0
+    source = test.read_text(encoding="utf-8")
+    assert "#   The interleaving:" in source
+    again = in_this_process(*line, "--pytest", str(test))
+    assert again.exit_code == 2
+    assert "exists; give --pytest another name" in again.output
+    assert test.read_text(encoding="utf-8") == source
+    assert "--pytest takes a FILE" in in_this_process("replay", "--pytest", line[1]).output
     outcome = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
         cwd=tmp_path,
@@ -178,6 +185,8 @@ def test_the_debugger_stops_in_the_target(move: str) -> None:
     )
     assert "right before the access" in stopped.stdout
     assert "lookup_in_two_steps.py" in stopped.stdout
+    assert "REPRODUCED" in stopped.stdout
+    assert stopped.returncode == 1
 
 
 def test_a_correct_target_is_exhausted(move: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
 import pytest
 
 from kcache.cli import main
+from kcache.cli.exits import open_missing_streams
 
 EMPTY = '{"schema": "kcache/events/1", "indexes": []}\n'
 
@@ -38,6 +40,18 @@ def test_closed_output_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> No
     assert exit_code("check", "nonsense") == 2
     for stream in (sys.stdout, sys.stderr):
         stream.close()
+
+
+@pytest.mark.parametrize(("encoding", "lines"), [("ascii", "| ... 2 more"), ("utf-8", "\u2502 \u2026 2 more")])
+def test_pictures_are_drawn_with_what_the_output_can_hold(
+    encoding: str, lines: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
+    open_missing_streams()
+    print("\u2502 \u2026 2 more, \u00e9", end="", flush=True)
+    shown = written.getvalue().decode(encoding)
+    assert shown == lines + (", \\xe9" if encoding == "ascii" else ", \u00e9")
 
 
 def test_open_output_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,13 @@ def place_of(error: BaseException) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
+def file_name(path: str) -> str:
+    """The last part of a path; of those that many packages have, ``__init__.py`` and its like, with the folder."""
+    parts = Path(path).parts
+    return "/".join(parts[-2:] if parts[-1:] and parts[-1].startswith("__") else parts[-1:])
+
+
+@functools.lru_cache(maxsize=4096)
 def is_of_target(path: str) -> bool:
     """Whether a file is neither the harness' nor the standard library's."""
     if path.startswith("<"):

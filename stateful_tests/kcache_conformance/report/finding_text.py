@@ -59,7 +59,7 @@ PHASE_TITLES = {
 def print_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
     """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again."""
     with console.capture() as capture:
-        console.print(Group(*_parts(finding)), crop=False)
+        console.print(Group(*_parts(finding, console.width)), crop=False)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     command = replay_command(finding, target, strict_errors=strict_errors)
     if command is not None:
@@ -77,7 +77,7 @@ def heading(finding: Finding) -> str:
     return kind if finding.rule == finding.kind.value else f"{kind} {finding.rule}"
 
 
-def _parts(finding: Finding) -> Iterator[RenderableType]:
+def _parts(finding: Finding, width: int) -> Iterator[RenderableType]:
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
     yield Text(f"{heading(finding)} (found by: {phase})", style="bold yellow" if finding.is_advice else "bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
@@ -105,7 +105,7 @@ def _parts(finding: Finding) -> Iterator[RenderableType]:
         yield _indented(timeline(finding.calls, finding.core))
     if finding.interleaving is not None and finding.interleaving.threads:
         yield _title("The interleaving:")
-        yield _indented(Text(printable(interleaving_text(finding.interleaving))))
+        yield _indented(Text(printable(interleaving_text(finding.interleaving, width - 4))))
     if finding.detail:
         yield _title("Details:")
         yield _indented(Text("\n".join(printable(finding.detail).splitlines()[:_DETAIL_LINES])))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.render import printable
@@ -14,29 +15,40 @@ from kcache_stress.explorer.rendering.recorded_events import LINE
 
 from .interleaving_rows import rows_to_show, stretches
 
-_WIDTH = 96
-_LANE = 60
-"""How wide the lane of a thread is at most; lanes overlap."""
+WIDTH: Final = 96
+"""Columns; a wider terminal makes no easier reading."""
+
+_LEAST = 48
+_LANE = 0.625
+"""Of the width, what the lane of a thread takes at most; lanes overlap."""
+
 _MOST_SOURCE_LINES = 3
 _NOTHING = "nothing"
 
 
-def interleaving_text(interleaving: Interleaving) -> str:
-    """The whole story, up to 96 columns wide; what cannot be explained is marked with ``*``."""
-    return "\n".join(line.rstrip() for line in _Lanes(interleaving).lines()) + "\n"
+def interleaving_text(interleaving: Interleaving, width: int = WIDTH) -> str:
+    """The whole story; what cannot be explained is marked with ``*``.
+
+    Args:
+        interleaving: what is told.
+        width: how many columns there are; 48 are needed, and 96 are used at most.
+    """
+    lanes = _Lanes(interleaving, max(_LEAST, min(width, WIDTH)))
+    return "\n".join(line.rstrip() for line in lanes.lines()) + "\n"
 
 
 class _Lanes:
     """Writes one interleaving."""
 
-    def __init__(self, interleaving: Interleaving) -> None:
+    def __init__(self, interleaving: Interleaving, width: int) -> None:
         self._narration = interleaving
+        self._width, self._lane = width, int(_LANE * width)
         wrong = interleaving.wrong_call
         self._wrong = None if wrong is None or wrong >= len(interleaving.calls) else interleaving.calls[wrong]
         self._shown = rows_to_show(interleaving)
         self._hidden: list[int] = []
         count = max(interleaving.threads, 1)
-        self._step = (_WIDTH - _LANE) // max(count - 1, 1)
+        self._step = (width - self._lane) // max(count - 1, 1)
         self._open: set[int] = set()
         self._source = ("", -1)
         """The line and the thread that the last row was about: it is not written twice."""
@@ -55,12 +67,12 @@ class _Lanes:
                 yield from self._begin(call)
         yield from self._deadlock()
         for failure in interleaving.failures:
-            yield from ["", *_wrapped(f"A thread of the target ended with {failure}", _WIDTH, "", "    ")]
+            yield from ["", *_wrapped(f"A thread of the target ended with {failure}", self._width, "", "    ")]
         if interleaving.afterwards:
             mark = "*" if interleaving.summary and self._wrong is None else ""
             yield from ["", *self._calls(f"{mark}Afterwards:", interleaving.afterwards)]
         if interleaving.summary and not interleaving.waiting:
-            yield from ["", *_wrapped(f"* {interleaving.summary}", _WIDTH, "", "    ")]
+            yield from ["", *_wrapped(f"* {interleaving.summary}", self._width, "", "    ")]
 
     def _stretch(self, stretch: Sequence[int]) -> Iterator[str]:
         """What one thread does until another one goes on."""
@@ -94,7 +106,7 @@ class _Lanes:
     def _calls(self, title: str, calls: Sequence[tuple[str, str]]) -> Iterator[str]:
         if calls:
             text = "; ".join(f"{text} -> {outcome}" for text, outcome in calls)
-            yield from _wrapped(f"{title} {text}", _WIDTH, "", "    ")
+            yield from _wrapped(f"{title} {text}", self._width, "", "    ")
 
     def _header(self) -> str:
         line = ""
@@ -103,7 +115,7 @@ class _Lanes:
         return line
 
     def _begin(self, call: InterleavedCall) -> Iterator[str]:
-        yield from self._row(call.thread, _wrapped(call.text, _LANE, "\u250c ", "\u2502     "))
+        yield from self._row(call.thread, _wrapped(call.text, self._lane, "\u250c ", "\u2502     "))
         self._open.add(call.thread)
         if call.last < call.first and call.outcome is not None:
             yield from self._end(call)
@@ -111,7 +123,8 @@ class _Lanes:
     def _end(self, call: InterleavedCall) -> Iterator[str]:
         self._open.discard(call.thread)
         yield from self._row(
-            call.thread, _wrapped(f"{call.outcome}{' *' if call is self._wrong else ''}", _LANE, "\u2514 ", "      ")
+            call.thread,
+            _wrapped(f"{call.outcome}{' *' if call is self._wrong else ''}", self._lane, "\u2514 ", "      "),
         )
 
     def _event(self, event: InterleavingEvent) -> Iterator[str]:
@@ -120,9 +133,9 @@ class _Lanes:
             self._open.add(thread)
         text = []
         if self._source != (event.where, thread):
-            text += _source_lines(event.where, printable(event.code), _LANE)
+            text += _source_lines(event.where, printable(event.code), self._lane)
         if event.kind != LINE:
-            text += _wrapped(self._what(event), _LANE, "\u2502   ", "\u2502       ")
+            text += _wrapped(self._what(event), self._lane, "\u2502   ", "\u2502       ")
         yield from self._row(thread, text)
         self._source = (event.where, thread)
 
@@ -149,7 +162,7 @@ class _Lanes:
         else:
             text = f"{name} {self._waits(switch.waits_for, switch.holder)}"
         self._source = ("", -1)
-        yield _clipped(f"\u2500\u2500 {text} ".ljust(_WIDTH, "\u2500"), _WIDTH)
+        yield _clipped(f"\u2500\u2500 {text} ".ljust(self._width, "\u2500"), self._width)
 
     def _row(self, thread: int, texts: Sequence[str]) -> Iterator[str]:
         """Lines in the lane of a thread; other lanes go on beside them."""
@@ -192,17 +205,17 @@ class _Lanes:
     def _deadlock(self) -> Iterator[str]:
         if not self._narration.waiting:
             return
-        yield "\u2500\u2500 no thread can go on ".ljust(_WIDTH, "\u2500")
+        yield "\u2500\u2500 no thread can go on ".ljust(self._width, "\u2500")
         for waiting in self._narration.waiting:
             holding = f", while it holds {_and(waiting.holding)}" if waiting.holding else ""
             text = f"{self._name(waiting.thread)} {self._waits(waiting.what, waiting.holder)}{holding}"
-            yield from _wrapped(text, _WIDTH, "", "    ")
+            yield from _wrapped(text, self._width, "", "    ")
             yield from self._where(waiting)
 
     def _where(self, waiting: Waiting) -> Iterator[str]:
         if waiting.where:
             function = f"  (in {waiting.function})" if waiting.function else ""
-            yield _clipped(f"    {waiting.where}  {printable(waiting.code)}{function}", _WIDTH)
+            yield _clipped(f"    {waiting.where}  {printable(waiting.code)}{function}", self._width)
 
     def _waits(self, what: str, holder: int | None) -> str:
         if what.endswith("()"):

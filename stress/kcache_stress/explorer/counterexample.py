@@ -33,7 +33,7 @@ class Possible(enum.StrEnum):
     """Which interpreters can run into a counterexample."""
 
     WITH_GIL = "possible under the GIL"
-    FREE_THREADED = "needs free-threaded Python"
+    FREE_THREADED = "this program needs free-threaded Python"
     UNKNOWN = "not known whether it is possible under the GIL"
 
 

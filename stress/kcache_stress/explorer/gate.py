@@ -21,6 +21,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 import kcache
+from kcache_model.places import file_name
 
 from .events import READ, UNKNOWN, WRITE, Imprecise
 from .instrument.facts import Facts
@@ -181,7 +182,7 @@ class Gate:
         while (frame := self._innermost(frame)) is not None and _is_of_runtime(frame):
             frame = frame.f_back
         frame = frame or itself
-        return "?" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        return "?" if frame is None else f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
 
     def watch(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
         """The trace function: a frame begins, or goes on."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kcache_model.blob import pack, unpack
 from kcache_model.errors import FormatError
@@ -16,8 +14,6 @@ from .granularity import Granularity
 from .schedule import Schedule, from_numbers, to_numbers
 
 P = TypeVar("P")
-
-_WIDTH: Final = 100
 
 
 @dataclass(frozen=True)
@@ -104,18 +100,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text was expected, not {type(value).__name__}")
     return value
-
-
-def regression_test(word: str, token: ReplayToken[Any]) -> str:
-    """The source of a pytest file; it fails as long as the finding can be reproduced."""
-    pieces = textwrap.wrap(word, _WIDTH, break_on_hyphens=False)
-    lines = "\n".join(f'    "{piece}"' for piece in pieces)
-    name = re.sub(r"\W+", "_", token.target.rpartition("/")[2].partition(":")[0].removesuffix(".py")).strip("_")
-    by = "The explorer of kcache" if token.schedule else "kcache"
-    return (
-        f'"""{by} found: {token.kind.value} in {token.target}. Fails as long as it is there."""\n\n'
-        "from kcache.testing import replay\n\n"
-        f"_SCHEDULE = (\n{lines}\n)\n\n\n"
-        f"def test_{name}_{token.kind.value}() -> None:\n"
-        "    replay(_SCHEDULE)\n"
-    )

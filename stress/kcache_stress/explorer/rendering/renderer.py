@@ -6,11 +6,10 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, Generic
 
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
-from kcache_model.places import short_path
+from kcache_model.places import file_name, short_path
 
 from ..execution import A, Execution, Problem, Runner
 from ..garbage import NoCollections
@@ -150,7 +149,7 @@ class _Sources:
             text = self._sources[place.path].decode("utf-8", "replace")
             lines = self._lines[place.path] = text.splitlines()
         code = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
-        return f"{Path(place.path).name}:{place.line}", code
+        return f"{file_name(place.path)}:{place.line}", code
 
 
 def _rendered(

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
 
+from kcache_model.places import file_name
+
 from ..events import KIND_NAMES, PAUSE, Pending
 from ..schedule import Replay, Schedule, as_steps
 from ..strategies.interface import STOP
@@ -71,5 +73,5 @@ def place_of(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
     for frame, line in frames:
         file = frame.f_code.co_filename
         if not file.startswith(_EXPLORER) and file != threading.__file__:
-            return f"{Path(file).name}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
+            return f"{file_name(file)}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
     return "threading", ""

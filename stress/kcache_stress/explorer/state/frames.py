@@ -15,6 +15,8 @@ from pathlib import Path
 from types import CodeType, FrameType, GeneratorType, TracebackType
 from typing import Any, Final
 
+from kcache_model.places import file_name
+
 from ..instrument.names import CONTEXT, HOOK_MARK, ITERATOR
 from ..virtual.locks import VirtualLock, VirtualRLock, wait_for_lock
 from ..virtual.scheduler import Scheduler
@@ -130,7 +132,7 @@ class FrameReader:
         canonical.read([variables[name] for name in names])
 
     def _refuse(self, frame: FrameType) -> None:
-        place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} in {frame.f_code.co_name}"
+        place = f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
         where = "within a C function, or half-way through an expression"
         self._canonical.opaque = f"{place} waits while a value is where it cannot be read ({where})"
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import FrameType
 
+from kcache_model.places import file_name
+
 from ..events import location
 
 _OWN_FILES = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -41,7 +43,7 @@ def place_of_access() -> str:
         frame = frame.f_back
     if frame is None:
         return "?"
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
+    return f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
 def name_of_location(obj: object, slot: object, objects: Iterable[object]) -> str:

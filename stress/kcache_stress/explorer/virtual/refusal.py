@@ -7,6 +7,8 @@ import traceback
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from kcache_model.places import file_name
+
 from .virtual_thread import Aborted, UncontrolledError
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def where(frame: FrameType | None) -> str:
     for inner, line in traceback.walk_stack(frame):
         path = inner.f_code.co_filename
         if not path.startswith(_EXPLORER):
-            place = f"{os.path.basename(path)}:{line} in {inner.f_code.co_name}"
+            place = f"{file_name(path)}:{line} in {inner.f_code.co_name}"
             if not path.startswith(_LIBRARY) or "site-packages" in path:
                 return place
             first = first or place
