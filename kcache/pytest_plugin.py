@@ -97,6 +97,21 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"kcache target: {target}, seed {config.getoption('--kcache-seed')}" if target else None
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Refuses a target that does not exist, once; a process of its own looks, for it may end that."""
+    target: str | None = session.config.getoption("--kcache-target")
+    if target is None or hasattr(session.config, "workerinput"):
+        return
+    from kcache_conformance.jobs import not_tested_in_child
+    from kcache_conformance.suite_options import SuiteOptions
+    from kcache_model.errors import TargetError
+
+    try:
+        not_tested_in_child(target, SuiteOptions(kind=session.config.getoption("--kcache-type")))
+    except TargetError as error:
+        raise pytest.UsageError(f"--kcache-target: {error}") from None
+
+
 @pytest.fixture(scope="session")
 def kcache_target(request: pytest.FixtureRequest) -> str | Factory:
     """The implementation under test: what ``--kcache-target`` names. Override it to return your own factory."""

@@ -18,8 +18,8 @@ _EPILOG = """
 Exit codes:
   0  nothing wrong was found, and everything ran
   1  a violation was found
-  2  wrong usage, an unusable target, a fault of kcache itself; for replay: cannot tell any more
-  3  inconclusive: the budget was too small to say, or the explorer could not do its work
+  2  wrong usage, an unusable target, a fault of kcache itself
+  3  inconclusive: the budget was too small to say, the explorer could not do its work, or a replay cannot tell any more
   130  interrupted
   141  nobody reads the output any more
 """

@@ -27,17 +27,11 @@ from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.indexers.findings import PROGRAM_TOKENS
 
 from .console import stdout_console
-from .exits import EXIT_CODES, USAGE, clear_errors
+from .exits import EXIT_CODES, clear_errors
 from .options import budget_option, contract_option, patience_option, strict_errors_option
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
-_EXIT_CODES = {
-    ReplayAnswer.REPRODUCED: 1,
-    ReplayAnswer.FIXED: 0,
-    ReplayAnswer.CHANGED: USAGE,
-    ReplayAnswer.UNKNOWN: EXIT_CODES[Status.UNKNOWN],
-}
 _STATUSES = {
     ReplayAnswer.REPRODUCED: Status.VIOLATION,
     ReplayAnswer.FIXED: Status.OK,
@@ -77,7 +71,7 @@ def replay(
 
     A PROGRAM is a word (kc1...) or a JSON file.
 
-    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), changed (2) if the sources have changed so
+    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), changed (3) if the sources have changed so
     much that nothing can be said, or unknown (3) if real threads did not fail again within the budget, which is no
     proof. A PROGRAM of several threads runs again and again on real ones.
     """
@@ -159,7 +153,7 @@ def _follow(target_type: TargetType, word: str, patience: float, outputs: Output
         instrument=token.instrument,
     )
     outputs.write(_report(f"kcache replay {word[:20]}...", token.target, options, status, found.finding, text))
-    sys.exit(_EXIT_CODES[found.answer])
+    sys.exit(EXIT_CODES[status])
 
 
 def _report(

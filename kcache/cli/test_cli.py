@@ -130,7 +130,7 @@ def move(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def named(name: str, text: str) -> str:
-    text = text.replace(EXAMPLES[name], f"examples/targets/{name}.py:new_indexer")
+    text = text.replace(EXAMPLES[name].removesuffix(":new_indexer"), f"examples/targets/{name}.py")
     return re.sub(r"kx1\.[A-Za-z0-9_=-]+", "kx1.WORD", text)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
+from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_conformance.isolation.journal import MemoryJournal
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_conformance.isolation.worker import Outlet
@@ -82,6 +82,34 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
     end = ends.get()
     is_left.set()
     return end
+
+
+def not_tested_in_child(spec: str, options: SuiteOptions) -> frozenset[str]:
+    """What the target does not offer, by its own word and that of the options.
+
+    Raises:
+        TargetError: there is no such target.
+        HarnessError: the harness failed.
+    """
+    names: list[str] = []
+    end = run_job(
+        f"{__name__}:not_tested_job",
+        {"spec": spec, "kind": options.kind, "declared": list(options.declared)},
+        on_event=lambda data: names.extend(data["names"]),
+        deadline_seconds=STARTUP_SECONDS,
+        patience_seconds=options.patience_seconds,
+    )
+    raise_if_failed(end)
+    return frozenset(names)
+
+
+def not_tested_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
+    """Runs in the child: sends what the target does not offer."""
+    target_type = target_type_named(kind)
+    with outlet.loading(spec):
+        target = target_type.load(spec)
+    spared = target_type.spare(target, frozenset(declared))
+    outlet.send({"event": "not tested", "names": list(target_type.not_tested(spared))})
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]]) -> None:

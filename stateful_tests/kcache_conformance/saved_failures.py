@@ -17,12 +17,10 @@ from kcache_model.rules import Contract
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.explorer.sandbox import CannotExploreError
 
-from .isolation import STARTUP_SECONDS, raise_if_failed, run_job
-from .isolation.worker import Outlet
+from .jobs import not_tested_in_child
 from .replay_request import ReplayRequest
 from .replays import replay_requested
 from .suite_options import SuiteOptions
-from .target_types import target_type_named
 
 FOLDER: Final = Path(".kcache")
 """Within the current directory."""
@@ -160,7 +158,7 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
         HarnessError: the harness failed.
     """
     end = time.monotonic() + seconds
-    if not _not_tested(target, options) <= {*saved.not_tested}:
+    if not not_tested_in_child(target, options) <= {*saved.not_tested}:
         return FailuresAgain(fixed=len(saved.requests))
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
@@ -182,26 +180,3 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
             case _:
                 fixed += 1
     return FailuresAgain(tuple(findings), fixed, tuple(left))
-
-
-def _not_tested(target: str, options: SuiteOptions) -> frozenset[str]:
-    """What the target does not offer, by its own word and that of the configuration."""
-    names: list[str] = []
-    end = run_job(
-        f"{__name__}:not_tested_job",
-        {"spec": target, "kind": options.kind, "declared": list(options.declared)},
-        on_event=lambda data: names.extend(data["names"]),
-        deadline_seconds=STARTUP_SECONDS,
-        patience_seconds=options.patience_seconds,
-    )
-    raise_if_failed(end)
-    return frozenset(names)
-
-
-def not_tested_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
-    """Runs in the child: sends what the target does not offer."""
-    target_type = target_type_named(kind)
-    with outlet.loading(spec):
-        target = target_type.load(spec)
-    spared = target_type.spare(target, frozenset(declared))
-    outlet.send({"event": "not tested", "names": list(target_type.not_tested(spared))})

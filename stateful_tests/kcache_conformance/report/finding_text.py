@@ -88,14 +88,13 @@ def _parts(finding: Finding, width: int) -> Iterator[RenderableType]:
     yield Text()
     yield _indented(Text(printable(finding.summary)))
     if finding.location:
-        yield _indented(Text(f"at {printable(finding.location)}"))
+        yield _whole(f"at {printable(finding.location)}")
     elif finding.interleaving is not None and finding.interleaving.interrupted_at:
-        yield _indented(Text(f"interrupted at {printable(finding.interleaving.interrupted_at)}"))
+        yield _whole(f"interrupted at {printable(finding.interleaving.interrupted_at)}")
     program = finding.program
     if finding.script:
         yield _title("Smallest example:")
-        # Lines stay whole however long: they are there to be copied.
-        yield Text(textwrap.indent(printable(finding.script), "    "), no_wrap=True, overflow="ignore")
+        yield _whole(printable(finding.script))
     elif program is not None and program.is_sequential:
         yield _title("Smallest example:")
         yield _indented(Text("\n".join(_sequential_lines(finding, program))))
@@ -124,6 +123,11 @@ def _sequential_lines(finding: Finding, program: Program) -> Iterator[str]:
 
 def _title(text: str) -> RenderableType:
     return Padding(Text(text, style="bold"), (1, 0, 0, 2), expand=False)
+
+
+def _whole(text: str) -> Text:
+    """Lines that stay whole however long: they are there to be copied, or to be opened."""
+    return Text(textwrap.indent(text, "    "), no_wrap=True, overflow="ignore")
 
 
 def _indented(content: RenderableType) -> RenderableType:
