@@ -11,12 +11,12 @@ import kcache
 
 from .exits import closed_pipe, open_missing_streams
 
-_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "replay", "rules", "targets")
+_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "replay", "report", "rules", "targets")
 
 _EPILOG = """
 \b
 Exit codes:
-  0  nothing wrong was found, and everything ran
+  0  nothing wrong was found, and everything ran; for report: it was written
   1  a violation was found
   2  wrong usage, an unusable target, a fault of kcache itself; for replay: cannot tell any more
   3  inconclusive: the budget was too small to say, or the explorer could not do its work
