@@ -124,6 +124,16 @@ def test_the_documented_program_can_be_replayed(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stdout + done.stderr
 
 
+def test_the_report_of_several_runs(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (sample,) = blocks((ROOT / "docs" / "formats.md").read_text(encoding="utf-8"), "console")
+    done = [run(line.removeprefix("$ ").split(), tmp_path) for line in sample.splitlines()]
+    assert [one.returncode for one in done] == [1, 0, 0, 0, 0], done
+    assert done[2].stdout.startswith("## kcache: 1 violation\n")
+    assert "1 violation." in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "1 violation<" in (tmp_path / "badge.svg").read_text(encoding="utf-8")
+
+
 def test_the_two_commands_are_in_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (setup, *_) = blocks(README, "console")

@@ -11,12 +11,12 @@ import kcache
 
 from .exits import closed_pipe, open_missing_streams
 
-_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "init", "replay", "rules", "targets")
+_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "init", "replay", "report", "rules", "targets")
 
 _EPILOG = """
 \b
 Exit codes:
-  0  nothing wrong was found, and everything ran
+  0  nothing wrong was found, and everything ran; for report: it was written
   1  a violation was found
   2  wrong usage, an unusable target, a fault of kcache itself
   3  inconclusive: the budget was too small to say, the explorer could not do its work, or a replay cannot tell any more

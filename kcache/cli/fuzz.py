@@ -137,6 +137,6 @@ def fuzz(
             kind=f"{kind}-function",
         )
         if "json" in outputs.files:
-            outputs.put("json", lambda file: write_fuzz_json(file, report))
+            outputs.put("json", lambda file: write_fuzz_json(file, report, seed))
         outputs.write(report_of(report, title, suite_options), without={"json"})
     sys.exit(EXIT_CODES[report.status])

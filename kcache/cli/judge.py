@@ -13,10 +13,12 @@ from rich.console import Console
 from rich.text import Text
 
 from kcache_conformance.objects.recordings import judge_calls
+from kcache_conformance.report.finding_places import versions
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
 from kcache_conformance.report.page.cutting import MOST_CALLS
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
+from kcache_conformance.report.written_runs import VERDICT_SCHEMA
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named
@@ -41,8 +43,6 @@ from .exits import EXIT_CODES, clear_errors
 from .options import budget_option, megabytes, strict_errors_option, type_option, type_text
 from .outputs import Outputs, outputs_option
 from .rereading import Rereadable
-
-VERDICT_SCHEMA = "kcache/verdict/1"
 
 _MOST_SHOWN = 12
 _OWN = frozenset({"json", "html"})
@@ -113,7 +113,7 @@ def judge(
             console,
             _report(file, options, found.verdict.status, found.verdict.reason, finding, found.calls),
             outputs,
-            lambda: _document(file, found),
+            lambda: _document(file, found, target_type),
             lambda: _page(file, found, drawn, strict_errors=strict_errors),
         )
 
@@ -134,7 +134,7 @@ def _judge_calls(
 
     def document() -> dict[str, object]:
         told = None if finding is None else encode_finding(finding, target_type.codec)
-        return {**_verdict_head(file, status), "calls": len(found.calls), "finding": told}
+        return {**_verdict_head(file, status, target_type), "calls": len(found.calls), "finding": told}
 
     def page() -> Page:
         if finding is None:
@@ -224,14 +224,15 @@ def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: 
     return Page(title, found.verdict.status, HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
 
 
-def _verdict_head(file: str, status: Status) -> dict[str, object]:
-    return {"schema": VERDICT_SCHEMA, "file": file, "status": status.value}
+def _verdict_head(file: str, status: Status, target_type: TargetType) -> dict[str, object]:
+    head = {"schema": VERDICT_SCHEMA, "versions": versions(), "file": file, "type": target_type.name}
+    return {**head, "status": status.value}
 
 
-def _document(file: str, found: RecordingVerdict) -> dict[str, object]:
+def _document(file: str, found: RecordingVerdict, target_type: TargetType) -> dict[str, object]:
     in_core = {id(call) for call in found.verdict.core}
     return {
-        **_verdict_head(file, found.verdict.status),
+        **_verdict_head(file, found.verdict.status, target_type),
         "reason": found.verdict.reason,
         "anomaly": None if found.verdict.anomaly is None else found.verdict.anomaly.value,
         "calls": found.calls,

@@ -51,7 +51,8 @@ def replay_line(output: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["check"], ["explore"], ["verify"], ["stress"], ["judge"], ["fuzz"], ["replay"], ["targets"]]
+    "command",
+    [[], ["check"], ["explore"], ["verify"], ["stress"], ["judge"], ["fuzz"], ["replay"], ["report"], ["targets"]],
 )
 def test_help(command: list[str], golden: Callable[[str, str], None]) -> None:
     done = in_this_process(*command, "--help")

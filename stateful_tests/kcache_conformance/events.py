@@ -111,7 +111,7 @@ class SuiteResult:
     def verdict(self) -> str:
         """The status in words; ``ok, without the explorer`` where nothing else is missing."""
         missing = [phase.phase for phase in self.phases if phase.refused and phase.phase in INDISPENSABLE]
-        is_all = self.status is Status.UNKNOWN and len(self.reasons) == len(missing) < len(self.phases)
+        is_all = self.status is Status.UNKNOWN and 0 < len(self.reasons) == len(missing) < len(self.phases)
         return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value
 
 

@@ -6,15 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..report.finding_places import versions
 from .report import FuzzFinding, FuzzReport
 
 FUZZ_SCHEMA = "kcache/fuzz/1"
 
 
-def write_fuzz_json(file: Path, report: FuzzReport) -> None:
-    """The whole report of ``kcache fuzz``; docs/formats.md describes the fields."""
+def write_fuzz_json(file: Path, report: FuzzReport, seed: int) -> None:
+    """The whole report of ``kcache fuzz`` with this seed; docs/formats.md describes the fields."""
     data = {
         "schema": FUZZ_SCHEMA,
+        "versions": versions(),
+        "seed": seed,
         "function": report.name,
         "kind": report.kind,
         "status": report.status.value,

@@ -18,6 +18,7 @@ from ..target_types import target_type_named
 from .capturing import captured
 from .counts import counts_text, phase_verdict
 from .finding_places import place_of_finding
+from .markdown_table import markdown_table, text_cell
 from .rules_text import rule_lines
 from .run_report import RunReport
 
@@ -99,11 +100,11 @@ def markdown(report: RunReport) -> str:
     result = report.result
     lines = [f"## kcache {report.command} `{report.target}`: {result.verdict}", ""]
     if result.phases:
-        lines += ["| phase | verdict | what was done |", "| --- | --- | --- |"]
-        for phase in result.phases:
-            cells = (PHASE_TITLES.get(phase.phase, phase.phase), phase_verdict(phase), counts_text(phase))
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        lines.append("")
+        rows = (
+            (PHASE_TITLES.get(phase.phase, phase.phase), phase_verdict(phase), text_cell(counts_text(phase)))
+            for phase in result.phases
+        )
+        lines += [*markdown_table(("phase", "verdict", "what was done"), rows), ""]
     lines += [f"- {reason}" for reason in result.reasons]
     for finding in result.findings:
         summary = f"<summary><b>{heading(finding)}</b></summary>"
