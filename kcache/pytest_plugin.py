@@ -106,8 +106,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     from kcache_conformance.suite_options import SuiteOptions
     from kcache_model.errors import TargetError
 
+    kind: str = session.config.getoption("--kcache-type")
     try:
-        not_tested_in_child(target, SuiteOptions(kind=session.config.getoption("--kcache-type")))
+        not_tested_in_child(target, SuiteOptions(kind=kind))
     except TargetError as error:
         raise pytest.UsageError(f"--kcache-target: {error}") from None
 
