@@ -106,7 +106,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     from kcache_conformance.suite_options import SuiteOptions
     from kcache_model.errors import TargetError
 
-    kind: str = session.config.getoption("--kcache-type")
+    kind: str = session.config.option.kcache_type
     try:
         not_tested_in_child(target, SuiteOptions(kind=kind))
     except TargetError as error:
