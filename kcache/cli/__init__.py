@@ -9,7 +9,7 @@ import click
 
 import kcache
 
-from .exits import closed_pipe, open_missing_streams
+from .exits import closed_pipe, end_in_order, open_missing_streams
 
 _COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "init", "replay", "report", "rules", "targets")
 
@@ -22,6 +22,7 @@ Exit codes:
   3  inconclusive: the budget was too small to say, the explorer could not do its work, or a replay cannot tell any more
   130  interrupted
   141  nobody reads the output any more
+  143  ended by SIGTERM
 """
 
 
@@ -39,6 +40,7 @@ class _Commands(click.Group):
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         open_missing_streams()
+        end_in_order()
         with closed_pipe():
             return super().make_context(*args, **extra)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,8 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
 INTERRUPTED = 130
+TERMINATED = 143
+"""What a shell says of a process that was ended by SIGTERM."""
 CLOSED_PIPE = 141
 """What a shell says of a process that was ended by SIGPIPE."""
 
@@ -62,6 +66,13 @@ def closed_pipe() -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what buffers still hold
         sys.exit(CLOSED_PIPE)
+
+
+def end_in_order() -> None:
+    """Lets SIGTERM, a CI's time limit for one, end the process as an exception does: nothing is left lying about."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
 
 
 def open_missing_streams() -> None:

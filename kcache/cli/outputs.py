@@ -41,13 +41,16 @@ class Outputs:
     files: Mapping[str, Path]
 
     def touch(self) -> None:
-        """Fails before the run, not after it, if a file cannot be written.
+        """Fails before the run, not after it, if a file cannot be written; one that nothing is written to goes again.
 
         Raises:
             OSError: it cannot.
         """
         for file in self.files.values():
-            if file != STDOUT:
+            if file != STDOUT and not file.exists():
+                file.touch()
+                click.get_current_context().call_on_close(functools.partial(_remove_empty, file))
+            elif file != STDOUT:
                 file.touch()
 
     def named(self, name: str) -> Outputs:
@@ -115,6 +118,11 @@ def outputs_option(function: F) -> F:
         decorated = click.option(f"--{name}", _parameter(name), type=file, metavar="FILE", help=texts[name])(decorated)
     chosen: F = decorated
     return chosen
+
+
+def _remove_empty(file: Path) -> None:
+    if file.exists() and not file.stat().st_size:
+        file.unlink()
 
 
 def _paired(names: Sequence[str], files: Sequence[Path]) -> dict[str, Path]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +60,38 @@ def test_pictures_are_drawn_with_what_the_output_can_hold(
 def test_open_output_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code("targets", "--paths") == 0
     assert "textbook.py:new_indexer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["check", "stress", "explore"])
+def test_sigterm_leaves_nothing_behind(command: str, tmp_path: Path) -> None:
+    scratch, file = tmp_path / "scratch", tmp_path / "out.json"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "kcache", command, "--reference", "--budget", "600s", "--json", str(file)],
+        env={**os.environ, "TMPDIR": str(scratch)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 120.0
+        while not (file.exists() and list(scratch.glob("kcache-*"))):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.terminate()
+        _, errors = process.communicate(timeout=120.0)
+    finally:
+        process.kill()
+    assert (process.returncode, errors) == (143, "")
+    assert not file.exists()
+    assert not list(scratch.iterdir())
+
+
+def test_a_file_that_was_there_is_kept_and_a_mistake_leaves_none(tmp_path: Path) -> None:
+    kept, made = tmp_path / "kept.json", tmp_path / "made.json"
+    kept.touch()
+    assert exit_code("check", "nosuch:factory", "--json", str(kept)) == 2
+    assert exit_code("check", "nosuch:factory", "--json", str(made)) == 2
+    assert kept.exists()
+    assert not made.exists()
