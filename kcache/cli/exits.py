@@ -72,7 +72,12 @@ def end_in_order() -> None:
     """Lets SIGTERM, a CI's time limit for one, end the process as an exception does: nothing is left lying about."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+        signal.signal(signal.SIGTERM, _end)
+
+
+def _end(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who passes signals on often sends two
+    sys.exit(TERMINATED)
 
 
 def open_missing_streams() -> None:
