@@ -176,6 +176,19 @@ def test_the_phases_behind_one_that_hangs_are_run() -> None:
     assert [phase.phase for phase in result.phases] == list(options.phases)
 
 
+def test_a_hang_under_the_state_machine_shows_the_target_alone() -> None:
+    def hang(self: Any) -> Any:
+        while True:
+            time.sleep(1)
+
+    options = SuiteOptions(phases=("stateful",), budget_seconds=20.0, patience_seconds=0.5)
+    result = run_suite(make_target(wrapped(list_keys=hang)), options)
+    (finding,) = result.findings
+    assert finding.rule == "hang"
+    assert "in hang" in finding.detail
+    assert "hypothesis" not in finding.detail
+
+
 A, FALSY = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)}, style=Style.FALSY)
 
 

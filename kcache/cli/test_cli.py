@@ -151,6 +151,48 @@ def test_an_explored_fault_and_its_replay(name: str, move: str, golden: Callable
     assert again.stdout.startswith("REPRODUCED: the same schedule still fails\n")
 
 
+KEPT_LOCK = """
+import threading
+import kcache
+
+
+class Store:
+    def __init__(self, inner, indexers):
+        self._inner, self._indexers, self._lock = inner, indexers, threading.Lock()
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def add(self, obj):
+        self._lock.acquire()
+        for function in self._indexers.values():
+            function(obj)
+        self._inner.add(obj)
+        self._lock.release()
+
+    def list(self):
+        with self._lock:
+            return self._inner.list()
+
+
+def new_indexer(key_func, indexers):
+    return Store(kcache.new_indexer(key_func, indexers), dict(indexers))
+"""
+
+
+def test_a_lock_that_is_kept_for_ever_is_told_with_the_call_and_the_line(tmp_path: Path) -> None:
+    target, program = tmp_path / "kept.py", tmp_path / "fails.json"
+    target.write_text(KEPT_LOCK, encoding="utf-8")
+    failing = {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": None}}}
+    data = {"schema": "kcache/program/1", "semantics": "classic", "indexes": ["node"], "prefix": []}
+    program.write_text(json.dumps({**data, "threads": [[failing], [{"op": "list"}]]}), encoding="utf-8")
+    done = in_this_process("explore", f"{target}:new_indexer", "--program", str(program))
+    assert done.exit_code == 1
+    assert "list(): a call waits for something that nothing will ever bring about, at" in " ".join(done.stdout.split())
+    line = KEPT_LOCK[: KEPT_LOCK.index("        with self._lock")].count("\n") + 1
+    assert f"kept.py:{line} in list" in " ".join(done.stdout.split())
+
+
 def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
     line = replay_line(explored("lookup_in_two_steps", move).stdout)
     test = tmp_path / "test_regression.py"

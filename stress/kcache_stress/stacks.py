@@ -24,6 +24,9 @@ _HARNESS = tuple(
 """The folders of the harness, both as installed and as in a checkout."""
 
 _PLUMBING = (threading.__file__, "<frozen")
+_HYPOTHESIS = f"{os.sep}site-packages{os.sep}hypothesis{os.sep}"
+"""Runs the state machines: its frames are above all that a target does."""
+
 _DEEPEST_FRAMES = 8
 
 
@@ -47,7 +50,8 @@ def stacks(first: Collection[int | None] = ()) -> str:
 def _lines(frame: FrameType) -> list[str]:
     lines: list[str] = []
     for entry in traceback.extract_stack(frame):
-        if is_harness(entry.filename) or (entry.filename.startswith(_PLUMBING) and not lines):
+        is_plumbing = entry.filename.startswith(_PLUMBING) or _HYPOTHESIS in entry.filename
+        if is_harness(entry.filename) or (is_plumbing and not lines):
             continue
         lines += traceback.format_list([entry])[0].rstrip().splitlines()
     return lines[-2 * _DEEPEST_FRAMES :]

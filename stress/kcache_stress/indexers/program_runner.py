@@ -11,6 +11,7 @@ from kcache_model.indexers.objects import Thing
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome, error_text
+from kcache_model.places import place_of
 
 from ..explorer.events import Trace
 from ..explorer.execution import Execution
@@ -153,8 +154,11 @@ class ProgramRunner:
                 continue
             try:
                 result = call[1](*call[2])
-            except (SetupDeadlockError, UncontrolledError):
+            except UncontrolledError:
                 raise
+            except SetupDeadlockError as error:
+                text, place = calls.operations[call[0]].brief, place_of(error)
+                raise SetupDeadlockError(f"{text}: {error}{f', at {place}' if place else ''}") from error
             except BaseException as error:
                 outcomes.append(driver.outcome_of_error(error))
             else:
