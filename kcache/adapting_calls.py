@@ -284,7 +284,7 @@ def _fitting(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -
     elif operation == "delete":
         takes = _taken_by_delete(name, has, keyed)
     elif operation in ("get", "get_by_key"):
-        takes = _taken_by_lookup(operation, name, has, _has_own_lookup(plan))
+        takes = _taken_by_lookup(operation, name, has, _has_own_lookup(plan), keyed)
     elif operation in ("list", "list_keys"):
         takes = _given_by_list(operation, name, has, _is_mapping(cache))
     elif operation == "replace":
@@ -333,12 +333,14 @@ def _taken_by_delete(name: str, has: _Parameters | None, keyed: bool) -> str | N
     return KEY if not is_object and (keyed or name in ("pop", "__delitem__")) else OBJECT
 
 
-def _taken_by_lookup(operation: str, name: str, has: _Parameters | None, by_key: bool) -> str | None:
+def _taken_by_lookup(operation: str, name: str, has: _Parameters | None, by_key: bool, keyed: bool) -> str | None:
     if has is not None and not (has.bind(1) or (has.bind(2) and has.second.startswith("default"))):
         return None
     first = "" if has is None else has.first
     if operation == "get":
-        return KEY if _is_key(first) else OBJECT if first in _OBJECTS or by_key or not name else None
+        if _is_key(first) or (keyed and name and first not in _OBJECTS):  # of what is added under keys
+            return KEY
+        return OBJECT if first in _OBJECTS or by_key or not name else None
     if _is_key(first) or not name or name in _names_of("get_by_key") or name.startswith("__"):
         return KEY
     return KEY if name in _names_of("get") and first not in _OBJECTS else None

@@ -545,3 +545,17 @@ def test_what_makes_caches_gets_what_it_asks_for(make: Any) -> None:
     indexer = made(adapt(make))
     indexer.add(WEB)
     assert indexer.by_index("a", "w") == [WEB]
+
+
+def test_a_lookup_of_a_mapping_takes_the_key_whatever_its_parameters_are() -> None:
+    class Mapped(dict[str, Any]):
+        def get(self, *args: Any, **kwargs: Any) -> Any:
+            return super().get(*args, **kwargs)
+
+        def find(self, key: str) -> Any:
+            return super().get(key)
+
+    indexer = adapt(Mapped, get_by_key="find")(lambda obj: obj, {})
+    indexer.add("a")
+    assert indexer.get("a") == "a"
+    assert indexer.get("b") is None

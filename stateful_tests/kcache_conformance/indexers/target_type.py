@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ from .program_job import run_program_in_child
 
 _MINIMISE: Final = MinimiseBudget(seconds=10.0, attempts=40)
 _MINIMISE_PATIENCE_SECONDS: Final = 0.5
+_CONFIRMATION_SECONDS: Final = 5.0
 
 
 def _load(target: Any) -> Target:
@@ -78,11 +80,32 @@ def _stopped(stopped: Stopped) -> Finding:
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     did = f"did not return within {options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     finding = Finding(kind, stopped.phase, f"{last} {did}", program, detail=stopped.detail)
+    if stopped.phase == PHASE and stopped.is_hang and spec is not None and not program.is_sequential:
+        return _confirmed(finding, spec, program, options)
     failed = next(filter(_fails, reversed(steps[:-1])), None) if program.is_sequential else None
     if not stopped.is_hang or failed is None:
         return finding
     summary = f"{finding.summary}; {operation_text(failed)} had raised before it, and seems to have kept its lock"
     return replace(finding, summary=summary, rule="lock-kept-after-error")
+
+
+def _confirmed(finding: Finding, spec: str, program: Program, options: SuiteOptions) -> Finding:
+    """A hang under the explorer, in doubt if real threads do not hang.
+
+    A thread that waits in C, for a database for one, or that spins, waits there for threads that stand still.
+    """
+    ended = run_program_in_child(
+        spec,
+        program,
+        seconds=_CONFIRMATION_SECONDS,
+        patience_seconds=options.patience_seconds,
+        strict_errors=options.strict_errors,
+        strict=options.is_strict,
+    )
+    if ended.how in ("hang", "crash"):
+        return finding
+    frames = re.findall(r'File "(.*)", line (\d+)', finding.detail)
+    return replace(finding, unseen=":".join(frames[-1]) if frames else "what the thread waits for")
 
 
 def _fails(operation: Operation) -> bool:
