@@ -238,6 +238,20 @@ def test_a_file_that_many_packages_have_is_named_with_its_folder(path: str, name
     assert file_name(path) == name
 
 
+def test_a_state_that_an_earlier_write_left_wrong_is_known() -> None:
+    known = Known(INDEXER.rules).adding(_stale(op.replace((A,)), op.list_keys()))
+    assert known.has(_stale(op.replace((A,)), op.add(A), op.list_keys()))
+    assert not known.has(_stale(op.add(A), op.list_keys()))
+    assert not known.has(replace(_stale(op.replace((A,)), op.list_keys()), rule="object-missing"))
+    other = Known(INDEXER.rules).adding(replace(_stale(op.add(A)), rule="wrong-result"))
+    assert not other.has(replace(_stale(op.add(A), op.list_keys()), rule="wrong-result"))
+
+
+def _stale(*operations: Any) -> Finding:
+    program = Program(("node",), operations)
+    return Finding(FindingKind.DIVERGENCE, "smoke", "", program, step=len(operations) - 1, rule="stale-index-entry")
+
+
 def test_what_hung_is_not_called_again() -> None:
     program = Program((), (op.add(A), op.list_keys()))
     known = Known(INDEXER.rules).adding(Finding(FindingKind.HANG, "smoke", "", program))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.rules import Rule, Severity
@@ -57,12 +57,17 @@ def _call(finding: Finding, *, is_of_state: bool) -> str:
     threads = getattr(program, "threads", ())
     if threads:
         return "+".join(sorted({_name(operation) for thread in threads for operation in thread}))
-    operations = list(program.operations())
-    if not operations:
+    done = _done(finding)
+    if not done:
         return ""
-    done = operations if finding.step is None else operations[: finding.step + 1]
     writes = [operation for operation in done if getattr(operation, "is_write", True)] if is_of_state else ()
     return _name((writes or done)[-1])
+
+
+def _done(finding: Finding) -> list[Any]:
+    """The operations up to the one that shows it."""
+    operations = list(finding.program.operations())
+    return operations if finding.step is None else operations[: finding.step + 1]
 
 
 def _name(operation: object) -> str:
@@ -87,7 +92,7 @@ class Known:
 
     def has(self, finding: Finding) -> bool:
         """Whether the same has been found before; of real threads, which show no lines, something of the same rule."""
-        if self.symptom(finding) in self.symptoms:
+        if not self.symptoms.isdisjoint(self._symptoms(finding)):
             return True
         if not _has_threads(finding) or finding.interleaving is not None:
             return False
@@ -97,6 +102,16 @@ class Known:
     def symptom(self, finding: Finding) -> Symptom:
         """The symptom of a finding."""
         return symptom_of(finding, self.rules)
+
+    def _symptoms(self, finding: Finding) -> Iterator[Symptom]:
+        """Its symptom; of a state that is wrong, also as if an earlier write of the program had left it so."""
+        symptom = self.symptom(finding)
+        yield symptom
+        rule = self.rules.get(finding.rule)
+        if rule is not None and rule.is_of_state and not _has_threads(finding) and finding.program is not None:
+            for operation in _done(finding):
+                if getattr(operation, "is_write", True):
+                    yield replace(symptom, call=_name(operation))
 
     def adding(self, finding: Finding) -> Known:
         """The same and one finding more."""
