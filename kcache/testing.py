@@ -9,8 +9,9 @@ run_conformance(new_indexer, seconds=20)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from kcache import Semantics
 from kcache.adapting import AdaptedFactory, adapt
@@ -39,6 +40,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.interleaved.running import clock, is_controlled, run
 from kcache_stress.loading import importable_spec
 
 __all__ = [
@@ -66,11 +68,14 @@ __all__ = [
     "Verdict",
     "adapt",
     "check_linearizable",
+    "clock",
     "fuzz_index_func",
     "fuzz_key_func",
     "fuzzed",
+    "interleaved",
     "print_content",
     "replay",
+    "run",
     "run_conformance",
     "settle",
 ]
@@ -154,6 +159,57 @@ def run_conformance(
     if result.status is not Status.OK:
         raise InconclusiveError("\n".join((*result.reasons, *texts)))
     return result
+
+
+def interleaved(
+    test: Callable[[], Any] | None = None,
+    *,
+    instrument: str | Iterable[str] = (),
+    seconds: float = 10.0,
+    seed: int = 0,
+    exhaustive: bool = False,
+    patience_seconds: float = 3.0,
+) -> Any:
+    """A test whose threads run in every order: those that :func:`run` starts, and those of ``threading``.
+
+    The body is called again and again, in a child process, with its modules instrumented; it must make what it needs
+    anew. It fails on the first order in which a check fails, an exception escapes, or nothing can go on. Works as a
+    decorator with and without arguments, of functions and of methods, also of a ``unittest.TestCase``.
+
+    Args:
+        test: takes no arguments.
+        instrument: the packages whose code is looked into; by default those that the module of the test imports, if
+            they are written in Python, and always the module itself.
+        seconds: how long to search. A search that ends before is exhaustive, if nothing says ``no proof``.
+        seed: of the samples that are taken first.
+        exhaustive: fail where the search does not end in time, or proves nothing.
+        patience_seconds: how long one execution may do nothing that the explorer sees.
+
+    Raises:
+        ConformanceError: from the test: it fails in some order.
+        InconclusiveError: from the test: it cannot be explored, or ``exhaustive`` asks for more than was possible.
+        TargetError: from the test: it takes arguments, or cannot be imported by name.
+    """
+
+    def decorated(body: Any) -> Any:
+        @functools.wraps(body)
+        def explored(*args: Any, **kwargs: Any) -> None:
+            __tracebackhide__ = True
+            if is_controlled():
+                body(*args, **kwargs)
+                return
+            itself: Any = explored
+            result = run_conformance(itself, type="test", seed=seed, seconds=seconds, patience_seconds=patience_seconds)
+            proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
+            if exhaustive and not proofs:
+                why = next((phase.no_proof for phase in result.phases if phase.no_proof), "more seconds may help")
+                raise InconclusiveError(f"not every order of its threads was run: {why}")
+
+        packages = (instrument,) if isinstance(instrument, str) else tuple(instrument)
+        vars(explored)["kcache_instrument"] = packages
+        return explored
+
+    return decorated if test is None else decorated(test)
 
 
 def replay(word: str, *, patience_seconds: float = 3.0) -> None:

@@ -160,7 +160,9 @@ def explore(
         asked.outputs.touch()
         if strategy not in list(StrategyName):
             strategy_named(strategy)
-        chosen = () if program is None else (read_program(program, target_type),)
+        only = None if target_type.exploring is None else target_type.exploring.only
+        given = only if program is None else read_program(program, target_type)
+        chosen = () if given is None else (given,)
         description = describe(target, suite_options.instrument, options.granularity, target_type.name)
         if description.refused:
             stress = f"stress serves: kcache check {type_text(target_type)}{target} --only stress"

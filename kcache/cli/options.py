@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from kcache import Semantics
+from kcache_conformance.guessed_type import guessed_type
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import TARGET_TYPES, target_type_named
@@ -199,7 +200,7 @@ def type_option(text: str) -> Callable[[F], F]:
         "target_type",
         type=_TargetTypeParameter(),
         default=DEFAULT_TYPE,
-        show_default=True,
+        show_default="indexer; test if TARGET is a function without parameters",
         metavar="TYPE",
         help=f"{text} {', '.join(TARGET_TYPES)}, or MODULE:TYPE of your own.",
     )
@@ -266,6 +267,8 @@ def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
         target: str | None, is_reference: bool, target_type: TargetType, outputs: Outputs, **given: Any
     ) -> None:
         shared = {field.name: given.pop(field.name) for field in fields(SuiteOptions) if field.name in given}
+        if target and "kind" not in _typed(set()):
+            target_type = target_type_named(guessed_type(target))
         options = SuiteOptions(kind=target_type.name, **shared)
         function(asked=Asked(target_type, outputs, target, is_reference, options, _typed({*shared})), **given)
 

@@ -34,6 +34,8 @@ class FindingKind(enum.StrEnum):
     CRASH = "crash"
     """The process of the implementation ended."""
     LEAK = "leak"
+    FAILURE = "failure"
+    """A test fails: a check in it, or an exception that escapes."""
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ RULE_OF_KIND: Final[Mapping[str, str]] = {
     "hang": "hang",
     "crash": "crash",
     "leak": "leak",
+    "failure": "failed-check",
 }
 """Kind of finding -> id of the rule that it breaks where nothing more is known."""
 

@@ -70,6 +70,7 @@ class Exploring:
             TargetError.
         small_scope: all programs of a bound for a target and semantics, until a deadline on ``time.monotonic``.
         count: how many these are; ``None`` if they cannot be counted in time.
+        only: the one program that there is; ``None`` if there are more.
     """
 
     laboratory: Callable[[str, tuple[str, ...], Granularity], Laboratory[Any, Any]]
@@ -78,6 +79,7 @@ class Exploring:
     programs: Callable[[Any, Semantics, tuple[int, int], tuple[int, int]], Any]
     small_scope: Callable[[Bound, Any, Semantics, float], Iterator[Any]]
     count: Callable[[Bound, Any, Semantics, float], int | None]
+    only: Any = None
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,14 @@ _BUILT_IN: Final[Mapping[str, str]] = {
     "informer": "informers.target_type:INFORMER",
     "index-function": "fuzzing.target_types:INDEX_FUNCTION",
     "key-function": "fuzzing.target_types:KEY_FUNCTION",
+    "test": "interleaved.target_type:TEST",
 }
 _PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "kx1.": ("indexer",),
     "kq1.": ("fifo", "delta-fifo", "real-fifo"),
     "ki1.": ("informer",),
     "kf1.": ("index-function", "key-function"),
+    "kt1.": ("test",),
 }
 
 

@@ -55,13 +55,17 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
 
 def named_packages(factory: object, spec: str) -> tuple[str, ...]:
     """The packages that are instrumented because the factory, its module, or the one that ``spec`` names, say so."""
-    location = spec.rpartition(":")[0]
-    named_module = TARGET_PREFIX + Path(location).stem if location.endswith(".py") else location
     found: list[str] = []
-    for declares in (factory, *map(sys.modules.get, (getattr(factory, "__module__", None) or "", named_module))):
+    for declares in (factory, sys.modules.get(getattr(factory, "__module__", None) or ""), loaded_module(spec)):
         named = getattr(declares, "kcache_instrument", ())
         found += [named] if isinstance(named, str) else named
     return tuple(dict.fromkeys(found))
+
+
+def loaded_module(spec: str) -> ModuleType | None:
+    """The module of a target's name, if it has been loaded."""
+    location = spec.rpartition(":")[0]
+    return sys.modules.get(TARGET_PREFIX + Path(location).stem if location.endswith(".py") else location)
 
 
 def importable_spec(factory: object) -> str | None:

@@ -30,6 +30,7 @@ EXPLANATIONS = {
     FindingKind.DEADLOCK: "The threads wait for each other, or for something that nobody will do.",
     FindingKind.LIVELOCK: "The threads go on for ever without getting anywhere.",
     FindingKind.CRASH: "The process of the implementation ended.",
+    FindingKind.FAILURE: "The test fails.",
 }
 """What people read for a kind of finding."""
 

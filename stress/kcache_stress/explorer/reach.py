@@ -142,7 +142,7 @@ def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
             continue
         inner = Path(file).relative_to(folder).with_suffix("").parts if spec.submodule_search_locations else ()
         if not is_root(".".join((unit, *inner))):
-            yield from _imported_by(file)
+            yield from imported_by(file)
 
 
 @functools.cache
@@ -158,7 +158,7 @@ def _files(origin: str) -> Collection[str]:
 
 
 @functools.cache
-def _imported_by(file: str) -> frozenset[str]:
+def imported_by(file: str) -> frozenset[str]:
     """What the imports of a file name, wherever they stand; a text that only looks like one does no harm."""
     found: set[str] = set()
     for plain, source in _IMPORT.findall(Path(file).read_bytes()):

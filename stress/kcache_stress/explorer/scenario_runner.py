@@ -177,14 +177,7 @@ class ScenarioRunner:
         scheduler = self.sandbox.scheduler
         self.clean_up()
         try:
-            parts = [_Part(work, scheduler) for work in self._scenario.setup(self._modules.__getitem__)]
-            scheduler.settle()
-            self.leftovers.look()
-            strategy.most_events = self._most_events
-            strategy.begin(scheduler)
-            self.sandbox.watch_now_and_then(function for part in parts for function in part.functions)
-            scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
-            problem = self._problem(strategy.ending, parts, strategy.most_events)
+            parts, problem = self._perform(strategy)
         except SetupDeadlockError as error:
             return Execution(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
         ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
@@ -199,6 +192,23 @@ class ScenarioRunner:
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
         )
+
+    def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
+        """One execution from the beginning to the end: what the threads did, and what is wrong."""
+        parts = self._explored(self._scenario.setup(self._modules.__getitem__), strategy)
+        return parts, self._problem(strategy.ending, parts, strategy.most_events)
+
+    def _explored(self, works: Sequence[Work], strategy: Strategy) -> Sequence[Part]:
+        """The threads under ``strategy``, each with what came of it."""
+        scheduler = self.sandbox.scheduler
+        parts = [Part(work, scheduler) for work in works]
+        scheduler.settle()
+        self.leftovers.look()
+        strategy.most_events = self._most_events
+        strategy.begin(scheduler)
+        self.sandbox.watch_now_and_then(function for part in parts for function in part.functions)
+        scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
+        return parts
 
     def outcome(self, execution: Execution[object]) -> object:
         """What the threads returned, if that is plain data."""
@@ -241,25 +251,26 @@ class ScenarioRunner:
         is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
         return Problem(FindingKind.LIVELOCK, _endless(scheduler)) if is_fair else None
 
-    def _problem(self, ending: Ending, parts: list[_Part], most_events: int) -> Problem | None:
+    def _problem(self, ending: Ending, parts: Sequence[Part], most_events: int) -> Problem | None:
         if ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
-        scheduler = self.sandbox.scheduler
         errors = [(f"thread {number}", part.error) for number, part in enumerate(parts, 1) if part.error is not None]
-        for who, error in errors + [("a thread of the code under test", error) for error in scheduler.failures]:
-            place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
-            return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
-        if ending is Ending.DEADLOCK:
-            return Problem(
-                FindingKind.DEADLOCK,
-                "no thread can go on: " + "; ".join(wait.with_holder() for wait in waits(scheduler)),
-            )
-        if ending is Ending.ENDLESS:
-            return self.livelock(most_events)
+        failures = self.sandbox.scheduler.failures
+        for who, error in errors + [("a thread of the code under test", error) for error in failures]:
+            return ended_with(who, error)
+        if ending is not Ending.COMPLETE:
+            return self._standstill(ending, most_events)
         wrong = self._scenario.check([part.result for part in parts])
         if wrong is None:
             return None
         return Problem(FindingKind.INVARIANT, str(wrong), rule=getattr(wrong, "rule", ""))
+
+    def _standstill(self, ending: Ending, most_events: int) -> Problem | None:
+        """What is wrong with an execution whose threads never came to their ends."""
+        if ending is Ending.DEADLOCK:
+            told = "; ".join(wait.with_holder() for wait in waits(self.sandbox.scheduler))
+            return Problem(FindingKind.DEADLOCK, f"no thread can go on: {told}")
+        return self.livelock(most_events) if ending is Ending.ENDLESS else None
 
 
 class _AsFound:
@@ -274,8 +285,15 @@ AS_FOUND: Final = _AsFound()
 
 
 @dataclass
-class _Part:
-    """What one thread does, and how that went."""
+class Part:
+    """The work of one thread, and how that went.
+
+    Attributes:
+        work: what it does.
+        scheduler: of the thread.
+        result: what a function returned, or all that calls gave.
+        error: what escaped from it; ``None`` if nothing.
+    """
 
     work: Work
     scheduler: Scheduler
@@ -288,6 +306,7 @@ class _Part:
         return self.work.calls if isinstance(self.work, CallSequence) else (self.work,)
 
     def run(self) -> None:
+        """Do the work, and keep what comes of it."""
         try:
             if isinstance(self.work, CallSequence):
                 self.result = self.work.make(lambda: len(self.scheduler.trace))
@@ -297,6 +316,12 @@ class _Part:
             raise
         except BaseException as error:
             self.error = error
+
+
+def ended_with(who: str, error: BaseException) -> Problem:
+    """The problem of a thread that an exception has ended."""
+    place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
+    return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
 
 
 def _endless(scheduler: Scheduler) -> str:

@@ -58,7 +58,7 @@ class Names:
     """Calls objects by name.
 
     Args:
-        called: how the root is called.
+        called: how the root is called; empty if its attributes go by their own names.
 
     Attributes:
         root: what the target has made; ``None`` before that.
@@ -194,7 +194,9 @@ class Names:
 
     def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
         passing = self._lasting is not None and is_any(obj, _SEQUENCES) and id(held) not in self._lasting
-        return self._number(held) if passing and not is_any(held, _LEAVES) else name + suffix
+        if passing and not is_any(held, _LEAVES):
+            return self._number(held)
+        return name + suffix if name else suffix.removeprefix(".")
 
 
 def peek(obj: object, slot: object) -> object:

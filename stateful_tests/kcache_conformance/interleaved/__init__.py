@@ -1,0 +1,1 @@
+"""Interleaved tests as a target type: any test body under the explorer."""

@@ -1,0 +1,79 @@
+"""Interleaved tests, described for the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kcache_model.call_program import hash_seed
+from kcache_model.codec import Codec
+from kcache_model.errors import FormatError, TargetError
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
+from kcache_model.progress import ProgressListener
+from kcache_stress.explorer.explore import ExploreOptions
+from kcache_stress.explorer.replay import Replayed, follow
+from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.interleaved.laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.target import load_test
+
+from ..explorer_phase import Search, explorer_phase
+from ..phase import PhaseContext, PhaseOutcome
+from ..target_type import Exploring, Stopped, TargetType
+
+_EXECUTIONS: Final = 100_000
+
+
+def _explorer(context: PhaseContext) -> PhaseOutcome:
+    """The interleavings of the test."""
+
+    def searches(spec: str) -> Iterator[Search]:
+        options = ExploreOptions(executions=_EXECUTIONS, seconds=context.seconds, seed=context.seed)
+        yield Search(InterleavedLaboratory(spec, context.options.instrument), InterleavedProgram(), options)
+
+    return explorer_phase(context, searches, "test")
+
+
+def _stopped(stopped: Stopped) -> Finding:
+    """An execution froze or ended the whole process."""
+    kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
+    did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
+    token = ReplayToken(stopped.name, InterleavedProgram(), kind, instrument=stopped.options.instrument)
+    return Finding(kind, stopped.phase, f"the test {did}", detail=stopped.detail, schedule=TOKENS.encode(token))
+
+
+def _replay(token: ReplayToken[InterleavedProgram], watch: ProgressListener) -> Replayed:
+    return follow(InterleavedLaboratory(token.target, token.instrument, token.granularity), token, watch)
+
+
+def _no_call(_: object) -> Any:
+    raise FormatError("findings about tests have no calls")
+
+
+def _nothing_small(*_: object) -> Any:
+    raise TargetError("a test is one program: kcache explore runs its interleavings, all of them if the budget allows")
+
+
+TEST = TargetType(
+    name="test",
+    summary="a test body whose threads are run in every order",
+    reference="kcache_conformance.interleaved.examples:test_counter",
+    phases={"explorer": _explorer},
+    load=load_test,
+    not_tested=lambda _: (),
+    stopped=_stopped,
+    examples=lambda: (),
+    codec=Codec(encode_program, decode_program, _no_call, _no_call),
+    tokens=TOKENS,
+    exploring=Exploring(
+        laboratory=InterleavedLaboratory,
+        stand_in=lambda spec, _: spec,
+        random_program=lambda *_: InterleavedProgram(),
+        programs=_nothing_small,
+        small_scope=_nothing_small,
+        count=_nothing_small,
+        only=InterleavedProgram(),
+    ),
+    replay=_replay,
+    hash_seed=hash_seed,
+)

@@ -1,0 +1,1 @@
+"""Interleaved tests: any test body whose threads run under the explorer."""

@@ -1,0 +1,164 @@
+"""The laboratory of interleaved tests: where their interleavings are run and judged."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from kcache_model.call_program import own_hash_seed
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
+from kcache_model.progress import ProgressListener
+
+from ..explorer.audit import AuditShare
+from ..explorer.counterexample import Counterexample
+from ..explorer.execution import Problem
+from ..explorer.granularity import Granularity
+from ..explorer.investigation import Experiment
+from ..explorer.reach import existing
+from ..explorer.rendering.renderer import Texts, render_interleaving
+from ..explorer.replay_token import ReplayToken, TokenFormat
+from ..explorer.sandbox import Sandbox
+from ..explorer.scenario_runner import AS_FOUND, Copies
+from ..explorer.sources import fingerprint_of
+from .runner import InterleavedRunner, Shape
+from .target import InterleavedTest, load_test
+
+TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
+"""How the replay tokens of tests are written."""
+
+_CONFIRMING_SECONDS: Final = 3.0
+
+
+class InterleavedLaboratory:
+    """A test, ready to be explored; a :class:`~kcache_stress.explorer.laboratory.Laboratory`.
+
+    Args:
+        spec: ``package.module:function`` or ``path/to/file.py:Class.method``.
+        instrument: further packages to instrument.
+        granularity: where threads may be switched.
+
+    Attributes:
+        target: the test.
+        granularity: where threads may be switched.
+        share: how much of what is done with it are audits.
+
+    Raises:
+        TargetError: there is no such test, or no such package.
+        CannotExploreError: its modules cannot be scheduled.
+    """
+
+    def __init__(
+        self, spec: str, instrument: tuple[str, ...] = (), granularity: Granularity = Granularity.FREE
+    ) -> None:
+        self.target: InterleavedTest = load_test(spec)
+        self.granularity = granularity
+        self.share = AuditShare()
+        self._instrument = instrument
+        packages = (*self.target.instrument, *existing(instrument))
+        self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
+        self._shape = Shape()
+        self._others = {granularity: self}
+        self._copies.sandbox.load(self.target.module)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """Where the code of the test lives."""
+        return self._copies.sandbox
+
+    def at(self, granularity: Granularity) -> InterleavedLaboratory:
+        """The same test, with its threads switched elsewhere; made once."""
+        if granularity not in self._others:
+            made = InterleavedLaboratory(self.target.name, self._instrument, granularity)
+            made._others, made.share, made._shape = self._others, self.share, self._shape
+            self._others[granularity] = made
+        return self._others[granularity]
+
+    def announce(self, program: InterleavedProgram, watch: ProgressListener) -> None:
+        """Tell ``watch`` that the test is about to run."""
+        del program
+        watch.note(self.target.name)
+
+    @contextlib.contextmanager
+    def opened(
+        self, program: InterleavedProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
+    ) -> Iterator[Experiment[object]]:
+        """The experiment of the test; ``pulse`` is called before each execution."""
+        del program, strict_errors
+        runner = InterleavedRunner(self.target, self._copies, self._shape, pulse)
+        try:
+            yield Experiment(runner, AS_FOUND)
+        finally:
+            runner.clean_up()
+
+    def smaller(
+        self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
+    ) -> InterleavedProgram:
+        """The same: somebody wrote it as it is."""
+        del fails, seconds, attempts
+        return program
+
+    def finding(
+        self,
+        program: InterleavedProgram,
+        problem: Problem,
+        found: Counterexample[object] | None = None,
+        *,
+        strict_errors: bool = False,
+        detail: str = "",
+    ) -> Finding:
+        """The finding of a problem, with what the counterexample does where there is one."""
+        del program, strict_errors
+        own = InterleavedProgram(hash_seed=own_hash_seed())
+        token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
+        told = None
+        if found is not None:
+            runner = InterleavedRunner(self.target, self._copies, self._shape, lambda: None)
+            texts = Texts(
+                called="",
+                made=lambda: runner.made,
+                threads=[[text] for text in runner.texts],
+                outcome=str,
+                before=_nothing,
+                afterwards=_nothing,
+            )
+            if not found.preemptions and problem.kind is not FindingKind.DEADLOCK:
+                detail = f"It fails without concurrency, too: with the threads one after another.\n{detail}"
+            told = render_interleaving(runner, found.schedule, texts, problem)
+            token = ReplayToken(
+                self.target.name,
+                own,
+                problem.kind,
+                found.schedule,
+                self.granularity,
+                fingerprint_of(runner.sandbox.sources),
+                self._instrument,
+            )
+        return Finding(
+            problem.kind,
+            "explorer",
+            problem.summary,
+            detail=detail,
+            schedule=TOKENS.encode(token),
+            interleaving=told,
+            script=self.target.source,
+            rule=problem.rule,
+        )
+
+    def goes_wrong(self, program: InterleavedProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
+        """Whether the test fails with real threads, called again and again for a while."""
+        del program, strict_errors
+        until = time.monotonic() + _CONFIRMING_SECONDS
+        while time.monotonic() < until:
+            watch.alive()
+            try:
+                self.target.called()
+            except Exception:
+                return True
+        return False
+
+
+def _nothing(_: Any) -> Sequence[tuple[str, str]]:
+    return ()

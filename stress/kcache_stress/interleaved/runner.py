@@ -1,0 +1,223 @@
+"""The runner of interleaved tests: the body up to its threads, the threads under a strategy, the rest of the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+
+from kcache_model.finding import FindingKind
+from kcache_model.object_types.plain import plain_value
+
+from ..explorer.execution import Execution, Problem
+from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
+from ..explorer.search import SearchLimits, search
+from ..explorer.strategies.interface import Ending, Strategy
+from ..explorer.strategies.preemption_bounded import PreemptionBounded
+from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from .running import Ended, Together, attempting, controlled, in_threads
+from .target import InterleavedTest
+from .texts import call_texts, failed_check, short
+
+_MOST_ORDERS: Final = 1_000
+_MOST_ORDERS_TOLD: Final = 4
+
+
+class _Over(BaseException):
+    """Ends a body whose threads have shown all that there is to see."""
+
+
+class _AsThread(BaseException):
+    """Ends a body that starts threads elsewhere, too: all of it has to run in a thread."""
+
+
+@dataclass
+class Shape:
+    """How a test is run, which its first execution shows; all runners of a test share it.
+
+    Attributes:
+        is_whole: its body is a thread itself, because it starts threads in more than one place, or by itself.
+        orders: where results are compared: what the threads give one after another -> in which order.
+    """
+
+    is_whole: bool = False
+    orders: dict[object, str] | None = None
+
+
+class InterleavedRunner(ScenarioRunner):
+    """Runs one test again and again.
+
+    Most bodies make something, ask for threads once, and look at what is left. The first part and the last one run
+    outside of the exploration, for nothing happens at the same time: it takes few steps then. Where that does not
+    hold, the whole body is the first thread.
+
+    Attributes:
+        texts: what each thread does.
+        made: the local variables of the body as its threads start.
+    """
+
+    def __init__(self, test: InterleavedTest, copies: Copies, shape: Shape, pulse: Callable[[], None]) -> None:
+        self.texts: list[str] = []
+        self.made: object = None
+        self._test = test
+        self._shape = shape
+        self._pulse = pulse
+        self._asked: Together | None = None
+        self._left: object = None
+        self._parts: Sequence[Part] = ()
+        self._strategy: Strategy | None = None
+        self._is_learning = False
+        super().__init__(Scenario(test.instrument, self._threads_of), copies)
+        if self._asked is not None and self._asked.is_serializable and shape.orders is None:
+            self._learn_orders()
+
+    @property
+    def threading(self) -> ModuleType:
+        """The ``threading`` of the body."""
+        return self.sandbox.world_module("threading")
+
+    @property
+    def time(self) -> ModuleType:
+        """The ``time`` of the body."""
+        return self.sandbox.world_module("time")
+
+    def together(self, asked: Together) -> list[Any]:
+        """Run the threads that the body asks for; what each returned."""
+        if self._shape.is_whole:
+            return in_threads(self.threading, asked)
+        if self._parts or self.sandbox.scheduler.threads:
+            raise _AsThread
+        self._asked, self.texts = asked, call_texts(asked.caller, asked.works)
+        if self._strategy is None:
+            raise _Over
+        self.made = SimpleNamespace(**asked.caller.f_locals)
+        self._parts = self._explored([CallSequence([attempting(work)]) for work in asked.works], self._strategy)
+        if self._strategy.ending is not Ending.COMPLETE:
+            raise _Over
+        if asked.state is not None:
+            self._left = plain_value(asked.state())
+        return asked.results(list(map(_end_of, self._parts)))
+
+    def outcome(self, execution: Execution[object]) -> object:
+        """What the threads returned and what is left, if that is plain data."""
+        shown = super().outcome(execution)
+        return None if shown is None else (shown, self._left)
+
+    def livelock(self, most_events: int) -> None:
+        """Nothing yet: whoever searches asks whether the threads end if all of them get turns."""
+
+    def _threads_of(self, load: Load) -> Sequence[Work]:
+        """The threads of the test, as its body asks for them."""
+        body = self._test.body(load(self._test.module))
+        self._parts, self._strategy = (), None
+        if not self._shape.is_whole:
+            try:
+                with controlled(self):
+                    body()
+            except _Over:
+                return self._asked.works if self._asked is not None else ()
+            except (_AsThread, Exception):  # what it fails of before there are threads is told by an execution
+                pass
+            self._shape.is_whole = True
+        self.texts = [f"{self._test.attribute}()"]
+        return [body]
+
+    def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
+        self._pulse()
+        body = self._test.body(self._modules[self._test.module])
+        self._parts, self._strategy, self._left = (), strategy, None
+        if self._shape.is_whole:
+            self.made = SimpleNamespace()
+            with controlled(self):
+                self._parts = self._explored([CallSequence([attempting(body)])], strategy)
+            if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.threads) == 1:
+                self._require_threads(_end_of(self._parts[0]))
+            return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)
+        error: BaseException | None = None
+        try:
+            with controlled(self):
+                body()
+        except _Over:
+            pass
+        except _AsThread:
+            return self._as_thread(strategy)
+        except (Aborted, UncontrolledError, SetupDeadlockError):
+            raise
+        except BaseException as raised:
+            error = raised
+        if not self._parts:
+            return self._as_thread(strategy)
+        threads = self.sandbox.scheduler.threads.values()
+        if strategy.ending is Ending.COMPLETE and not all(thread.finished for thread in threads):
+            self.sandbox.scheduler.doubts[f"{self._test.attribute}: threads go on beside the end of the test"] = None
+        return self._parts, self._problem_of(strategy, error)
+
+    def _as_thread(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
+        """Begin anew, with the whole body as a thread."""
+        self._shape.is_whole, self._threads, self.texts = True, 1, [f"{self._test.attribute}()"]
+        self.sandbox.reset(1)
+        return self._perform(strategy)
+
+    def _require_threads(self, end: Ended) -> None:
+        if end.error is None:
+            raise UncontrolledError(
+                f"{self._test.attribute} starts no threads: there is nothing to interleave; start some with "
+                "kcache.testing.run(...) or threading.Thread"
+            )
+
+    def _problem_of(self, strategy: Strategy, error: BaseException | None) -> Problem | None:
+        if strategy.ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
+            return None
+        if isinstance(error, AssertionError):
+            return Problem(FindingKind.FAILURE, failed_check(error))
+        if error is not None:
+            return _failure(self._who(error), error)
+        for failure in self.sandbox.scheduler.failures:
+            return _failure("a thread of the code under test", failure)
+        if strategy.ending is not Ending.COMPLETE:
+            return self._standstill(strategy.ending, strategy.most_events)
+        return self._compared()
+
+    def _who(self, error: BaseException) -> str:
+        own = (number for number, part in enumerate(self._parts) if error in (part.error, _end_of(part).error))
+        thread = next(own, None)
+        return "the test" if thread is None or self._shape.is_whole else f"thread {thread + 1}, {self.texts[thread]},"
+
+    def _learn_orders(self) -> None:
+        """Run the threads one after another, in all orders."""
+        self._shape.orders, self._is_learning = {}, True
+        search(self, PreemptionBounded(0), None, SearchLimits(_MOST_ORDERS))
+        self._is_learning = False
+
+    def _compared(self) -> Problem | None:
+        """What is wrong with the results, where they are to be those of some order of the threads."""
+        orders = self._shape.orders
+        if orders is None or self._asked is None or not self._asked.is_serializable:
+            return None
+        ends = list(map(_end_of, self._parts))
+        shown = tuple((end.raised, plain_value(end.value)) for end in ends), self._left
+        told = ", ".join(map(str, ends))
+        if self._asked.state is not None:
+            told += f", and left {short(self._left)}"
+        if self._is_learning:
+            orders.setdefault(shown, told)
+            return None
+        if shown in orders:
+            return None
+        some = "; or ".join(list(orders.values())[:_MOST_ORDERS_TOLD])
+        return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {told}; one after another, they give {some}")
+
+
+def _failure(who: str, error: BaseException) -> Problem:
+    return replace(ended_with(who, error), kind=FindingKind.FAILURE, rule="unexpected-error")
+
+
+def _end_of(part: Part) -> Ended:
+    """What came of a thread."""
+    if part.error is not None:
+        return Ended(raised=type(part.error).__name__, error=part.error)
+    assert isinstance(part.work, CallSequence)
+    end = part.work.outcomes[0] if part.work.outcomes else Ended()
+    assert isinstance(end, Ended)
+    return end

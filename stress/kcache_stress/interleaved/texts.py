@@ -1,0 +1,103 @@
+"""Texts about a test body: what its threads are called, and what an assertion that fails has compared."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import traceback
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any, Final
+
+from kcache_model.places import file_name
+
+_LONGEST: Final = 60
+_MOST_VALUES: Final = 4
+
+
+def call_texts(caller: FrameType, works: Sequence[Any]) -> list[str]:
+    """The functions given to ``run``, as the source of the call has them; by their names if it is written otherwise."""
+    tree = _parsed(caller.f_code.co_filename)
+    line = caller.f_lineno
+    for node in ast.walk(tree) if tree is not None else ():
+        if not isinstance(node, ast.Call) or not node.lineno <= line <= (node.end_lineno or 0):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name == "run" and len(node.args) == len(works) and not any(isinstance(a, ast.Starred) for a in node.args):
+            return [_text(argument) for argument in node.args]
+    return [f"{getattr(work, '__name__', type(work).__name__)}()" for work in works]
+
+
+def failed_check(error: AssertionError) -> str:
+    """One sentence about an assertion that fails: what it says, where, and the values of the names in it."""
+    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_own(frame)]
+    if not frames:
+        return f"the test fails: {error}"
+    frame, line = frames[-1]
+    place = f"{file_name(frame.f_code.co_filename)}:{line} in {frame.f_code.co_name}"
+    statement = _assertion(frame.f_code.co_filename, line)
+    if statement is None:
+        return f"the test fails: {str(error) or linecache.getline(frame.f_code.co_filename, line).strip()} ({place})"
+    message = f": {error}" if str(error) else ""
+    values = ", ".join(_values(statement.test, frame))
+    return f"the test fails: assert {ast.unparse(statement.test)}{message} ({place}){f'; {values}' if values else ''}"
+
+
+def source_of(function: Any) -> str:
+    """The lines of a test."""
+    try:
+        return inspect.cleandoc("\n" + inspect.getsource(inspect.unwrap(function)))
+    except (OSError, TypeError):
+        return ""
+
+
+def short(value: object) -> str:
+    """A value in one line that is not too long."""
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _is_own(frame: FrameType) -> bool:
+    module: str = frame.f_globals.get("__name__", "")
+    return module.startswith(("kcache_stress.", "unittest."))
+
+
+def _text(argument: ast.expr) -> str:
+    if isinstance(argument, ast.Lambda):
+        return ast.unparse(argument.body)
+    return f"{ast.unparse(argument)}()"
+
+
+def _assertion(path: str, line: int) -> ast.Assert | None:
+    tree = _parsed(path)
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Assert)) if tree is not None else ()
+    return next((node for node in found if node.lineno <= line <= (node.end_lineno or 0)), None)
+
+
+def _values(test: ast.expr, frame: FrameType) -> Iterator[str]:
+    """The names and attributes that an expression is made of, with what they are; calls are not made again."""
+    nodes = [node for node in ast.walk(test) if isinstance(node, (ast.Name, ast.Attribute))]
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    inner |= {id(node.func) for node in ast.walk(test) if isinstance(node, ast.Call)}
+    for text in list(dict.fromkeys(ast.unparse(node) for node in nodes if id(node) not in inner))[:_MOST_VALUES]:
+        name, *attributes = text.split(".")
+        try:
+            value = functools.reduce(getattr, attributes, frame.f_locals[name])
+        except (KeyError, AttributeError):
+            continue
+        shown = short(value)
+        if " at 0x" not in shown:
+            yield f"{text} = {shown}"
+
+
+def _parsed(path: str) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(path)))
+    except (SyntaxError, ValueError):
+        return None
