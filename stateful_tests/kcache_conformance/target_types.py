@@ -27,7 +27,7 @@ _BUILT_IN: Final[Mapping[str, str]] = {
     "informer": "informers.target_type:INFORMER",
     "index-function": "fuzzing.target_types:INDEX_FUNCTION",
     "key-function": "fuzzing.target_types:KEY_FUNCTION",
-    "test": "interleaved.target_type:TEST",
+    "test": "interleaved.as_target_type:TEST",
 }
 _PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "kx1.": ("indexer",),

@@ -14,8 +14,8 @@ from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.replay import Replayed, follow
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.interleaved.laboratory import TOKENS, InterleavedLaboratory
-from kcache_stress.interleaved.target import load_test
+from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.named_test import load_test
 
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome

@@ -24,7 +24,7 @@ from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.sources import fingerprint_of
 from .runner import InterleavedRunner, Shape
-from .target import InterleavedTest, load_test
+from .named_test import InterleavedTest, load_test
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
