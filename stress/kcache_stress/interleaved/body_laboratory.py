@@ -23,8 +23,8 @@ from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.sources import fingerprint_of
-from .runner import InterleavedRunner, Shape
 from .named_test import InterleavedTest, load_test
+from .runner import InterleavedRunner, Shape
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""

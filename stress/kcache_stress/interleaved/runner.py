@@ -16,8 +16,8 @@ from ..explorer.search import SearchLimits, search
 from ..explorer.strategies.interface import Ending, Strategy
 from ..explorer.strategies.preemption_bounded import PreemptionBounded
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .running import Ended, Together, attempting, controlled, in_threads
 from .named_test import InterleavedTest
+from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short
 
 _MOST_ORDERS: Final = 1_000
