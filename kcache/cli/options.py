@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from kcache import Semantics
+from kcache_conformance.classes import CLASS, class_type_name
 from kcache_conformance.guessed_type import guessed_type
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -50,9 +51,16 @@ def megabytes(_context: click.Context, _parameter: click.Parameter, value: str) 
 
 
 def target_argument(function: F) -> F:
-    """The TARGET argument, and ``--reference`` in its place."""
+    """The TARGET argument, ``--reference`` in its place, and what classes are compared with."""
+    model = click.option(
+        "--spec",
+        "model",
+        metavar="MODEL",
+        help="Of a class: a plain class with the same methods that gives what is right, MODULE:MODEL. By default what "
+        "the class itself does in one thread.",
+    )
     option = click.option("--reference", "is_reference", is_flag=True, help="Take kcache's own in place of a TARGET.")
-    return click.argument("target", required=False)(option(function))
+    return click.argument("target", required=False)(option(model(function)))
 
 
 def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
@@ -182,10 +190,12 @@ class _TargetTypeParameter(click.ParamType):  # type: ignore[type-arg,unused-ign
 
     name = "type"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TargetType:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TargetType | str:
         """The target type of that name."""
         if isinstance(value, TargetType):
             return value
+        if value == CLASS and ctx is not None and any(known.name == "model" for known in ctx.command.params):
+            return CLASS  # which one, the target says
         try:
             return target_type_named(value)
         except TargetError as error:
@@ -200,9 +210,9 @@ def type_option(text: str) -> Callable[[F], F]:
         "target_type",
         type=_TargetTypeParameter(),
         default=DEFAULT_TYPE,
-        show_default="indexer; test if TARGET is a function without parameters",
+        show_default="indexer; test or class where TARGET is a function or a class without parameters",
         metavar="TYPE",
-        help=f"{text} {', '.join(TARGET_TYPES)}, or MODULE:TYPE of your own.",
+        help=f"{text} {', '.join(TARGET_TYPES)}, class, or MODULE:TYPE of your own.",
     )
 
 
@@ -264,15 +274,35 @@ def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def command(
-        target: str | None, is_reference: bool, target_type: TargetType, outputs: Outputs, **given: Any
+        target: str | None, is_reference: bool, target_type: TargetType | str, outputs: Outputs, **given: Any
     ) -> None:
         shared = {field.name: given.pop(field.name) for field in fields(SuiteOptions) if field.name in given}
-        if target and "kind" not in _typed(set()):
-            target_type = target_type_named(guessed_type(target))
-        options = SuiteOptions(kind=target_type.name, **shared)
-        function(asked=Asked(target_type, outputs, target, is_reference, options, _typed({*shared})), **given)
+        chosen = _of_target(target_type, target, given.pop("model", None))
+        options = SuiteOptions(kind=chosen.name, **shared)
+        function(asked=Asked(chosen, outputs, target, is_reference, options, _typed({*shared})), **given)
 
     return command
+
+
+def _of_target(typed: TargetType | str, target: str | None, model: str | None) -> TargetType:
+    """The type of a target: what was typed, or a guess; of a class, with what it is compared with.
+
+    Raises:
+        click.UsageError: it cannot be made, or is no class that could be compared.
+    """
+    name = typed if isinstance(typed, str) else typed.name
+    if target and "kind" not in _typed(set()):
+        name = CLASS if model is not None else guessed_type(target)
+    if model is not None and name != CLASS:
+        raise click.UsageError(f"--spec is for --type {CLASS}, not for --type {name}")
+    if name == CLASS:
+        if not target:
+            raise click.UsageError(f"--type {CLASS} needs a TARGET: package.module:Class or path/to/file.py:Class")
+        name = class_type_name(target, model or "")
+    try:
+        return target_type_named(name)
+    except TargetError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _typed(names: set[str]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Guess at a target's type from its source, for command lines without ``--type``; nothing of the target is run."""
+"""Guess of a target's type from its source, for command lines without ``--type``; nothing of the target is run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import Final
 
 from .suite_options import DEFAULT_TYPE
 
-TEST = "test"
+TEST: Final = "test"
+CLASS: Final = "class"
 
 
 def guessed_type(spec: str) -> str:
-    """The name of a target type: ``test`` for a function without parameters or a method of a class, else the default.
+    """The name of a target type.
+
+    It is ``test`` for a function without parameters or a method, ``class`` for a class whose objects are made without
+    arguments, as far as its module tells, and else the default.
 
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
@@ -25,19 +30,43 @@ def guessed_type(spec: str) -> str:
     if file is None or not os.path.isfile(file):
         return DEFAULT_TYPE
     try:
-        body: list[ast.stmt] = ast.parse(Path(file).read_bytes()).body
+        module = ast.parse(Path(file).read_bytes()).body
     except (SyntaxError, ValueError, OSError):
         return DEFAULT_TYPE
     found: ast.stmt | None = None
+    body: list[ast.stmt] = module
     for part in name.split("."):
         found = next((node for node in body if getattr(node, "name", None) == part), None)
         body = found.body if isinstance(found, ast.ClassDef) else []
-    if not isinstance(found, ast.FunctionDef):
-        return DEFAULT_TYPE
-    given = found.args
-    required = len(given.posonlyargs) + len(given.args) - len(given.defaults) - ("." in name)
-    takes_nothing = required <= 0 and given.vararg is None and all(given.kw_defaults)
-    return TEST if takes_nothing else DEFAULT_TYPE
+    if isinstance(found, ast.ClassDef):
+        return CLASS if _is_made_of_nothing(found, module) else DEFAULT_TYPE
+    return TEST if isinstance(found, ast.FunctionDef) and _takes(found) <= int("." in name) else DEFAULT_TYPE
+
+
+def _is_made_of_nothing(kind: ast.ClassDef, module: list[ast.stmt]) -> bool:
+    classes = {node.name: node for node in module if isinstance(node, ast.ClassDef)}
+    for _ in range(len(classes) + 1):
+        own = (node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__"))
+        made = next(own, None)
+        if made is not None:
+            return _takes(made) <= 1
+        if not kind.bases or [ast.unparse(base) for base in kind.bases] == ["object"]:
+            return True
+        base = kind.bases[0]
+        if ast.unparse(base).rpartition(".")[2] == "Machine":
+            return True
+        if not isinstance(base, ast.Name) or base.id not in classes:
+            return False
+        kind = classes[base.id]
+    return False
+
+
+def _takes(function: ast.FunctionDef) -> float:
+    """How many arguments a function needs, ``self`` included; any number if it takes whatever comes."""
+    given = function.args
+    if given.vararg is not None or not all(given.kw_defaults):
+        return float("inf")
+    return len(given.posonlyargs) + len(given.args) - len(given.defaults)
 
 
 def _file_of(module: str) -> str | None:

@@ -13,6 +13,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
 from kcache_stress.loading import load_object
 
+from .classes import PREFIX
 from .gallery import queue_gallery
 from .target_type import TargetType
 
@@ -67,6 +68,10 @@ def target_type_named(name: str) -> TargetType:
     """
     if name in TARGET_TYPES:
         return TARGET_TYPES[name]
+    if name.startswith(PREFIX):
+        from .classes.class_type import class_type
+
+        return class_type(name)
     if ":" in name:
         return _as_target_type(name, load_object(name, wanted="TYPE"))
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
 from .object_type import Load, ObjectType, ReadBack, Remarks
+from .specification import Specification
 from .vocabulary import OperationTemplate, Vocabulary, alphabet
 
 _PLAIN = (bool, int, float, str)
@@ -28,13 +30,17 @@ class MethodCall:
         name: of the method.
         arguments: plain, immutable data.
         is_write: whether it may change anything.
+        is_attribute: whether it is no call, but the reading of an attribute.
     """
 
     name: str
     arguments: tuple[Any, ...] = ()
     is_write: bool = field(default=True, compare=False)
+    is_attribute: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
+        if self.is_attribute:
+            return self.name
         return f"{self.name}({', '.join(map(repr, self.arguments))})"
 
 
@@ -138,11 +144,17 @@ class PlainTarget:
         return operation.name not in self.unsupported
 
 
-class _PlainDriver:
+class PlainDriver:
     """Calls methods by their names."""
 
     def __init__(
-        self, factory: Callable[[], Any], _: Any, /, *, load: Load, passing: tuple[type[BaseException], ...]
+        self,
+        factory: Callable[[], Any],
+        _: Any,
+        /,
+        *,
+        load: Load = importlib.import_module,
+        passing: tuple[type[BaseException], ...] = (),
     ) -> None:
         del load
         self.made = factory()
@@ -151,7 +163,8 @@ class _PlainDriver:
     def call(self, operation: MethodCall) -> Outcome:
         """What the method gave, as plain data; an exception by its type."""
         try:
-            return returned(plain_value(getattr(self.made, operation.name)(*operation.arguments)))
+            found = getattr(self.made, operation.name)
+            return returned(plain_value(found if operation.is_attribute else found(*operation.arguments)))
         except self._passing:
             raise
         except (Exception, SystemExit) as error:
@@ -177,7 +190,7 @@ def object_type(
     name: str,
     *,
     reference: str,
-    specification: Applies,
+    specification: Applies | Specification[ObjectProgram, Any],
     vocabulary: Sequence[OperationTemplate],
     summary: str = "",
     called: str = "",
@@ -188,20 +201,21 @@ def object_type(
     Args:
         name: what ``--type`` takes.
         reference: the name of a correct target, ``package.module:factory``.
-        specification: what the calls give, one after another.
+        specification: what the calls give, one after another: in one function, or any specification.
         vocabulary: what can be called, see :func:`method`.
         summary: what such an object is, in a few words.
         called: what an object is called in texts; by default the name.
         litmus_tests: programs to try first: what each thread calls.
     """
     words: Vocabulary = tuple(vocabulary)
+    whole: Any = specification if hasattr(specification, "effects") else _Functional(specification)
     return ObjectType(
         name=name,
         summary=summary or name,
         called=called or name.replace("-", "_"),
         reference=reference,
-        specification=lambda _: _Functional(specification),
-        driver=_PlainDriver,
+        specification=lambda _: whole,
+        driver=PlainDriver,
         make_target=lambda factory, spec: _target(factory, spec, words),
         stand_in=lambda spec, unsupported: PlainTarget(spec, _never_made, unsupported),
         vocabulary=words,
@@ -238,11 +252,16 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
         made = factory()
     except (Exception, SystemExit) as error:
         raise TargetError(f"{name}() raised {error_text(error)}; it must return a new object") from error
-    missing = {template.name for template in vocabulary if not callable(getattr(made, template.name, None))}
+    missing = {template.name for template in vocabulary if not _offers(made, template)}
     required = sorted(template.name for template in vocabulary if template.name in missing and not template.is_optional)
     if required:
         raise TargetError(f"the {type(made).__name__} that {name} returned has no {', '.join(required)}")
     return PlainTarget(name, factory, frozenset(missing))
+
+
+def _offers(made: Any, template: OperationTemplate) -> bool:
+    operation = next(template.smallest(0))
+    return hasattr(made, template.name) and (operation.is_attribute or callable(getattr(made, template.name)))
 
 
 def _reads(vocabulary: Vocabulary) -> ReadBack:
@@ -271,12 +290,14 @@ def _decode(data: Any, vocabulary: Vocabulary) -> ObjectProgram:
 
 
 def _decode_operation(data: Any, vocabulary: Vocabulary) -> MethodCall:
-    writes = {operation.name: operation.is_write for operation in alphabet(vocabulary, 0)}
+    known = {operation.name: operation for operation in alphabet(vocabulary, 0)}
     fields = fields_of(data, "an operation", {"op"}, {"arguments"})
     name = text_of(fields["op"])
-    if name not in writes:
-        raise FormatError(f"there is no operation {shown(name)}; known are: {', '.join(writes)}")
-    return MethodCall(name, tuple(map(plain_value, list_of(fields.get("arguments", [])))), writes[name])
+    if name not in known:
+        raise FormatError(f"there is no operation {shown(name)}; known are: {', '.join(known)}")
+    arguments = tuple(map(plain_value, list_of(fields.get("arguments", []))))
+    called: MethodCall = replace(known[name], arguments=arguments)
+    return called
 
 
 def _script(program: ObjectProgram, target: str, remarks: Remarks) -> str:

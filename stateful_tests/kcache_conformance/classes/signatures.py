@@ -1,0 +1,141 @@
+"""Vocabulary of a class, from the signatures of its methods."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Union
+
+from kcache_model.object_types.plain import MethodCall
+from kcache_model.object_types.vocabulary import OperationTemplate
+
+_OPERATORS: Final = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__")
+_READS: Final = frozenset({"__len__", "__contains__"})
+"""Methods that change nothing, whatever the class; others may: a cache counts what is asked for."""
+
+_VALUES: Final[dict[Any, Sequence[Any]]] = {
+    int: (1, 2),
+    float: (0.5, 2.0),
+    bool: (False, True),
+    str: ("a", "b"),
+    type(None): (None,),
+}
+_KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
+_UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
+_SCALARS: Final = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class ClassVocabulary:
+    """What can be called of a class.
+
+    Attributes:
+        templates: the methods whose arguments can be made up, and public attributes that hold plain values.
+        left_out: the methods that need something else, each with the parameter that does: ``subscribe(callback)``.
+    """
+
+    templates: tuple[OperationTemplate, ...]
+    left_out: tuple[str, ...]
+
+
+def vocabulary_of(kind: type, made: object) -> ClassVocabulary:
+    """The public methods of a class, and the operators of containers.
+
+    Args:
+        kind: the class.
+        made: one of its objects, whose attributes are looked at.
+    """
+    templates: list[OperationTemplate] = []
+    left_out: list[str] = []
+    for name, function in _methods(kind):
+        arguments: list[Sequence[Any]] = []
+        needs = ""
+        for parameter in _parameters(function):
+            values = _values(parameter)
+            if not values:
+                needs = parameter.name
+                break
+            arguments.append(values)
+        if needs:
+            left_out.append(f"{name}({needs})")
+        else:
+            templates.append(_method(name, arguments))
+    known = {template.name for template in templates}
+    templates += [_attribute(name) for name in _attributes(made) if name not in known]
+    return ClassVocabulary(tuple(templates), tuple(left_out))
+
+
+def _method(name: str, arguments: Sequence[Sequence[Any]]) -> OperationTemplate:
+    return OperationTemplate(
+        name, lambda _number, *values: MethodCall(name, values, name not in _READS), tuple(arguments)
+    )
+
+
+def _attribute(name: str) -> OperationTemplate:
+    return OperationTemplate(name, lambda _number: MethodCall(name, (), is_write=False, is_attribute=True), weight=0.5)
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, found in inspect.getmembers(kind):
+        is_public = not name.startswith("_") or name in _OPERATORS
+        owner = next((base for base in kind.__mro__ if name in vars(base)), object)
+        if is_public and owner is not object and inspect.isroutine(found) and not _is_of_class(owner, name):
+            yield name, found
+
+
+def _is_of_class(owner: type, name: str) -> bool:
+    """Whether a method is called of the class, not of an object: those make objects, as a rule."""
+    return isinstance(vars(owner)[name], (staticmethod, classmethod))
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Those that must be given."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return []
+    hints: dict[str, Any] = {}
+    with contextlib.suppress(Exception):  # names that only a type checker knows
+        hints = typing.get_type_hints(function)
+    given = list(signature.parameters.values())[1:]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
+        for parameter in given
+        if parameter.default is parameter.empty and parameter.kind not in variadic
+    ]
+
+
+def _values(parameter: inspect.Parameter) -> Sequence[Any]:
+    """Values to try for a parameter; none if nobody knows."""
+    annotation = parameter.annotation
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return ()
+    if annotation in _UNKNOWN or isinstance(annotation, (str, typing.TypeVar)):
+        return ("a", "b") if parameter.name in _KEY_NAMES else (1, 2)
+    return _of_annotation(annotation)
+
+
+def _of_annotation(annotation: Any) -> Sequence[Any]:
+    origin = typing.get_origin(annotation)
+    if origin is Literal:
+        return tuple(value for value in typing.get_args(annotation) if isinstance(value, _SCALARS))
+    if origin in (Union, types.UnionType):
+        parts = [_of_annotation(part) for part in typing.get_args(annotation)]
+        return tuple(value for part in parts for value in part)
+    if isinstance(annotation, type):
+        return next((values for kind, values in _VALUES.items() if annotation is kind), ())
+    return (1, 2) if isinstance(annotation, typing.TypeVar) else ()
+
+
+def _attributes(made: object) -> list[str]:
+    """The public attributes of an object that hold plain values: whoever uses it may read them."""
+    with contextlib.suppress(TypeError):
+        return sorted(
+            name for name, value in vars(made).items() if not name.startswith("_") and isinstance(value, _SCALARS)
+        )
+    return []
