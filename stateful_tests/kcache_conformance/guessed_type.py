@@ -10,6 +10,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Final
 
+from kcache_model.target_name import target_name
+
 from .suite_options import DEFAULT_TYPE
 
 TEST: Final = "test"
@@ -25,7 +27,10 @@ def guessed_type(spec: str) -> str:
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
     """
-    location, _, name = spec.rpartition(":")
+    named = target_name(spec)
+    if named.call:
+        return CLASS
+    location, name = named.location, named.attribute
     file = location if location.endswith(".py") else _file_of(location)
     if file is None or not os.path.isfile(file):
         return DEFAULT_TYPE

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from kcache_model.errors import TargetError
 from kcache_model.indexers.target import Target, make_target
+from kcache_model.target_name import target_name
 
 REFERENCE = "kcache:new_indexer"
 """The reference implementation."""
@@ -40,8 +41,9 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
     Raises:
         TargetError: there is no such thing; the message says what to do.
     """
-    location, separator, name = spec.rpartition(":")
-    if not separator or not location or not name:
+    named = target_name(spec)
+    location, name = named.location, named.attribute
+    if not location or not name:
         raise TargetError(f'"{spec}" is no target; write package.module:{wanted} or path/to/file.py:{wanted}')
     module = _load_file(Path(location)) if location.endswith(".py") else _load_module(location)
     found: object = module
@@ -50,7 +52,7 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
             found = getattr(found, part)
         except AttributeError:
             raise TargetError(f"{location} has no {name}{_suggestion(part, found)}") from None
-    return found
+    return named.applied(found)
 
 
 def named_packages(factory: object, spec: str) -> tuple[str, ...]:
@@ -64,7 +66,7 @@ def named_packages(factory: object, spec: str) -> tuple[str, ...]:
 
 def loaded_module(spec: str) -> ModuleType | None:
     """The module of a target's name, if it has been loaded."""
-    location = spec.rpartition(":")[0]
+    location = target_name(spec).location
     return sys.modules.get(TARGET_PREFIX + Path(location).stem if location.endswith(".py") else location)
 
 

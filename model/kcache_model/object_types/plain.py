@@ -15,6 +15,7 @@ from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
+from ..target_name import target_name
 from .object_type import Load, ObjectType, ReadBack, Remarks
 from .specification import Specification
 from .vocabulary import OperationTemplate, Vocabulary, alphabet
@@ -325,14 +326,16 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
 
 def import_lines(target: str) -> Iterator[str]:
     """Lines that bind ``factory`` to the target of a name."""
-    location, _, name = target.rpartition(":")
-    first, *rest = name.split(".")
+    named = target_name(target)
+    location = named.location
+    first, *rest = named.attribute.split(".")
     if location.endswith(".py"):
         yield f"from {Path(location).stem} import {first}  # {location}"
     elif location:
         yield f"from {location} import {first}"
     yield ""
-    yield f"factory = {'.'.join((first, *rest))}"
+    made = ".".join((first, *rest))
+    yield f"factory = lambda: {made}{named.call}" if named.call else f"factory = {made}"
 
 
 def thread_lines(threads: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -31,9 +33,9 @@ def class_type(name: str) -> TargetType:
         TargetError: there is no such class or model, its objects cannot be made, or none of its methods can be called.
     """
     target, _, model = name.removeprefix(PREFIX).partition("=")
-    kind = _loaded(target)
-    makes = _loaded(model) if model else kind
-    words = vocabulary_of(kind, _made(kind, target))
+    kind, makes = _loaded(target)
+    words = vocabulary_of(kind, _made(makes, target))
+    compared = _loaded(model)[1] if model else makes
     if not words.templates:
         what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
@@ -41,7 +43,7 @@ def class_type(name: str) -> TargetType:
         object_type(
             name,
             reference=target,
-            specification=ReplaySpecification(_Replay(makes)),
+            specification=ReplaySpecification(_Replay(compared)),
             vocabulary=words.templates,
             summary=f"a class whose {'model is ' + model if model else 'behaviour in one thread is its specification'}",
             called=kind.__name__.lower(),
@@ -55,32 +57,32 @@ def class_type(name: str) -> TargetType:
     )
 
 
-def _loaded(name: str) -> Any:
-    kind = load_object(name, wanted="Class")
+def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
+    """The class of a name, and what makes its objects."""
+    makes: Any = load_object(name, wanted="Class")
+    kind = makes.func if isinstance(makes, functools.partial) else makes
     if not isinstance(kind, type):
         raise TargetError(f"{name} is a {type(kind).__name__}, not a class")
-    return kind
+    return kind, makes
 
 
-def _made(kind: type, name: str) -> object:
+def _made(makes: Callable[[], Any], name: str) -> object:
     try:
-        return kind()
+        return makes()
     except (Exception, SystemExit) as error:
-        raise TargetError(
-            f"{name}() raised {error_text(error)}; if it needs arguments, name a class that gives them: "
-            f"class Mine({kind.__name__}): def __init__(self): super().__init__(...)"
-        ) from error
+        more = "" if name.endswith(")") else f"; if it needs arguments, name them: '{name}(2)'"
+        raise TargetError(f"making an object of {name} raised {error_text(error)}{more}") from error
 
 
 class _Replay:
     """Makes calls on new objects of a class, in a thread that is left behind where a call does not return."""
 
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
+    def __init__(self, makes: Callable[[], Any]) -> None:
+        self._makes = makes
         self._caller = PatientCaller()
 
     def __call__(self, calls: Calls) -> Outcome:
-        driver: Driver = PlainDriver(self._kind, ObjectProgram(), passing=())
+        driver: Driver = PlainDriver(self._makes, ObjectProgram(), passing=())
         outcome = Outcome()
         for call in calls:
             outcome, _ = self._caller.call(driver, call, _PATIENCE_SECONDS)

@@ -18,12 +18,14 @@ _READS: Final = frozenset({"__len__", "__contains__"})
 """Methods that change nothing, whatever the class; others may: a cache counts what is asked for."""
 
 _VALUES: Final[dict[Any, Sequence[Any]]] = {
-    int: (1, 2),
+    int: (1, 2, 1, 2, 3),
     float: (0.5, 2.0),
     bool: (False, True),
-    str: ("a", "b"),
+    str: ("a", "b", "a", "b", "c"),
     type(None): (None,),
 }
+_FEW: Final = 2
+"""Values of each argument in small-scope verification; a third one is tried now and then."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
 _UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
 _SCALARS: Final = (bool, int, float, str, type(None))
@@ -71,7 +73,10 @@ def vocabulary_of(kind: type, made: object) -> ClassVocabulary:
 
 def _method(name: str, arguments: Sequence[Sequence[Any]]) -> OperationTemplate:
     return OperationTemplate(
-        name, lambda _number, *values: MethodCall(name, values, name not in _READS), tuple(arguments)
+        name,
+        lambda _number, *values: MethodCall(name, values, name not in _READS),
+        tuple(arguments),
+        small=tuple(values[:_FEW] for values in arguments),
     )
 
 
@@ -116,7 +121,7 @@ def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     if parameter.kind is parameter.KEYWORD_ONLY:
         return ()
     if annotation in _UNKNOWN or isinstance(annotation, (str, typing.TypeVar)):
-        return ("a", "b") if parameter.name in _KEY_NAMES else (1, 2)
+        return _VALUES[str] if parameter.name in _KEY_NAMES else _VALUES[int]
     return _of_annotation(annotation)
 
 
@@ -126,10 +131,10 @@ def _of_annotation(annotation: Any) -> Sequence[Any]:
         return tuple(value for value in typing.get_args(annotation) if isinstance(value, _SCALARS))
     if origin in (Union, types.UnionType):
         parts = [_of_annotation(part) for part in typing.get_args(annotation)]
-        return tuple(value for part in parts for value in part)
+        return tuple(value for part in parts for value in part[:_FEW])
     if isinstance(annotation, type):
         return next((values for kind, values in _VALUES.items() if annotation is kind), ())
-    return (1, 2) if isinstance(annotation, typing.TypeVar) else ()
+    return _VALUES[int] if isinstance(annotation, typing.TypeVar) else ()
 
 
 def _attributes(made: object) -> list[str]:

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
@@ -88,7 +88,7 @@ class ObjectRunner(ScenarioRunner):
 
     def _set_up(self, load: Load) -> Sequence[Work]:
         self._pulse()
-        factory: Any = reduce(getattr, self._place.name.split("."), load(self._place.module))
+        factory = self._place.factory(load(self._place.module))
         driver = self._driver = self._object_type.make(
             self._target, self._program, load=load, factory=factory, passing=(SetupDeadlockError,)
         )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.outcomes import error_text
+from kcache_model.target_name import TargetName, target_name
 
 from ..loading import load_object, named_packages
 
@@ -43,23 +46,28 @@ class Place:
 
     Attributes:
         module: its module, by name or file.
-        name: of the factory in it.
+        name: of the factory.
         instrument: the packages to instrument: its own, and what may be built on.
         folder: where further modules of it lie, if it is a file.
     """
 
     module: str | Path
-    name: str
+    name: TargetName
     instrument: tuple[str, ...]
     folder: Path | None
+
+    def factory(self, module: ModuleType) -> Any:
+        """The factory as its module, or a private copy of that, has it."""
+        return self.name.applied(functools.reduce(getattr, self.name.attribute.split("."), module))
 
 
 def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
     """Where the code of a target is that was loaded by name."""
-    location, _, name = target.name.rpartition(":")
+    named = target_name(target.name)
+    location = named.location
     packages = {*object_type.instrument, *named_packages(target.factory, target.name)}
     if location.endswith(".py"):
         file = Path(location).resolve()
-        return Place(file, name, tuple(sorted(packages)), file.parent)
+        return Place(file, named, tuple(sorted(packages)), file.parent)
     own = location if location.partition(".")[0] == "kcache" else location.partition(".")[0]
-    return Place(location, name, tuple(sorted({*packages, own})), None)
+    return Place(location, named, tuple(sorted({*packages, own})), None)
