@@ -10,11 +10,14 @@ run_conformance(new_indexer, seconds=20)
 from __future__ import annotations
 
 import functools
+import unittest
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache import Semantics
 from kcache.adapting import AdaptedFactory, adapt
+from kcache_conformance.classes import class_type_name
 from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
@@ -43,6 +46,9 @@ from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.interleaved.running import clock, is_controlled, run
 from kcache_stress.loading import importable_spec
 
+if TYPE_CHECKING:
+    from kcache_conformance.classes.machine import Machine, invariant, rule
+
 __all__ = [
     "PHASES",
     "AdaptedFactory",
@@ -57,6 +63,7 @@ __all__ = [
     "HarnessError",
     "History",
     "InconclusiveError",
+    "Machine",
     "PrintingHandler",
     "Program",
     "Rule",
@@ -72,12 +79,16 @@ __all__ = [
     "fuzz_index_func",
     "fuzz_key_func",
     "fuzzed",
+    "in_threads",
     "interleaved",
+    "invariant",
     "print_content",
     "replay",
+    "rule",
     "run",
     "run_conformance",
     "settle",
+    "stress",
 ]
 
 
@@ -100,6 +111,7 @@ def run_conformance(
     unsupported: Iterable[str] | None = None,
     instrument: Iterable[str] = (),
     most_findings: int = MOST_FINDINGS,
+    shape: tuple[int, int] | None = None,
 ) -> SuiteResult:
     """Check an implementation; returns only if nothing is wrong.
 
@@ -123,6 +135,7 @@ def run_conformance(
         instrument: further packages that the explorer instruments beside the implementation's own; they can also be
             named in ``kcache_instrument``, of the factory or of its module.
         most_findings: after so many violations the run ends.
+        shape: the most threads of a program, and the most calls of each; of types with a vocabulary.
 
     Returns:
         What was done; its findings are advice.
@@ -147,6 +160,7 @@ def run_conformance(
         kind=type,
         instrument=tuple(instrument),
         most_findings=most_findings,
+        shape=shape,
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -210,6 +224,54 @@ def interleaved(
         return explored
 
     return decorated if test is None else decorated(test)
+
+
+def in_threads(
+    machine: type[Any], *, threads: int = 2, calls: int = 2, seconds: float = 10.0, seed: int = 0
+) -> type[unittest.TestCase]:
+    """A test case that runs the rules of a :class:`Machine`, or the methods of a class, in several threads.
+
+    Random programs of the calls, each along every interleaving as far as the time goes; what they give must be what
+    some order of them gives, one after another. What fails is made small.
+
+    Args:
+        machine: a machine, or any class whose objects are made without arguments; at the top of a module.
+        threads: the most threads of a program.
+        calls: the most calls of each.
+        seconds: how long to search.
+        seed: of everything random.
+    """
+    return _test_case(machine, "explorer", seconds, seed, (threads, calls))
+
+
+def stress(machine: type[Any], *, seconds: float = 10.0, seed: int = 0) -> type[unittest.TestCase]:
+    """A test case that runs the rules of a :class:`Machine`, or the methods of a class, in real threads.
+
+    Args:
+        machine: as for :func:`in_threads`.
+        seconds: how long.
+        seed: of everything random.
+    """
+    return _test_case(machine, "stress", seconds, seed, None)
+
+
+def _test_case(
+    machine: type[Any], phase: str, seconds: float, seed: int, shape: tuple[int, int] | None
+) -> type[unittest.TestCase]:
+    def run_test(self: unittest.TestCase) -> None:  # noqa: ARG001
+        spec = importable_spec(machine)
+        if spec is None:
+            raise TargetError(f"{machine.__qualname__} cannot be imported by name: define it at the top of a module")
+        run_conformance(spec, type=class_type_name(spec), phases=(phase,), seconds=seconds, seed=seed, shape=shape)
+
+    return type(f"{machine.__name__}{phase.capitalize()}", (unittest.TestCase,), {f"test_{phase}": run_test})
+
+
+def __getattr__(name: str) -> Any:
+    """What needs Hypothesis, which is imported when it is asked for."""
+    if name in ("Machine", "rule", "invariant"):
+        return getattr(import_module("kcache_conformance.classes.machine"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def replay(word: str, *, patience_seconds: float = 3.0) -> None:

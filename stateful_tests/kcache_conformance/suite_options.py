@@ -46,6 +46,7 @@ class SuiteOptions:
         most_findings: after so many of distinct symptoms the run ends.
         declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
         waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
+        shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -61,6 +62,7 @@ class SuiteOptions:
     most_findings: int = MOST_FINDINGS
     declared: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
+    shape: tuple[int, int] | None = None
 
     @property
     def is_strict(self) -> bool:

@@ -1,16 +1,18 @@
-"""Target types of classes: ``class=TARGET`` and ``class=TARGET=SPEC``, made of the class when they are asked for."""
+"""Target types of classes: ``class=TARGET`` and ``class=TARGET=MODEL``, made of the class when they are asked for."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.object_type import Driver
+from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import ObjectProgram, PlainDriver, object_type
 from kcache_model.object_types.replayed import Calls, ReplaySpecification
+from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
 from kcache_stress.loading import load_object
 
@@ -21,9 +23,29 @@ from . import PREFIX
 from .signatures import vocabulary_of
 
 _PATIENCE_SECONDS: Final = 0.5
-_MODEL_PHASES: Final = ("smoke", "stateful", "explorer", "stress")
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """What can be called of objects of a class, and how.
+
+    Attributes:
+        vocabulary: the calls.
+        left_out: what cannot be called, for want of values.
+        driver: makes objects of the class, and calls.
+        compared: the same of what the results are compared with.
+        invariants: the names of the calls that only say whether something holds.
+        has_checks: whether there is more to be seen in one thread than what the class does itself.
+    """
+
+    vocabulary: Vocabulary
+    left_out: tuple[str, ...]
+    driver: MakeDriver
+    compared: Callable[[], Any]
+    invariants: frozenset[str]
+    has_checks: bool
 
 
 def class_type(name: str) -> TargetType:
@@ -34,27 +56,54 @@ def class_type(name: str) -> TargetType:
     """
     target, _, model = name.removeprefix(PREFIX).partition("=")
     kind, makes = _loaded(target)
+    calls = _of_machine(kind, model) if _is_machine(kind) else _of_class(kind, makes, target, model)
+    found = target_type(
+        replace(
+            object_type(
+                name,
+                reference=target,
+                specification=ReplaySpecification(_Replay(calls.compared, calls.invariants)),
+                vocabulary=calls.vocabulary,
+                summary="a class whose results are those of calls in one thread",
+                called=kind.__name__.lower(),
+            ),
+            driver=calls.driver,
+        )
+    )
+    return replace(
+        found,
+        phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
+        not_tested=lambda loaded: tuple(sorted({*loaded.unsupported, *calls.left_out})),
+    )
+
+
+def _is_machine(kind: type) -> bool:
+    """Whether it is a machine; asked without Hypothesis, which is most of the time that imports take."""
+    return any(base.__qualname__ == "Machine" and base.__module__ == f"{__package__}.machine" for base in kind.__mro__)
+
+
+def _of_machine(kind: Any, model: str) -> _Calls:
+    from .machine import rules_of
+    from .machine_type import MachineDriver, machine_vocabulary
+
+    if model:
+        raise TargetError(f"{kind.__name__} is a Machine: give it a model = ..., in place of --spec")
+    makes = kind.model
+    compared = partial(MachineDriver, kind, ObjectProgram())
+    if makes is not None:
+        compared = partial(compared, makes=lambda _: makes())
+    invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
+    vocabulary = machine_vocabulary(kind)
+    return _Calls(vocabulary, (), MachineDriver, compared, invariants, makes is not None or bool(invariants))
+
+
+def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> _Calls:
     words = vocabulary_of(kind, _made(makes, target))
-    compared = _loaded(model)[1] if model else makes
     if not words.templates:
         what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
-    found = target_type(
-        object_type(
-            name,
-            reference=target,
-            specification=ReplaySpecification(_Replay(compared)),
-            vocabulary=words.templates,
-            summary=f"a class whose {'model is ' + model if model else 'behaviour in one thread is its specification'}",
-            called=kind.__name__.lower(),
-        )
-    )
-    wanted = _MODEL_PHASES if model else _OWN_PHASES
-    return replace(
-        found,
-        phases={phase: run for phase, run in found.phases.items() if phase in wanted},
-        not_tested=lambda loaded: tuple(sorted({*loaded.unsupported, *words.left_out})),
-    )
+    compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
+    return _Calls(words.templates, words.left_out, PlainDriver, compared, frozenset(), bool(model))
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
@@ -75,15 +124,18 @@ def _made(makes: Callable[[], Any], name: str) -> object:
 
 
 class _Replay:
-    """Makes calls on new objects of a class, in a thread that is left behind where a call does not return."""
+    """Makes calls on new objects, in a thread that is left behind where a call does not return."""
 
-    def __init__(self, makes: Callable[[], Any]) -> None:
+    def __init__(self, makes: Callable[[], Any], invariants: frozenset[str]) -> None:
         self._makes = makes
+        self._invariants = invariants
         self._caller = PatientCaller()
 
     def __call__(self, calls: Calls) -> Outcome:
-        driver: Driver = PlainDriver(self._makes, ObjectProgram(), passing=())
         outcome = Outcome()
+        if calls[-1].name in self._invariants:
+            return outcome
+        driver = self._makes()
         for call in calls:
             outcome, _ = self._caller.call(driver, call, _PATIENCE_SECONDS)
             if outcome.waits:

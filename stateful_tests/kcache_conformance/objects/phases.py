@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final
 
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType, RecordedProgram
 from kcache_model.object_types.smaller import smaller
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.objects.findings import Setting, sequential_finding, sequential_kind
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
@@ -20,7 +20,7 @@ from kcache_stress.objects.threads import ObjectStress
 from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
-from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
+from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program, shapes_within
 from .sequential import Mismatch, PatientCaller, run_program
 
 _SHARE_OF_PATIENCE: Final = 0.4
@@ -105,7 +105,6 @@ class _Phases:
     def explorer(self, context: PhaseContext) -> PhaseOutcome:
         """The interleavings of small programs."""
         options = ExploreOptions(
-            StrategyName.DPOR,
             executions=_EXECUTIONS,
             seconds=_PROGRAM_SECONDS,
             strict_errors=context.options.strict_errors,
@@ -114,8 +113,8 @@ class _Phases:
 
         def searches(_: str) -> Iterator[Search]:
             laboratory = ObjectLaboratory(self._type, context.target, context.options.instrument)
-            for program in self._programs(context):
-                yield Search(laboratory, program, options)
+            for number, program in enumerate(self._programs(context)):
+                yield Search(laboratory, program, hunting(options, number))
 
         return explorer_phase(context, searches, self._type.called)
 
@@ -146,7 +145,9 @@ class _Phases:
         litmus = list(litmus_tests(self._type, context.target))
         yield from litmus if context.seed % 2 == 0 else reversed(litmus)
         for number in itertools.count():
-            shapes = LARGER_SHAPES if number % 5 == 4 else SHAPES
+            shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES
+            if context.options.shape is not None:
+                shapes = shapes_within(*context.options.shape)
             yield random_program(context.seed * 1_000_003 + number, self._type, context.target, shapes)
 
     def _run(

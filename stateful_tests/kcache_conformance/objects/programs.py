@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kcache_model.bound import Bound
@@ -24,6 +24,14 @@ LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 _ATTEMPTS: Final = 200
 
 
+def shapes_within(threads: int, calls: int) -> tuple[tuple[int, ...], ...]:
+    """The shapes with at least two threads, at most so many, and at most so many calls of each."""
+    sizes = range(1, calls + 1)
+    return tuple(
+        shape for count in range(2, threads + 1) for shape in itertools.combinations_with_replacement(sizes, count)
+    )
+
+
 def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     """Those of the type that the target offers everything for, and in which nobody waits for ever."""
     for program in object_type.litmus_tests(target):
@@ -32,7 +40,7 @@ def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
 
 
 def random_program(
-    seed: int, object_type: ObjectType, target: ObjectTarget, shapes: tuple[tuple[int, ...], ...] = SHAPES
+    seed: int, object_type: ObjectType, target: ObjectTarget, shapes: Sequence[tuple[int, ...]] = SHAPES
 ) -> Any:
     """A random program; where one thread might wait for ever, what lets all go on comes last."""
     rng = random.Random(seed)
@@ -94,7 +102,7 @@ def _drawn(
     object_type: ObjectType,
     target: ObjectTarget,
     vocabulary: tuple[OperationTemplate, ...],
-    shapes: tuple[tuple[int, ...], ...],
+    shapes: Sequence[tuple[int, ...]],
 ) -> Any:
     way = rng.choice(object_type.usual_ways(target))
     numbers = itertools.count(1)

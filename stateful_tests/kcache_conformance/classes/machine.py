@@ -1,0 +1,130 @@
+"""Machine: a Hypothesis state machine whose rules also run in several threads at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis.stateful import invariant as hypothesis_invariant
+from hypothesis.stateful import rule as hypothesis_rule
+
+_MARK: Final = "kcache_rule"
+"""The attribute of a method that is a rule, or an invariant."""
+
+_NONE: Final = object()
+
+
+@dataclass(frozen=True)
+class MachineRule:
+    """A rule, or an invariant.
+
+    Attributes:
+        function: called with the machine, the subject, and a value for each argument.
+        arguments: name -> where its values come from; ``None`` for an invariant.
+    """
+
+    function: Callable[..., Any]
+    arguments: Mapping[str, st.SearchStrategy[Any]] | None
+
+    @property
+    def is_invariant(self) -> bool:
+        """Whether it only looks at the subject."""
+        return self.arguments is None
+
+
+class Machine(RuleBasedStateMachine):
+    """Base of state machines about one subject; ``.TestCase`` runs it in one thread, as ever.
+
+    A subclass says how a subject is made, and which calls there are, each a method with :func:`rule`: what it returns,
+    or the type of the exception that it raises, is the outcome of the call. Without ``model``, the outcomes of several
+    threads must be those of some order of the calls on one more subject; with it, those of the model, on which the same
+    rules are called, in one thread as well.
+    """
+
+    model: ClassVar[Callable[[], Any] | None] = None
+    """Makes a plain object with the methods that the rules call."""
+
+    def subject(self) -> Any:
+        """A new subject."""
+        raise NotImplementedError(f"{type(self).__name__} has no subject(): return a new object to be tested")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._subject = self.subject()
+        makes = type(self).model
+        self._modelled = _NONE if makes is None else makes()
+
+    def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> None:
+        """Call a rule on the subject, and on the model; they must do the same."""
+        if self._modelled is _NONE:
+            rule.function(self, self._subject, **arguments)
+            return
+        got, expected = (_outcome(rule, self, made, arguments) for made in (self._subject, self._modelled))
+        if got != expected:
+            given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+            raise AssertionError(f"{rule.function.__name__}({given}) {_told(got)}; the model {_told(expected)}")
+
+
+def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], Any]:
+    """A call of the subject: ``@rule(key=st.sampled_from("ab")) def get(self, cache, key): return cache.get(key)``.
+
+    Args:
+        arguments: a strategy for each argument after the subject. In threads, a few of its values are tried, which must
+            be plain: numbers, texts, truth values, nothing.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        known = MachineRule(function, arguments)
+
+        @functools.wraps(function)
+        def stepped(self: Machine, **given: Any) -> None:
+            self._step(known, given)
+
+        vars(stepped)[_MARK] = known
+        del vars(stepped)["__wrapped__"]  # Hypothesis looks at the parameters of what it calls
+        made: Any = hypothesis_rule
+        return made(**arguments)(stepped)
+
+    return decorated
+
+
+def invariant() -> Callable[[Callable[..., Any]], Any]:
+    """What must hold of the subject after each step; in threads, when all have ended."""
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        known = MachineRule(function, None)
+
+        @functools.wraps(function)
+        def looked(self: Machine) -> None:
+            function(self, self._subject)
+
+        vars(looked)[_MARK] = known
+        del vars(looked)["__wrapped__"]
+        return hypothesis_invariant()(looked)
+
+    return decorated
+
+
+def rules_of(kind: type[Machine]) -> dict[str, MachineRule]:
+    """Name -> rule, of a machine, invariants included, in the order of their names."""
+    return {
+        name: known
+        for name in sorted(dir(kind))
+        if isinstance(known := getattr(getattr(kind, name, None), _MARK, None), MachineRule)
+    }
+
+
+def _outcome(rule: MachineRule, machine: Machine, made: Any, arguments: Mapping[str, Any]) -> tuple[str, Any]:
+    try:
+        return "", rule.function(machine, made, **arguments)
+    except Exception as error:
+        return type(error).__name__, None
+
+
+def _told(outcome: tuple[str, Any]) -> str:
+    error, value = outcome
+    return f"raised {error}" if error else f"gave {value!r}"

@@ -1,0 +1,106 @@
+"""Vocabulary and driver of machines: their rules as calls with plain arguments."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from kcache_model.errors import TargetError
+from kcache_model.object_types.object_type import Load
+from kcache_model.object_types.plain import MethodCall, plain_value
+from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.outcomes import Outcome, error_text, raised, returned
+
+from .machine import Machine, MachineRule, rules_of
+
+_DRAWN: Final = 40
+_MOST_VALUES: Final = 5
+_SMALL: Final = 2
+
+
+def machine_vocabulary(kind: type[Machine]) -> tuple[OperationTemplate, ...]:
+    """The rules of a machine, each with a few values for its arguments; invariants read what is left.
+
+    Raises:
+        TargetError: it has no rules, or values that are not plain.
+    """
+    rules = rules_of(kind)
+    if all(rule.is_invariant for rule in rules.values()):
+        raise TargetError(f"{kind.__name__} has no rules; write @kcache.testing.rule() above a method")
+    return tuple(_template(kind, name, rule) for name, rule in rules.items())
+
+
+def _template(kind: type[Machine], name: str, rule: MachineRule) -> OperationTemplate:
+    if rule.arguments is None:
+        return OperationTemplate(name, lambda _: MethodCall(name, (), is_write=False), weight=0.1)
+    values = [_values(f"{kind.__name__}.{name}", argument, made) for argument, made in rule.arguments.items()]
+    return OperationTemplate(
+        name,
+        lambda _number, *chosen: MethodCall(name, chosen),
+        tuple(values),
+        small=tuple(choice[:_SMALL] for choice in values),
+    )
+
+
+def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tuple[Any, ...]:
+    """The first distinct values that a strategy gives, simple ones first."""
+    found: dict[Any, None] = {}
+
+    @settings(
+        max_examples=_DRAWN,
+        derandomize=True,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def draw(value: Any) -> None:
+        if plain_value(value) != value and not isinstance(value, (list, tuple)):
+            raise TargetError(
+                f"{where}: {argument} may be {value!r}, which is not plain; draw a number or a text, and make of it in "
+                "the rule what the subject needs"
+            )
+        found[plain_value(value)] = None
+
+    draw()
+    return tuple(list(found)[:_MOST_VALUES])
+
+
+class MachineDriver:
+    """One subject, and the calls that the rules of a machine make on it.
+
+    Attributes:
+        made: the subject.
+    """
+
+    def __init__(
+        self,
+        machine: Callable[[], Any],
+        _: Any,
+        /,
+        *,
+        load: Load = importlib.import_module,
+        passing: tuple[type[BaseException], ...] = (),
+        makes: Callable[[Any], Any] = lambda machine: machine.subject(),
+    ) -> None:
+        del load
+        kind: Any = machine
+        self._machine = kind.__new__(kind)  # as Hypothesis makes it, it would belong to a run of Hypothesis
+        self.made = makes(self._machine)
+        self._rules = rules_of(kind)
+        self._passing = passing
+
+    def call(self, operation: MethodCall) -> Outcome:
+        """What the rule gave, as plain data; an exception by its type."""
+        rule = self._rules[operation.name]
+        arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))
+        try:
+            return returned(plain_value(rule.function(self._machine, self.made, **arguments)))
+        except self._passing:
+            raise
+        except (Exception, SystemExit) as error:
+            return raised(type(error).__name__, error_text(error))
