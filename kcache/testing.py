@@ -262,7 +262,9 @@ def _test_case(
         spec = importable_spec(machine)
         if spec is None:
             raise TargetError(f"{machine.__qualname__} cannot be imported by name: define it at the top of a module")
-        run_conformance(spec, type=class_type_name(spec), phases=(phase,), seconds=seconds, seed=seed, shape=shape)
+        run_conformance(
+            spec, type=class_type_name(spec), phases=(phase,), seconds=seconds, seed=seed, shape=shape, most_findings=1
+        )
 
     return type(f"{machine.__name__}{phase.capitalize()}", (unittest.TestCase,), {f"test_{phase}": run_test})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
 import types
 import typing
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -28,6 +29,7 @@ _FEW: Final = 2
 """Values of each argument in small-scope verification; a third one is tried now and then."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
 _UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
+_NOTHING: Final = object()
 _SCALARS: Final = (bool, int, float, str, type(None))
 
 
@@ -130,8 +132,9 @@ def _of_annotation(annotation: Any) -> Sequence[Any]:
     if origin is Literal:
         return tuple(value for value in typing.get_args(annotation) if isinstance(value, _SCALARS))
     if origin in (Union, types.UnionType):
-        parts = [_of_annotation(part) for part in typing.get_args(annotation)]
-        return tuple(value for part in parts for value in part[:_FEW])
+        parts = [_of_annotation(part)[:_FEW] for part in typing.get_args(annotation)]
+        turns = itertools.zip_longest(*parts, fillvalue=_NOTHING)
+        return tuple(value for turn in turns for value in turn if value is not _NOTHING)
     if isinstance(annotation, type):
         return next((values for kind, values in _VALUES.items() if annotation is kind), ())
     return _VALUES[int] if isinstance(annotation, typing.TypeVar) else ()

@@ -57,7 +57,7 @@ def _nothing_small(*_: object) -> Any:
 TEST = TargetType(
     name="test",
     summary="a test body whose threads are run in every order",
-    reference="kcache_conformance.interleaved.examples:test_counter",
+    reference="kcache_conformance.interleaved.reference:nothing_is_lost",
     phases={"explorer": _explorer},
     load=load_test,
     not_tested=lambda _: (),

@@ -108,6 +108,23 @@ def find(name: str) -> importlib.machinery.ModuleSpec | None:
         return None
 
 
+def folder_of(location: str) -> Path | None:
+    """The folder whose top-level modules are part of the same program as a target; ``None`` if it is in a package.
+
+    Args:
+        location: the path of the target's file, or the name of its module.
+    """
+    if location.endswith(".py"):
+        return Path(location).resolve().parent
+    if "." in location or location in sys.builtin_module_names:
+        return None
+    spec = find(location)
+    if spec is None or spec.origin is None or spec.submodule_search_locations is not None:
+        return None
+    folder = Path(spec.origin).parent
+    return None if "site-packages" in folder.parts else folder
+
+
 def existing(packages: Iterable[str]) -> tuple[str, ...]:
     """These packages, each of which can be imported.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.made_of import packages_of
-from ..explorer.reach import existing, find
+from ..explorer.reach import existing, folder_of
 from ..explorer.replay import Replayed, follow
 from ..explorer.replay_token import ReplayToken
 from ..explorer.sandbox import CannotExploreError, Roots, Sandbox
@@ -167,7 +166,7 @@ def load_subject(
     named = {*instrument, *named_packages(real.factory, spec)}
     existing(named)
     packages = named if file else named | {location.partition(".")[0]}
-    roots = Roots(frozenset(packages), file.parent if file else _folder_of_loose_module(location))
+    roots = Roots(frozenset(packages), folder_of(location))
     sandbox, module = _loaded(roots, _made_of(real, roots), granularity, file or location)
     share = AuditShare()
 
@@ -223,17 +222,6 @@ def _made_of(target: Target, roots: Roots) -> frozenset[str]:
     found = packages_of(driver.indexer, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
     driver.close()
     return found
-
-
-def _folder_of_loose_module(name: str) -> Path | None:
-    """The folder of a module that belongs to no package: what lies beside it is part of the same program."""
-    if "." in name or name in sys.builtin_module_names:
-        return None
-    spec = find(name)
-    if spec is None or spec.origin is None or spec.submodule_search_locations is not None:
-        return None
-    folder = Path(spec.origin).parent
-    return None if "site-packages" in folder.parts else folder
 
 
 def replay_token(token: ReplayToken[Program], watch: ProgressListener | None = None) -> Replayed:

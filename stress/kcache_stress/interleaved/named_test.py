@@ -13,7 +13,7 @@ from typing import Any
 
 from kcache_model.errors import TargetError
 
-from ..explorer.reach import Kind, imported_by, own_kind, unit_of
+from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..loading import load_object, loaded_module, named_packages
 from .texts import source_of
 
@@ -27,7 +27,7 @@ class InterleavedTest:
         module: of the test, by name or file.
         attribute: its name in the module.
         instrument: the packages that are instrumented with it.
-        folder: where further modules of it lie, if it is in a file; ``None`` if not.
+        folder: where further modules of it lie; ``None`` if it is in a package.
         unsupported: nothing; all targets have it.
     """
 
@@ -73,7 +73,7 @@ def load_test(spec: Any) -> InterleavedTest:
     own = () if file is not None else (location.partition(".")[0],)
     packages = named or _imported_packages(module, own)
     return InterleavedTest(
-        spec, file or location, attribute, tuple(dict.fromkeys((*own, *packages))), file and file.parent
+        spec, file or location, attribute, tuple(dict.fromkeys((*own, *packages))), folder_of(location)
     )
 
 

@@ -25,15 +25,17 @@ from ..explorer.granularity import Granularity
 from ..explorer.history import calls_of
 from ..explorer.investigation import Experiment
 from ..explorer.judgement.call_judge import CallJudge
+from ..explorer.made_of import packages_of
 from ..explorer.reach import existing
 from ..explorer.rendering.renderer import Texts, render_interleaving
-from ..explorer.sandbox import Sandbox
+from ..explorer.sandbox import Roots, Sandbox
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
+from ..loading import TARGET_PREFIX
 from .findings import Setting, concurrent_finding
-from .named_target import place_of
+from .named_target import new_object, place_of
 from .threads import ObjectStress
 
 PHASE: Final = "explorer"
@@ -127,12 +129,14 @@ class ObjectLaboratory:
         granularity: Granularity = Granularity.FREE,
     ) -> None:
         place = place_of(object_type, target)
+        roots = Roots(frozenset((*place.instrument, *existing(instrument))), place.folder)
         self.granularity = granularity
         self.share = AuditShare()
         self._object_type = object_type
         self.target = target
         self._instrument = instrument
-        self._copies = Copies((*place.instrument, *existing(instrument)), granularity, place.folder)
+        packages = roots.packages | _made_of(object_type, target, roots)
+        self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
         self._others: dict[Granularity, ObjectLaboratory] = {}
         self._is_loaded = False
 
@@ -258,6 +262,12 @@ class ObjectLaboratory:
             first = self._object_type.usual_ways(self.target)[0]
             with contextlib.suppress(Exception):  # what is wrong with it is told by whoever explores it
                 self.runner(first.with_calls((), ())).clean_up()
+
+
+def _made_of(object_type: ObjectType, target: ObjectTarget, roots: Roots) -> frozenset[str]:
+    """The packages of what a target makes; of the real one, for it is about to be copied."""
+    made = new_object(object_type, target, object_type.usual_ways(target)[0]).made
+    return packages_of(made, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
 
 
 def noted(object_type: ObjectType, program: Any) -> str:

@@ -13,6 +13,7 @@ from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectTy
 from kcache_model.outcomes import error_text
 from kcache_model.target_name import TargetName, target_name
 
+from ..explorer.reach import folder_of
 from ..loading import load_object, named_packages
 
 
@@ -48,7 +49,7 @@ class Place:
         module: its module, by name or file.
         name: of the factory.
         instrument: the packages to instrument: its own, and what may be built on.
-        folder: where further modules of it lie, if it is a file.
+        folder: where further modules of it lie; ``None`` if it is in a package.
     """
 
     module: str | Path
@@ -66,8 +67,8 @@ def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
     named = target_name(target.name)
     location = named.location
     packages = {*object_type.instrument, *named_packages(target.factory, target.name)}
+    folder = folder_of(location)
     if location.endswith(".py"):
-        file = Path(location).resolve()
-        return Place(file, named, tuple(sorted(packages)), file.parent)
+        return Place(Path(location).resolve(), named, tuple(sorted(packages)), folder)
     own = location if location.partition(".")[0] == "kcache" else location.partition(".")[0]
-    return Place(location, named, tuple(sorted({*packages, own})), None)
+    return Place(location, named, tuple(sorted({*packages, own})), folder)

@@ -1,0 +1,209 @@
+"""Any class as a target: what its calls give in threads must be what they give in some order in one."""
+
+from __future__ import annotations
+
+import enum
+import random
+import sys
+import unittest
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, Literal, Optional
+
+import pytest
+
+from kcache.testing import in_threads, run_conformance, stress
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.classes.signatures import vocabulary_of
+from kcache_conformance.errors import ConformanceError
+from kcache_conformance.target_types import target_type_named
+from kcache_model.errors import TargetError
+from kcache_model.object_types.plain import MethodCall, ObjectProgram
+from kcache_model.object_types.replayed import ReplaySpecification
+from kcache_model.outcomes import WAITS, Outcome, returned
+from kcache_model.target_name import target_name
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.replay import ReplayAnswer, follow
+from kcache_stress.objects.laboratory import ObjectLaboratory
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "any_class"
+STOCK = EXAMPLES / "stock.py"
+MACHINES = EXAMPLES / "machines.py"
+sell, refill = MethodCall("sell"), MethodCall("refill", (1,))
+
+
+def laboratory(target: str) -> ObjectLaboratory:
+    exploring = target_type_named(class_type_name(target)).exploring
+    assert exploring is not None
+    made = exploring.laboratory(target, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectLaboratory)
+    return made
+
+
+@pytest.mark.parametrize("target", [f"{STOCK}:Stock", f"{STOCK}:Stock(2)", f"{MACHINES}:StockMachine"])
+def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(target: str) -> None:
+    made = laboratory(target)
+    program = ObjectProgram(threads=((refill,), (refill, sell)))
+    found = explore(made, program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
+    assert found.finding is not None
+    assert "no order of the calls" in found.finding.summary
+    token = target_type_named(class_type_name(target)).tokens.decode(found.finding.schedule)
+    assert token.target == target
+    from kcache_model.progress import NoProgress
+
+    assert follow(made, token, NoProgress()).answer is ReplayAnswer.REPRODUCED
+
+
+@pytest.mark.parametrize("target", [f"{STOCK}:LockedStock", f"{STOCK}:LockedStock(2)", f"{MACHINES}:LockedMachine"])
+def test_its_twin_passes_in_every_order(target: str) -> None:
+    program = ObjectProgram(threads=((refill,), (refill, sell)))
+    found = explore(laboratory(target), program, ExploreOptions(seconds=60.0))
+    assert found.finding is None
+    assert found.is_exhausted, found.note
+
+
+def test_a_whole_run_finds_it_too() -> None:
+    spec = f"{STOCK}:Stock"
+    with pytest.raises(ConformanceError, match="no order of the calls"):
+        run_conformance(spec, type=class_type_name(spec), seconds=60, most_findings=1)
+
+
+def test_a_model_decides_where_one_is_given() -> None:
+    spec = f"{STOCK}:LockedStock"
+    with pytest.raises(ConformanceError, match="expected: 1"):
+        run_conformance(spec, type=class_type_name(spec, f"{STOCK}:Stock(2)"), phases=("smoke",), seconds=60)
+    run_conformance(spec, type=class_type_name(spec, f"{STOCK}:Stock"), phases=("smoke",), seconds=60)
+
+
+def test_the_model_of_a_machine_decides_in_one_thread() -> None:
+    spec = f"{MACHINES}:WrongModel"
+    with pytest.raises(ConformanceError, match="expected: 1"):
+        run_conformance(spec, type=class_type_name(spec), phases=("smoke",), seconds=60)
+
+
+def test_an_invariant_is_looked_at() -> None:
+    spec = f"{MACHINES}:WithInvariant"
+    program = ObjectProgram(threads=((MethodCall("refill", (3,)),) * 2, (MethodCall("refill", (3,)),)))
+    found = explore(laboratory(spec), program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
+    assert found.finding is not None
+    assert "at_most_nine" in found.finding.summary
+
+
+def machine(name: str) -> Any:
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        import machines
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return getattr(machines, name)
+
+
+def outcome_of(case: type[unittest.TestCase]) -> unittest.TestResult:
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+    return result
+
+
+def test_the_test_case_of_a_machine_works_as_ever() -> None:
+    assert outcome_of(machine("LockedMachine").TestCase).wasSuccessful()
+    failed = outcome_of(machine("WrongModel").TestCase)
+    assert "the model gave" in failed.failures[0][1]
+
+
+@pytest.mark.parametrize("made", [in_threads, stress])
+def test_a_test_case_in_threads_fails_where_the_class_is_wrong(made: Callable[..., type[unittest.TestCase]]) -> None:
+    failed = outcome_of(made(machine("StockMachine"), seconds=60))
+    assert "no order of the calls" in failed.failures[0][1]
+
+
+def test_a_test_case_in_threads_passes_where_it_is_right() -> None:
+    assert outcome_of(in_threads(machine("LockedMachine"), seconds=1)).wasSuccessful()
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (f"{MACHINES}:NoRules", "has no rules"),
+        (f"{MACHINES}:OddValues", "count may be .* which is not plain"),
+        (f"{MACHINES}:NoSubject", r"has no subject\(\)"),
+        (f"{STOCK}:nothing", "has no nothing"),
+        (f"{STOCK}:Stock(1, 2, 3)", "making an object of .* raised TypeError"),
+        (f"{STOCK}:Stock(x)", "the arguments must be plain values"),
+        ("collections:ChainMap.fromkeys", "not a class"),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_line(target: str, text: str) -> None:
+    with pytest.raises(TargetError, match=text):
+        target_type_named(class_type_name(target)).load(target)
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Signatures:
+    def __init__(self) -> None:
+        self.count = 0
+        self.items: list[int] = []
+        self._hidden = 1
+
+    def plain(self, key: str, value: int, flag: bool) -> None: ...
+
+    def untyped(self, key, value): ...
+
+    def anything(self, key: Hashable, value: Any) -> None: ...
+
+    def optional(self, value: Optional[int], other: "int | str" = 3) -> None: ...  # noqa: UP037, UP045
+
+    def literal(self, mode: Literal["r", "w"]) -> None: ...
+
+    def callback(self, then: Callable[[], None]) -> None: ...
+
+    def coloured(self, colour: Colour) -> None: ...
+
+    def keyword(self, *, needed: int) -> None: ...
+
+    def many(self, *args: int, **more: int) -> None: ...
+
+    def _private(self) -> None: ...
+
+    @classmethod
+    def made(cls) -> None: ...
+
+    def __getitem__(self, key: str) -> int: ...
+
+    def __len__(self) -> int: ...
+
+
+def test_the_vocabulary_of_a_class_comes_from_its_signatures() -> None:
+    found = vocabulary_of(Signatures, Signatures())
+    known = {template.name: list(template.smallest(0)) for template in found.templates}
+    assert known.keys() == {
+        *("plain", "untyped", "anything", "optional", "literal", "many", "__getitem__", "__len__", "count")
+    }
+    assert set(found.left_out) == {"callback(then)", "coloured(colour)", "keyword(needed)"}
+    assert MethodCall("plain", ("a", 1, True)) in known["plain"]
+    assert MethodCall("untyped", ("b", 2)) in known["untyped"]
+    assert MethodCall("optional", (None,)) in known["optional"]
+    assert {call.arguments for call in known["literal"]} == {("r",), ("w",)}
+    assert [str(call) for call in known["count"]] == ["count"]
+
+
+def test_results_that_differ_from_time_to_time_are_named() -> None:
+    specification = ReplaySpecification(lambda _: returned(random.random()))
+    with pytest.raises(TargetError, match=r"the same calls in one thread \(sell\(\)\) give"):
+        specification.effects((), sell)
+
+
+def test_a_call_that_waits_has_no_effect() -> None:
+    specification = ReplaySpecification(lambda calls: WAITS if calls[-1] == sell else Outcome())
+    assert specification.effects((), sell) == ()
+    assert specification.effects((), refill) == [((refill,), Outcome())]
+
+
+def test_a_name_with_arguments_is_taken_apart() -> None:
+    found = target_name("package.module:Outer.Class(2, name='a:b')")
+    assert (found.location, found.attribute) == ("package.module", "Outer.Class")
+    assert found.applied(dict)() if found.attribute == "dict" else True
+    assert target_name("x:dict(a=1)").applied(dict)() == {"a": 1}
+    assert target_name("x:dict").applied(dict) is dict

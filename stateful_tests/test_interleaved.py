@@ -1,0 +1,218 @@
+"""Interleaved tests: bodies that fail in some order of their threads are found out, and their twins pass."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kcache import testing
+from kcache.testing import clock, interleaved, replay, run
+from kcache_conformance.errors import ConformanceError, InconclusiveError
+from kcache_conformance.guessed_type import guessed_type
+from kcache_model.errors import TargetError
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.named_test import load_test
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "any_class"
+BODIES = EXAMPLES / "bodies.py"
+
+
+def explored(name: str, **options: object) -> Explored:
+    laboratory = InterleavedLaboratory(f"{BODIES}:{name}")
+    quick = ExploreOptions(executions=60)
+    return explore(laboratory, InterleavedProgram(), ExploreOptions(seconds=60.0, candidates=quick, **options))  # type: ignore[arg-type]
+
+
+def finding(name: str) -> Finding:
+    found = explored(name).finding
+    assert found is not None
+    return found
+
+
+FAILING = [
+    ("fails_sold_twice", FindingKind.FAILURE, "assert len(sold) == 1"),
+    ("fails_without_a_check", FindingKind.NONLINEARIZABLE, "one after another, they give"),
+    ("fails_in_threads_of_its_own", FindingKind.FAILURE, "assert stock.sell() == 0"),
+    ("fails_for_ever", FindingKind.DEADLOCK, "held by thread"),
+    ("fails_twice_run", FindingKind.FAILURE, "assert stock.sell() == 2"),
+    ("fails_where_a_thread_dies", FindingKind.FAILURE, "work(), ended with Empty"),
+    ("fails_alone", FindingKind.FAILURE, "stock.sell(), ended with SoldOut"),
+    ("fails_before_there_are_threads", FindingKind.FAILURE, "the test ended with SoldOut"),
+    ("Method.fails", FindingKind.FAILURE, "assert self.stock.sell() == 0"),
+    ("Case.fails", FindingKind.FAILURE, "the test fails: 1 != 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "text"), FAILING, ids=[name for name, *_ in FAILING])
+def test_a_body_that_may_fail_is_found_out(name: str, kind: FindingKind, text: str) -> None:
+    found = finding(name)
+    assert found.kind is kind
+    assert text in found.summary
+    token = TOKENS.decode(found.schedule)
+    assert token.target == f"{BODIES}:{name}"
+
+
+@pytest.mark.nightly
+def test_a_pool_is_explored_too() -> None:
+    assert finding("fails_in_a_pool").kind is FindingKind.FAILURE
+
+
+@pytest.mark.parametrize(
+    "name", ["passes_sold_once", "passes_without_a_check", "passes_in_order", "passes_after_a_day"]
+)
+def test_its_twin_passes_in_every_order(name: str) -> None:
+    found = explored(name)
+    assert found.finding is None
+    assert found.is_exhausted, found.note
+
+
+def test_threads_of_a_body_that_start_elsewhere_pass_where_it_is_right() -> None:
+    found = explored("passes_in_threads_of_its_own", executions=60)
+    assert found.finding is None
+
+
+def test_the_story_names_threads_by_their_calls_and_objects_by_the_names_in_the_test() -> None:
+    told = finding("fails_without_a_check").interleaving
+    assert told is not None
+    assert [call.text for call in told.calls] == ["stock.sell()", "stock.refill(1)"]
+    assert {event.subject for event in told.events if event.slot == "._count"} == {"stock"}
+
+
+def test_what_needs_no_concurrency_is_told() -> None:
+    assert finding("fails_alone").detail.startswith("It fails without concurrency, too")
+    assert "without concurrency" not in finding("fails_sold_twice").detail
+
+
+def test_a_body_without_threads_is_never_ok() -> None:
+    found = explored("starts_nothing")
+    assert found.finding is None
+    assert not found.is_exhausted
+    assert "starts no threads" in found.refused
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("takes_arguments", "takes tmp_path: a test under the explorer takes no arguments"),
+        ("Method", "is no test"),
+        ("nothing", "has no nothing"),
+        ("SoldOut", "is no test"),
+    ],
+)
+def test_what_is_no_test_is_one_clear_line(name: str, text: str) -> None:
+    with pytest.raises(TargetError, match=text):
+        load_test(f"{BODIES}:{name}")
+
+
+def test_a_local_function_says_where_it_has_to_be() -> None:
+    with pytest.raises(TargetError, match="at the top of a module"):
+        load_test(lambda: None)
+
+
+def module_of(folder: Path, source: str) -> Callable[[str], Callable[[], None]]:
+    (folder / "own_test_module.py").write_text(inspect.cleandoc(source), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("own_test_module", folder / "own_test_module.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["own_test_module"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return lambda name: getattr(module, name)
+
+
+DECORATED = """
+    from kcache.testing import interleaved, run
+
+    class Counter:
+        value = 0
+
+        def add(self):
+            value = self.value
+            self.value = value + 1
+
+    @interleaved
+    def fails():
+        counter = Counter()
+        run(counter.add, counter.add)
+        assert counter.value == 2
+
+    @interleaved(exhaustive=True)
+    def passes():
+        counter = Counter()
+        run(counter.add, lambda: None)
+        assert counter.value == 1
+
+    @interleaved
+    def starts_nothing():
+        assert Counter().value == 0
+"""
+
+
+def test_the_decorator_fails_with_the_story_and_a_token(tmp_path: Path) -> None:
+    named = module_of(tmp_path, DECORATED)
+    with pytest.raises(ConformanceError, match=r"the test fails: assert counter.value == 2") as caught:
+        named("fails")()
+    token = next(word for word in str(caught.value).split() if word.startswith("kt1."))
+    with pytest.raises(ConformanceError, match=r"assert counter.value == 2"):
+        replay(token)
+
+
+def test_the_decorator_lets_a_right_test_pass(tmp_path: Path) -> None:
+    module_of(tmp_path, DECORATED)("passes")()
+
+
+def test_the_decorator_says_that_nothing_is_to_be_explored(tmp_path: Path) -> None:
+    with pytest.raises(InconclusiveError, match="starts no threads"):
+        module_of(tmp_path, DECORATED)("starts_nothing")()
+
+
+def test_without_the_explorer_the_threads_are_real() -> None:
+    before = clock()
+    assert run(lambda: 1, lambda: 2) == [1, 2]
+    assert clock() >= before
+    with pytest.raises(ZeroDivisionError):
+        run(lambda: 1 // 0, lambda: 2)
+    first, second = run(lambda: 1 // 0, lambda: 2, serializable=True)
+    assert isinstance(first, ZeroDivisionError)
+    assert second == 2
+
+
+@pytest.mark.parametrize("works", [(), (1,), (print, "x")])
+def test_run_takes_functions(works: tuple[object, ...]) -> None:
+    with pytest.raises(TypeError, match="run\\(\\) takes functions"):
+        run(*works)  # type: ignore[arg-type]
+
+
+def test_a_state_is_for_comparisons() -> None:
+    with pytest.raises(TypeError, match="serializable=True"):
+        run(lambda: 1, state=lambda: 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bodies.py:fails_alone", "test"),
+        ("bodies.py:Method.fails", "test"),
+        ("bodies.py:takes_arguments", "indexer"),
+        ("bodies.py:nothing", "indexer"),
+        ("nothing.py:nothing", "indexer"),
+        ("stock.py:Stock", "class"),
+        ("stock.py:LockedStock", "class"),
+        ("stock.py:Stock(2)", "class"),
+        ("stock.py:SoldOut", "indexer"),
+    ],
+)
+def test_the_type_of_a_target_is_seen_in_its_source(name: str, expected: str) -> None:
+    assert guessed_type(str(EXAMPLES / name)) == expected
+
+
+def test_the_decorator_is_a_public_name() -> None:
+    assert {"interleaved", "run", "clock", "Machine", "rule", "invariant"} <= set(testing.__all__)
+    assert interleaved is testing.interleaved
