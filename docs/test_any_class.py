@@ -1,0 +1,91 @@
+"""docs/any-class.md keeps its word: its classes, tests and commands do what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parent / "any-class.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
+COMMANDS = re.findall(r"^\$ (.*)", PAGE, re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, code in FILES.items():
+        (tmp_path / name).write_text(f"# {name}\n{code}", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, command: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", [*COMMANDS[:3], COMMANDS[-1]])
+def test_the_fault_of_the_page_is_found(command: str, folder: Path) -> None:
+    code, output = run(folder, f"{command} --budget 120s")
+    assert code == (0 if "--only" in command else 1), output
+    if "--only" not in command:
+        assert "is interrupted here" in output
+        assert re.search(r"interrupted at stock\.py:\d+", output)
+
+
+def test_the_decorated_tests_fail(folder: Path) -> None:
+    code, output = run(folder, "pytest -q test_stock.py test_results.py")
+    assert code == 1
+    assert "2 failed" in output
+    assert "one after another, they give" in output
+
+
+def test_the_machine_passes_in_one_thread_and_fails_in_several(folder: Path) -> None:
+    assert run(folder, "pytest -q test_machine.py -k OneThread")[0] == 0
+    code, output = run(folder, "pytest -q test_machine.py -k InThreads")
+    assert code == 1
+    assert "which no order of the calls allows" in output
+
+
+LOCKED = """
+import threading
+
+from unlocked import Stock as Unlocked
+
+
+class Stock(Unlocked):
+    def __init__(self, count=1):
+        super().__init__(count)
+        self._lock = threading.Lock()
+
+    def sell(self):
+        with self._lock:
+            return super().sell()
+
+    def refill(self, count: int):
+        with self._lock:
+            super().refill(count)
+"""
+
+
+def test_a_lock_mends_it(folder: Path) -> None:
+    (folder / "stock.py").rename(folder / "unlocked.py")
+    (folder / "stock.py").write_text(LOCKED, encoding="utf-8")
+    code, output = run(folder, "pytest -q test_stock.py test_results.py")
+    assert code == 0, output
+    code, output = run(folder, "kcache verify stock.py:Stock --bound 2x1")
+    assert code == 0, output
