@@ -102,7 +102,7 @@ def _swallowed(call: Override, obj: Any) -> None:
         return
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3, start=1)  # another test has five of the others
 @pytest.mark.parametrize(("rule", "methods"), BROKEN.values(), ids=BROKEN)
 def test_each_fault_is_told_by_its_rule(rule: str, methods: dict[str, Override]) -> None:
     found = rules_of(wrapped(**methods))
