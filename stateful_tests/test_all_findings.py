@@ -30,6 +30,8 @@ from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.workload.reads import final_reads
 from kcache_stress.indexers.workload.short_programs import random_program
 
+pytestmark = pytest.mark.usefixtures("written_recordings")
+
 QUICK = ("smoke", "recorded")
 
 Override = Callable[..., Any]

@@ -293,12 +293,12 @@ def test_every_child_gets_what_is_left_of_the_budget(write, here, monkeypatch):
 
     def noting(function: str, arguments: dict[str, Any], **others: Any) -> JobEnd:
         given_to[function.partition(":")[2]] = arguments.get("seconds_left", 0.0)
-        return _run_here(function, arguments, **others)
+        return _run_here(function, {**arguments, "seconds_left": 0.05}, **others)
 
     monkeypatch.setattr(session, "run_job", noting)
-    run(write(RIGHT), Rule.TOTAL, seconds=2.0)
+    run(write(RIGHT), Rule.TOTAL, seconds=20.0)
     assert list(given_to) == ["search_job", "deep_job"]
-    assert 2.0 >= given_to["search_job"] > given_to["deep_job"] > 0.0
+    assert 20.0 >= given_to["search_job"] > given_to["deep_job"] > 0.0
     given_to.clear()
     report = run(write(RIGHT), Rule.TOTAL, seconds=0.01, is_symbolic=True)
     assert list(given_to) == ["search_job"]
