@@ -115,7 +115,8 @@ def test_a_lost_update_is_found_and_shown_again(command: tuple[str, ...], run: R
 def test_a_library_call_fails_too(run: Run, folder: Path) -> None:
     (folder / "test_mine.py").write_text(
         "from counters import LossyCounter\nfrom kcache.testing import run_conformance\n\n\n"
-        f"def test_counter():\n    run_conformance(LossyCounter, type='{TYPE}', phases=['explorer'], most_findings=1)\n",
+        "def test_counter():\n"
+        f"    run_conformance(LossyCounter, type='{TYPE}', phases=['explorer'], most_findings=1)\n",
         encoding="utf-8",
     )
     code, output = run("pytest", "-q", "test_mine.py")
