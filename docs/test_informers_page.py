@@ -70,7 +70,7 @@ def test_the_example_is_found_as_told(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "upserting.py").write_text(block("class Upserting"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (command,) = re.findall(r"^\$ kcache (check .*upserting.*)$", PAGE, re.MULTILINE)
-    done = CliRunner().invoke(main, command.split())
+    done = CliRunner().invoke(main, [*command.split(), "-x"])
     assert done.exit_code == 1
     (expected,) = re.findall(r"```text\n(INVARIANT.*?)```", PAGE, re.DOTALL)
     assert expected.rstrip() in done.output

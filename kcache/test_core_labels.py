@@ -273,7 +273,7 @@ _conditions = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=2 * settings().max_examples)
 @given(
     st.lists(_conditions, min_size=1, max_size=4),
     st.lists(st.sampled_from(("", "", " ", "  ", "\t", "\r\n")), min_size=1, max_size=7),
@@ -342,7 +342,7 @@ _tokens = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=2000)
+@settings(max_examples=8 * settings().max_examples)
 @given(st.lists(_tokens, max_size=9).map("".join))
 def test_the_parser_agrees_with_another_one(text: str) -> None:
     expected = _read(text)

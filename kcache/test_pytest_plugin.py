@@ -58,7 +58,7 @@ def test_the_recorded_behaviour_takes_no_longer_than_it_must(project: Path) -> N
 
 
 def test_a_violation_fails_the_phase_and_shows_the_example(project: Path) -> None:
-    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "-k", "smoke or recorded")
+    code, output = run_pytest(project, "--kcache-target", "bad.py:new_indexer", "-k", "[smoke]")
     assert code == 1
     assert "Smallest example:" in output
     assert "kcache replay bad.py:new_indexer kc1." in output
@@ -85,7 +85,7 @@ def test_a_fixture_of_the_project_names_the_target(project: Path) -> None:
 def test_run_conformance_in_a_test_of_the_project(project: Path) -> None:
     (project / "test_mine.py").write_text(
         "from bad import new_indexer\nfrom kcache.testing import run_conformance\n\n\n"
-        "def test_conformance():\n    run_conformance(new_indexer, seconds=8)\n",
+        "def test_conformance():\n    run_conformance(new_indexer, most_findings=1)\n",
         encoding="utf-8",
     )
     code, output = run_pytest(project)

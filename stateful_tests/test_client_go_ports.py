@@ -80,6 +80,7 @@ def test_a_live_map_of_index_functions_is_not_accused_by_the_explorer(port: Port
     assert explored.executions > 100
 
 
+@pytest.mark.usefixtures("written_recordings")
 @pytest.mark.parametrize(("port", "semantics"), PORTS)
 def test_strict_asks_for_more_and_names_it(port: Port, semantics: Semantics) -> None:
     """Under the default contract the same is advice."""

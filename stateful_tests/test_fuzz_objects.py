@@ -144,7 +144,7 @@ _OBJECTS = st.recursive(
 # --- Plain data and back -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=500)
+@settings(max_examples=2 * settings().max_examples)
 @given(_OBJECTS)
 def test_objects_come_back_from_their_trees(obj):
     tree = encode(obj)

@@ -152,7 +152,7 @@ def search(function: Callable[[Any], Any], seed: int, seconds: float) -> None:
         work.comparisons()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("function", [faulty for faulty, _ in PAIRS], ids=lambda function: function.__name__)
 def test_the_fault_is_found(function, seed):
@@ -162,8 +162,8 @@ def test_the_fault_is_found(function, seed):
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("function", [right for _, right in PAIRS], ids=lambda function: function.__name__)
-def test_the_right_function_passes(function):
-    search(function, 0, 20.0)
+def test_the_right_function_passes(function, effort):
+    search(function, 0, effort(1.0, 20.0))
 
 
 # --- What is traced ------------------------------------------------------------------------------------------------

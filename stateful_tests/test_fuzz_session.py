@@ -224,9 +224,9 @@ _OF_EACH = (Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR)
 
 def test_a_function_that_accepts_no_object_is_never_right(write, here):
     spec = write("def index_func(obj):\n    raise ValueError(obj['metadata'])\n")
-    finding = only_error(run(spec, Rule.TOTAL, seconds=5.0, is_first_enough=False))
+    finding = only_error(run(spec, Rule.TOTAL, seconds=1.0, is_first_enough=False))
     assert re.search(r"it raised for every legal object \([0-9,]+ were tried\)", finding.what)
-    unknown = run(spec, Rule.THREAD_SAFE, Rule.CONSISTENT, Rule.CLOCK, seconds=2.0)
+    unknown = run(spec, Rule.THREAD_SAFE, Rule.CONSISTENT, Rule.CLOCK, seconds=1.0)
     assert unknown.status is Status.UNKNOWN
     assert any("it raised for every legal object" in reason for reason in unknown.reasons)
     missed = {engine.engine: engine.missed for engine in unknown.engines}
@@ -235,7 +235,7 @@ def test_a_function_that_accepts_no_object_is_never_right(write, here):
 
 def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
     monkeypatch.setattr(random_search, "is_valid", lambda *_: False)
-    report = fuzz(make_subject(lambda obj: [], Kind.INDEX), Kind.INDEX, FuzzOptions(seconds=2.0))
+    report = fuzz(make_subject(lambda obj: [], Kind.INDEX), Kind.INDEX, FuzzOptions(seconds=0.5))
     assert report.status is Status.UNKNOWN
     assert re.fullmatch(r"none of the [0-9,]+ objects that were tried is a legal one", report.reasons[-1])
     assert {engine.missed for engine in report.engines if engine.engine in (Engine.PROGRAMS, Engine.THREADS)} == {
@@ -243,6 +243,7 @@ def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
     }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "faulty", "right"),
     [
@@ -278,7 +279,7 @@ def test_a_hostile_object_that_ends_the_search_is_told(write):
 
 def test_values_that_are_there_twice_come_first_among_the_warnings(write, here):
     spec = write("def index_func(obj):\n    return [*(obj['metadata'].get('finalizers') or [])]\n")
-    report = run(spec, seconds=4.0)
+    report = run(spec, seconds=2.0)
     assert report.status is Status.OK
     assert len(report.findings) > 1
     assert report.findings[0].rule is Rule.DISTINCT
@@ -292,7 +293,7 @@ def test_every_child_gets_what_is_left_of_the_budget(write, here, monkeypatch):
 
     def noting(function: str, arguments: dict[str, Any], **others: Any) -> JobEnd:
         given_to[function.partition(":")[2]] = arguments.get("seconds_left", 0.0)
-        return _run_here(function, arguments, **others)
+        return _run_here(function, {**arguments, "seconds_left": 0.05}, **others)
 
     monkeypatch.setattr(session, "run_job", noting)
     run(write(RIGHT), Rule.TOTAL, seconds=20.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,9 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.target import make_target
 
+translated = functools.cache(lambda semantics: tuple(scenarios(semantics)))
+"""The scenarios; to translate them takes longer than to run them."""
+
 REFERENCE = replace(make_target(kcache.new_indexer, "reference"), is_strict=True)
 
 
@@ -24,14 +28,14 @@ def test_the_corpus_is_complete() -> None:
     topics = {recording["topic"] for recording in recordings()}
     assert {"crud", "lookup", "indexfunc", "indexers", "keys", "mutation", "writes", "threadsafe"} <= topics
     for semantics in Semantics:
-        steps = sum(len(scenario.steps) for scenario in scenarios(semantics))
+        steps = sum(len(scenario.steps) for scenario in translated(semantics))
         assert steps > 40_000
 
 
 def test_the_model_does_what_client_go_does_but_for_the_listed_deviations() -> None:
     found: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for semantics in Semantics:
-        for scenario in scenarios(semantics):
+        for scenario in translated(semantics):
             steps = sorted({step.number for step in scenario.steps if step.recorded != step.specified})
             if steps:
                 found[scenario.id][semantics.value] = steps
@@ -52,7 +56,7 @@ def test_each_deviation_has_a_reason_and_its_own_scenarios() -> None:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("semantics", Semantics)
 def test_the_reference_does_what_the_model_does(semantics: Semantics) -> None:
-    for scenario in scenarios(semantics):
+    for scenario in translated(semantics):
         strict = [step for step in scenario.steps if step.recorded != step.specified]
         report = replay(REFERENCE, scenario, strict_errors=True)
         assert report.finding is None, report.finding
@@ -121,7 +125,7 @@ def test_an_implementation_that_does_what_client_go_does_passes_too() -> None:
 
     rest = ["get_indexers", "list", "list_keys", "index", "list_index_func_values"]
     target = make_target(LikeClientGo, "like client-go", unsupported=rest)
-    (scenario,) = (one for one in scenarios(Semantics.CURRENT) if one.id == "then-update-changed")
+    (scenario,) = (one for one in translated(Semantics.CURRENT) if one.id == "then-update-changed")
     report = replay(target, scenario)
     assert report.finding is None, report.finding
     assert report.steps > 4
@@ -136,7 +140,7 @@ def test_a_wrong_outcome_is_a_finding() -> None:
             return super().index_keys(name, value)[1:]
 
     target = make_target(lambda key_func, indexers: Wrong(key_func, kcache.new_thread_safe_store(indexers)))
-    found = [finding for one in scenarios(Semantics.CLASSIC) if (finding := replay(target, one).finding)]
+    found = [finding for one in translated(Semantics.CLASSIC) if (finding := replay(target, one).finding)]
     assert len(found) > 50
     assert {finding.kind for finding in found} == {FindingKind.DIVERGENCE}
     assert all(finding.scenario and finding.program for finding in found)
@@ -145,7 +149,7 @@ def test_a_wrong_outcome_is_a_finding() -> None:
 @pytest.mark.nightly
 def test_a_scenario_ends_where_an_unsupported_write_would_be_needed() -> None:
     target = make_target(kcache.new_indexer, "no transactions", unsupported=["transaction"])
-    (scenario,) = (one for one in scenarios(Semantics.CURRENT) if one.id == "transaction")
+    (scenario,) = (one for one in translated(Semantics.CURRENT) if one.id == "transaction")
     report = replay(target, scenario)
     assert report.finding is None
     assert report.skipped[OperationName.TRANSACTION.value] == 1

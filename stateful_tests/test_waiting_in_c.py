@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ pytest.importorskip("fcntl")
 STORE = """
 import contextlib
 import fcntl
+import os
 import tempfile
 
 import kcache
@@ -23,7 +26,8 @@ import kcache
 
 class Store:
     def __init__(self, inner):
-        self._inner, self._path = inner, tempfile.mkstemp()[1]
+        self._inner, (number, self._path) = inner, tempfile.mkstemp(dir=os.path.dirname(__file__))
+        os.close(number)
         self._written = 0
 
     def __getattr__(self, name):
@@ -51,9 +55,16 @@ def new_indexer(key_func, indexers):
 """
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that is gone afterwards: there is a file for each object."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
 @pytest.mark.parametrize("hangs", [False, True])
-def test_a_wait_in_c_is_no_hang_unless_real_threads_hang(hangs: bool, tmp_path: Path) -> None:
-    target = tmp_path / "locked_by_file.py"
+def test_a_wait_in_c_is_no_hang_unless_real_threads_hang(hangs: bool, folder: Path) -> None:
+    target = folder / "locked_by_file.py"
     target.write_text(f"AGAIN = {hangs}\n{STORE}", encoding="utf-8")
     options = SuiteOptions(phases=("explorer",), budget_seconds=10.0, patience_seconds=1.0, most_findings=1)
     result = run_suite(f"{target}:new_indexer", options)

@@ -49,7 +49,7 @@ SHARE = [
 """Modules of 55 programs each, but for those that take ten times as long as others."""
 
 
-@pytest.mark.one_in(6, start=1)
+@pytest.mark.one_in(9, start=1)
 @pytest.mark.parametrize("number", SHARE)
 def test_no_difference(number: int, folder: Path) -> None:
     tally = Tally()
@@ -69,7 +69,7 @@ def test_no_difference_among_many(share: int, folder: Path) -> None:
     assert [described(found) for found in tally.found] == []
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("cause", CAUSES)
 def test_what_once_was_called_exhausted(cause: str, folder: Path) -> None:
     compared = list(compare(example(cause), folder, "cause", pairs=[(0, 1)], effort=THOROUGH))

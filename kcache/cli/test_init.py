@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
+from kcache_conformance import scaffold
 
 SHELF = """
 import threading
@@ -58,6 +61,12 @@ LOSSY = SHELF.replace("KEYS", "list(self._objects)[:2]")
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a package; what a command needs to declare shows in the least that each phase does."""
+    monkeypatch.setattr(scaffold, "_PROBING", replace(scaffold._PROBING, budget_seconds=0.1))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("shop", "shop.cache"):  # that of another test, and that of this one afterwards
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "cache.py").write_text(RIGHT, encoding="utf-8")
@@ -68,49 +77,45 @@ def kcache_command(*arguments: str) -> Result:
     return CliRunner(env={"NO_COLOR": "1"}).invoke(main, arguments, prog_name="kcache")
 
 
-def process(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A process, for what is imported by a name that other tests have imported otherwise."""
-    return subprocess.run([sys.executable, "-m", *arguments], capture_output=True, text=True, timeout=300)
-
-
 def test_what_is_written_can_be_run(project: Path) -> None:
-    done = process("kcache", "init", "shop.cache:ShelfCache")
-    assert done.returncode == 0, done.stderr
+    done = kcache_command("init", "shop.cache:ShelfCache")
+    assert done.exit_code == 0, done.output
     adapter = Path("shelf_cache_adapter.py").read_text(encoding="utf-8")
     assert 'add=("put", "key_value"),' in adapter
     assert '"unknown_index",  # ' in adapter
     assert "unknown_index" in done.stdout
     assert "violation" not in done.stdout
-    checked = process("kcache", "check", "shelf_cache", "--only", "smoke", "--only", "stateful", "--budget", "20s")
-    assert checked.returncode == 0, checked.stdout
+    checked = kcache_command("check", "shelf_cache", "--only", "smoke", "--only", "stateful", "--budget", "1s")
+    assert checked.exit_code == 0, checked.output
     test = Path("test_shelf_cache_conformance.py")
     quick = "run_conformance(new_indexer, seconds=20, phases=('smoke',))"
     test.write_text(test.read_text(encoding="utf-8").replace("run_conformance(new_indexer, seconds=20)", quick))
-    tested = process("pytest", "-q", "-p", "no:cacheprovider", test.name)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test.name]
+    tested = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert tested.returncode == 0, tested.stdout
 
 
 def test_a_loss_is_not_declared_away(project: Path) -> None:
     (project / "shop" / "cache.py").write_text(LOSSY, encoding="utf-8")
-    done = process("kcache", "init", "shop.cache:ShelfCache", "--name", "lossy")
-    assert done.returncode == 0, done.stderr
+    done = kcache_command("init", "shop.cache:ShelfCache", "--name", "lossy")
+    assert done.exit_code == 0, done.output
     assert "found on the way" in done.stdout
-    checked = process("kcache", "check", "lossy", "--only", "smoke")
-    assert checked.returncode == 1
+    checked = kcache_command("check", "lossy", "--only", "smoke")
+    assert checked.exit_code == 1
     assert "listings-disagree" in checked.stdout
 
 
 def test_the_target_is_added_to_an_existing_configuration(project: Path) -> None:
     file = project / "pyproject.toml"
     file.write_text('[project]\nname = "shop"\n\n[tool.kcache]\nbudget = "5s"', encoding="utf-8")
-    assert process("kcache", "init", "shop.cache:ShelfCache").returncode == 0
+    assert kcache_command("init", "shop.cache:ShelfCache").exit_code == 0
     text = file.read_text(encoding="utf-8")
     assert text.startswith('[project]\nname = "shop"\n\n[tool.kcache]\nbudget = "5s"\n\n[tool.kcache.targets.shelf')
     assert not Path("kcache.toml").exists()
     Path("shelf_cache_adapter.py").unlink()
     Path("test_shelf_cache_conformance.py").unlink()
-    again = process("kcache", "init", "shop.cache:ShelfCache")
-    assert again.returncode == 2
+    again = kcache_command("init", "shop.cache:ShelfCache")
+    assert again.exit_code == 2
     assert "give another --name" in again.stderr
     assert file.read_text(encoding="utf-8") == text
     assert not Path("shelf_cache_adapter.py").exists()

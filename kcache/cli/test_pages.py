@@ -78,7 +78,7 @@ def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
 
 
 def test_a_page_of_a_check_that_ran_out_of_time(file: Path) -> None:
-    assert kcache("check", "--reference", "--budget", "1ms", "--html", str(file)).exit_code == 3
+    assert kcache("check", "--reference", "--only", "recorded", "--budget", "1ms", "--html", str(file)).exit_code == 3
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "unknown"
     assert "give it a larger budget." in page

@@ -66,10 +66,11 @@ def _recorded(context: PhaseContext) -> PhaseOutcome:
     coverage: Coverage = Counter()
     skipped: Counter[str] = Counter()
     finding = None
+    begins_at = _left_at(context) or next(_scenarios(context.options.semantics)).id
     of_all = (
         (target, one)
         for target in _judged(context)
-        for one in _scenarios(context.options.semantics)
+        for one in itertools.dropwhile(lambda one: one.id != begins_at, _scenarios(context.options.semantics))
         if target.is_strict == context.target.is_strict or _is_misuse(one)
     )
     for (target, scenario), _ in zip(of_all, as_time_passes(context.seconds), strict=False):
@@ -89,6 +90,11 @@ def _recorded(context: PhaseContext) -> PhaseOutcome:
             finding = _smallest(context, target, "recorded", report.finding)
             break
     return PhaseOutcome(counts, finding, coverage, skipped=tuple(sorted(skipped)))
+
+
+def _left_at(context: PhaseContext) -> str:
+    """The scenario of the last finding, where the phase goes on: nothing was found in those before it."""
+    return next((one.scenario for one in reversed(context.known.findings) if one.phase == "recorded"), None) or ""
 
 
 def _scenarios(semantics: Semantics) -> Iterator[Scenario]:
