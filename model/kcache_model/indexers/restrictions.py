@@ -110,7 +110,7 @@ def restricted_program(program: Program, target: Target) -> Program:
     """The program without what the target does not offer; with one writing thread, if it allows only one."""
     program = mapped(program, lambda operation: restricted(operation, target))
     prefix, *threads = restricted_threads((program.prefix, *program.threads), target, program.indexes, begin=1)
-    return replace(program, prefix=prefix, threads=tuple(threads))
+    return replace(program, prefix=prefix, threads=tuple(threads), may_evict=target.may_evict)
 
 
 def restricted_threads(
