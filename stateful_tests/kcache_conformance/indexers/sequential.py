@@ -86,7 +86,7 @@ class SequentialRun:
         if self.is_over or not self._target.supports(operation.name):
             return None
         _, expected = self._model.apply(self._state, operation)
-        if is_avoided(expected.error, self._target):
+        if is_avoided(operation, expected.error, self._target, self._state.indexes):
             return None
         self._operations.append(operation)
         step(self._watch, operation)

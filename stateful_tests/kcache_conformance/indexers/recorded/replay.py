@@ -74,7 +74,9 @@ def replay(
                 break
             continue
         _, specified = model.apply(state, operation)
-        if is_avoided(specified.error, target) or (target.may_evict and step.recorded != step.specified):
+        if is_avoided(operation, specified.error, target, state.indexes) or (
+            target.may_evict and step.recorded != step.specified
+        ):
             break
         has_failed = has_failed or specified.error is ErrorKind.INDEX_FUNC
         done.append(operation)
