@@ -65,17 +65,17 @@ def test_one_that_is_given_back_is_no_fault(tmp_path: Path, program: Program) ->
 
 def test_before_and_after_the_threads_the_lock_and_the_call_that_kept_it_are_told(tmp_path: Path) -> None:
     alone = Program(("node",), (FAILS, op.list_objects()), ((op.list_keys(),),))
-    finding = found(tmp_path, "KeptPlain", alone, minimise_seconds=0.01)
+    finding = found(tmp_path, "KeptPlain", alone, minimise_seconds=0.0)
     assert finding is not None
     assert "in locked, waits for indexer._lock, held by a call outside the threads" in finding.summary
     assert finding.summary.endswith("; add(a@v1) had raised before it, and seems to have kept it")
-    finding = found(tmp_path, "Kept", Program(("node",), (), ((FAILS,),)), minimise_seconds=0.01)
+    finding = found(tmp_path, "Kept", Program(("node",), (), ((FAILS,),)), minimise_seconds=0.0)
     assert finding is not None
     assert "waits for indexer._lock, held by thread 1; add(a@v1) had raised" in finding.summary
 
 
 def test_no_thread_has_the_number_nought(tmp_path: Path) -> None:
-    finding = found(tmp_path, "Kept", BEFORE, minimise_seconds=0.01)
+    finding = found(tmp_path, "Kept", BEFORE, minimise_seconds=0.0)
     assert finding is not None
     assert finding.interleaving is not None
     assert finding.summary.endswith("held by a call outside the threads")
@@ -84,6 +84,6 @@ def test_no_thread_has_the_number_nought(tmp_path: Path) -> None:
 
 def test_who_waits_to_be_told_waits_for_no_lock(tmp_path: Path) -> None:
     alone = Program(("node",), (op.list_objects(),), ((op.list_keys(),),))
-    finding = found(tmp_path, "Told", alone, minimise_seconds=0.01)
+    finding = found(tmp_path, "Told", alone, minimise_seconds=0.0)
     assert finding is not None
     assert finding.summary.endswith("in list, waits for a notification that never comes")
