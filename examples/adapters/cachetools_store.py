@@ -7,9 +7,7 @@ from cachetools import LRUCache, TTLCache
 from kcache.adapting import adapt
 
 
-class Locked:
-    """A cache with a lock."""
-
+class _Locked:
     def __init__(self, cache):
         self.lock, self.cache = threading.RLock(), cache
 
@@ -27,7 +25,7 @@ def locked(function):
 def behind_a_lock(make, unsupported=()):
     """A factory of caches with locks."""
     return adapt(
-        lambda: Locked(make()),
+        lambda: _Locked(make()),
         add=(locked(lambda cache, key, obj: cache.__setitem__(key, obj)), "key_value"),
         delete=(locked(lambda cache, key: cache.pop(key, None)), "key"),
         get_by_key=(locked(lambda cache, key: cache.get(key)), "key"),
@@ -37,8 +35,7 @@ def behind_a_lock(make, unsupported=()):
     )
 
 
-EVICTS = ["may_evict"]  # it keeps two objects
 new_unlocked = adapt(lambda: TTLCache(maxsize=1_000_000, ttl=3600))
 new_locked = behind_a_lock(lambda: TTLCache(maxsize=1_000_000, ttl=3600))
-new_unlocked_lru = adapt(lambda: LRUCache(2), unsupported=EVICTS)
-new_lru = behind_a_lock(lambda: LRUCache(2), EVICTS)
+new_unlocked_lru = adapt(lambda: LRUCache(2), unsupported=["may_evict"])  # keeps the two objects that were used last
+new_lru = behind_a_lock(lambda: LRUCache(2), ["may_evict"])

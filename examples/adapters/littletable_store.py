@@ -9,31 +9,24 @@ from littletable import Table
 from kcache.adapting import adapt
 
 
-class Rows:
-    """A table with an index of keys, and one for each index function."""
-
+class _Rows:
     def __init__(self, lock, indexers):
         self.lock, self.indexers, self.table = lock, dict(indexers), Table().create_index("key", unique=True)
         for name in indexers:
             self.table.create_index(name)
 
     def put(self, key, obj):
-        """Store an object in place of the one before."""
         row = Row(key=key, obj=obj, **{name: next(iter(of(obj)), None) for name, of in self.indexers.items()})
-        with self.lock:
-            self.table.delete(key=key)
-            self.table.insert(row)
+        self.locked(lambda table: (table.delete(key=key), table.insert(row)))
 
     def locked(self, function):
-        """What a function makes of the table."""
         with self.lock:
             return function(self.table)
 
 
-def tables(lock):
-    """A factory of tables with locks."""
+def _tables(lock):
     return adapt(
-        lambda key_func, indexers: Rows(lock(), indexers),  # noqa: ARG005, adapters give the keys
+        lambda key_func, indexers: _Rows(lock(), indexers),  # noqa: ARG005, adapters give the keys
         add=("put", "key_value"),
         delete=(lambda rows, key: rows.locked(lambda table: table.delete(key=key)), "key"),
         get_by_key=lambda rows, key: rows.locked(lambda table: [*table.where(key=key).all.obj, None][0]),
@@ -47,4 +40,4 @@ def tables(lock):
     )
 
 
-new_unlocked, new_locked = tables(nullcontext), tables(threading.RLock)
+new_unlocked, new_locked = _tables(nullcontext), _tables(threading.RLock)
