@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import kcache
+from kcache_conformance.gallery import gallery
 from kcache_conformance.indexers.diagnosis import diagnosed
+from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.indexers.sequential import run_program
 from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.suite import run_suite
@@ -134,6 +136,17 @@ def test_what_is_declared_is_not_told() -> None:
     for name, declaration in (("an unknown index", "unknown_index"), ("a truth value", "falsy_objects")):
         rule, methods = BROKEN[name]
         assert rule not in rules_of(wrapped(**methods), declared=(declaration,))
+
+
+def test_one_thread_looks_nothing_up_in_unknown_indices_where_that_is_declared() -> None:
+    def values(self: Any, index: str) -> Any:
+        return self.inner.list_index_func_values(index) if index in self.inner.get_indexers() else {}[index]
+
+    factory, program = wrapped(list_index_func_values=values), Program((), (op.list_index_func_values("nope"),))
+    finding = run_program(make_target(factory), program)
+    assert finding is not None
+    assert finding.rule == "unexpected-error"
+    assert run_program(make_target(factory, unsupported=["unknown_index"]), program) is None
 
 
 def test_threads_do_not_look_up_unknown_indices_where_that_is_declared() -> None:
@@ -287,6 +300,24 @@ def test_races_are_told_apart_by_the_lines_that_meet() -> None:
     assert not known.has(concurrent("torn-replace", EVENT, other, reader))
     assert known.has(concurrent("stale-read")), "real threads show no lines"
     assert not known.has(concurrent("torn-replace"))
+
+
+def test_an_interleaving_takes_the_place_of_what_real_threads_showed() -> None:
+    threads, told = concurrent("stale-read"), concurrent("stale-read", EVENT)
+    known = Known(INDEXER.rules).adding(concurrent("torn-replace")).adding(threads)
+    assert known.adding(told).findings == (concurrent("torn-replace"), told)
+    assert known.adding(told).has(threads)
+    assert known.adding(replace(told, interleaving=None)).findings[1:] == (threads, threads)
+    alone = _stale(op.add(A))
+    assert Known(INDEXER.rules).adding(alone).adding(replace(told, rule=alone.rule)).findings[0] is alone
+
+
+def test_what_is_shown_again_has_the_rule_that_it_had() -> None:
+    program = Program(("node",), (op.add(replace(A, style=Style.FALSY)), op.get_by_key("a")))
+    spec = next(str(one.path) for one in gallery() if one.path.stem == "falsy_objects_missing")
+    findings: list[Finding] = []
+    run_program_in_child(f"{spec}:new_indexer", program, on_finding=findings.append)
+    assert [finding.rule for finding in findings] == ["falsy-object-lost"]
 
 
 def test_serial_orders_are_all_orders_that_threads_admit() -> None:

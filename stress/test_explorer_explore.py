@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import kcache
 from kcache_conformance.gallery import gallery
 from kcache_conformance.report.interleaving import interleaving_text
-from kcache_conformance.runs.batch import Batch, decode_batch, decode_tally, encode_batch, run_batch
+from kcache_conformance.runs.batch import Batch, Tally, decode_batch, decode_tally, encode_batch, run_batch
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
 from kcache_model.anomaly import Anomaly
@@ -303,6 +304,21 @@ def test_verification_prints_only_what_it_has_done() -> None:
     assert cut.status is Status.UNKNOWN
     faulty = verify(spec("lookup_in_two_steps"), parse_bound("2x1"))
     assert faulty.status is Status.VIOLATION
+
+
+def test_an_enumeration_that_came_to_its_end_is_complete_whatever_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drained(batches: Iterable[Batch], **_: object) -> tuple[Tally, bool]:
+        programs = sum(len(batch.programs) for batch in batches)
+        return Tally(programs=programs, exhausted=programs), True
+
+    module = sys.modules[verify.__module__]
+    monkeypatch.setattr(module, "spread", drained)
+    monkeypatch.setattr(module, "_COUNTING_SHARE", 0.0)
+    whole = verify(spec("textbook"), parse_bound("2x1"), seconds=3_600.0)
+    assert whole.status is Status.OK
+    assert whole.programs == whole.tally.programs > 800
+    cut = verify(spec("textbook"), parse_bound("2x1"), seconds=0.0)
+    assert (cut.status, cut.programs) == (Status.UNKNOWN, None)
 
 
 LOOP = """

@@ -38,6 +38,12 @@ class Symptom:
     place: str = ""
 
 
+def _says_more(finding: Finding, other: Finding) -> bool:
+    """Whether it tells of the same, and has an interleaving where the other one has none."""
+    has_more = finding.interleaving is not None and other.interleaving is None
+    return has_more and _has_threads(other) and finding.rule == other.rule
+
+
 def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
     """The symptom of a finding, by the rules of its target type."""
     rule = rules.get(finding.rule)
@@ -114,13 +120,14 @@ class Known:
                     yield replace(symptom, call=_name(operation))
 
     def adding(self, finding: Finding) -> Known:
-        """The same and one finding more."""
+        """The same and one finding more; what real threads showed of its rule gives way to an interleaving."""
         rule = self.rules.get(finding.rule)
         spared = self.spared | ({rule.declaration} if rule is not None and rule.declaration else set())
         if finding.kind in _ENDS and getattr(finding.program, "is_sequential", False):
             spared |= {self.symptom(finding).call}  # it is not called again
         symptoms = self.symptoms | {self.symptom(finding)}
-        return Known(self.rules, (*self.findings, finding), symptoms, frozenset(spared))
+        others = (one for one in self.findings if not _says_more(finding, one))
+        return Known(self.rules, (*others, finding), symptoms, frozenset(spared))
 
 
 def weighed(finding: Finding, rules: Mapping[str, Rule], options: SuiteOptions) -> Finding:

@@ -12,8 +12,8 @@ from ..linearizability.search import SearchResult, search_linearization
 from ..outcomes import Outcome
 from ..render import brief_text, outcome_text
 from ..verdict import Status, Verdict
+from .eviction import model_of
 from .explanation import Explainer, Explanation
-from .indexer_model import IndexerModel
 from .just_in_time import judge_history, small_core, why_not
 from .program import History
 
@@ -108,7 +108,7 @@ class _Judge:
     def __init__(self, history: History, strict_errors: bool) -> None:
         self.strict_errors = strict_errors
         self._history = history
-        self._model = IndexerModel(history.semantics)
+        self._model = model_of(history)
         self._initial = self._model.initial(history.indexes)
 
     def search(self, calls: Sequence[Call], budget: SearchBudget) -> SearchResult:
@@ -142,12 +142,12 @@ class _Judge:
         furthest = self.search(calls, _CORE_BUDGET).order
         state = self._initial
         for position in furthest:
-            state, _ = self._model.apply(state, calls[position].operation)
+            state, _ = self._model.respond(state, calls[position].operation, calls[position].outcome)
         stuck = [call for position, call in enumerate(calls) if position not in furthest and call.returned is not None]
         if not stuck:
             return "no order of these calls explains all of their results"
         call = min(stuck, key=lambda call: call.returned or 0)
-        _, expected = self._model.apply(state, call.operation)
+        _, expected = self._model.respond(state, call.operation, call.outcome)
         order = ", ".join(brief_text(calls[position].operation) for position in furthest)
         nearest = f"after {order}" if order else "on the empty store"
         return (

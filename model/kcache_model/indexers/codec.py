@@ -145,7 +145,8 @@ def encode_program(program: Program) -> Json:
         "prefix": [encode_operation(operation) for operation in program.prefix],
         "threads": [[encode_operation(operation) for operation in thread] for thread in program.threads],
     }
-    return {**data, "hash_seed": program.hash_seed} if program.hash_seed else data
+    data |= {"hash_seed": program.hash_seed} if program.hash_seed else {}
+    return {**data, "may_evict": True} if program.may_evict else data
 
 
 def decode_program(data: Json) -> Program:
@@ -155,7 +156,9 @@ def decode_program(data: Json) -> Program:
         FormatError: ``data`` is no program.
     """
     require_schema(data, PROGRAM_SCHEMA)
-    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics", "hash_seed"})
+    fields = fields_of(
+        data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics", "hash_seed", "may_evict"}
+    )
     return Program(
         indexes=texts_of(fields["indexes"]),
         prefix=tuple(decode_operation(operation) for operation in list_of(fields["prefix"])),
@@ -164,6 +167,7 @@ def decode_program(data: Json) -> Program:
         ),
         semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
         hash_seed=_hash_seed(fields.get("hash_seed", 0)),
+        may_evict=fields.get("may_evict", False) is True,
     )
 
 
@@ -190,7 +194,7 @@ INDEXERS: Final = Codec(
 def dump_history(history: History) -> Iterator[str]:
     """The lines of a history, without line ends."""
     header = {"schema": HISTORY_SCHEMA, "semantics": history.semantics.value, "indexes": list(history.indexes)}
-    yield json.dumps(header)
+    yield json.dumps({**header, "may_evict": True} if history.may_evict else header)
     for call in history.calls:
         yield json.dumps(encode_call(call, INDEXERS))
 
@@ -201,11 +205,12 @@ def load_history(lines: Iterable[str]) -> History:
     Raises:
         FormatError: the lines are no history; the message names the line.
     """
-    header, calls = read_history(lines, {"indexes"}, {"semantics"}, INDEXERS)
+    header, calls = read_history(lines, {"indexes"}, {"semantics", "may_evict"}, INDEXERS)
     return History(
         indexes=texts_of(header["indexes"]),
         calls=calls,
         semantics=member_of(Semantics, header.get("semantics", "classic"), "semantics"),
+        may_evict=header.get("may_evict", False) is True,
     )
 
 

@@ -6,7 +6,7 @@ it had when it was written; a lookup goes by these. ``apply`` never changes a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..outcomes import ErrorKind, Outcome, raised, returned
@@ -73,6 +73,14 @@ class IndexerModel:
             return _RULES[operation.name](self, state, operation)
         except _CallFails as failure:
             return state, raised(failure.error)
+
+    def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
+        """All that ``operation`` may do and give; the first is what ``apply`` tells."""
+        return (self.apply(state, operation),)
+
+    def respond(self, state: State, operation: Operation, observed: Outcome | None) -> tuple[State, Outcome]:  # noqa: ARG002
+        """The same as ``apply``, where ``observed`` decides what the specification leaves open."""
+        return self.apply(state, operation)
 
     def _put(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         return _with_put(state, _given(operation)), returned()

@@ -47,9 +47,29 @@ def broken_rules(
     values_of: IndexValues,
     identify: Identify = id,
     before: Callable[[Operation], None] = lambda _: None,
+    *,
+    may_evict: bool = False,
+    seen: Callable[[View], None] = lambda _: None,
 ) -> list[BrokenRule]:
-    """The rules that do not hold of the Indexer now. What calls raise passes through; ``before`` is told of each."""
-    broken = violations(observe(indexer, indexes, before), values_of, identify)
+    """The rules that do not hold of the Indexer now. What calls raise passes through.
+
+    Args:
+        indexer: the Indexer.
+        indexes: its indices.
+        values_of: what objects were indexed under.
+        identify: tells them apart.
+        before: told of each call.
+        may_evict: whether objects may vanish by themselves. Each look may then lose one; the last one counts.
+        seen: told of each look.
+    """
+    view = observe(indexer, indexes, before)
+    seen(view)
+    broken = violations(view, values_of, identify)
+    for _ in view.items if may_evict else ():
+        if broken:
+            view = observe(indexer, indexes, before)
+            seen(view)
+            broken = violations(view, values_of, identify)
     snapshot = getattr(indexer, "kcache_snapshot", None)
     if callable(snapshot):
         broken += snapshot_violations(cast("Mapping[str, Any]", snapshot()), values_of)

@@ -21,6 +21,7 @@ class Program(CallProgram[Operation]):
         threads: run at the same time afterwards. A sequential program has none.
         semantics: which generation of client-go decides.
         hash_seed: ``PYTHONHASHSEED`` of the process that runs it, by which sets of texts have their order.
+        may_evict: whether the Indexer may drop objects by itself.
     """
 
     indexes: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Program(CallProgram[Operation]):
     threads: tuple[tuple[Operation, ...], ...] = ()
     semantics: Semantics = Semantics.CLASSIC
     hash_seed: int = 0
+    may_evict: bool = False
 
     def with_hash_seed(self, seed: int) -> Program:
         """The same for a process with another hash seed."""
@@ -42,8 +44,10 @@ class History:
         indexes: the names of the indices that the Indexer was created with.
         calls: the calls.
         semantics: which generation of client-go decides.
+        may_evict: whether the Indexer may drop objects by itself.
     """
 
     indexes: tuple[str, ...]
     calls: tuple[Call[Operation], ...]
     semantics: Semantics = Semantics.CLASSIC
+    may_evict: bool = False

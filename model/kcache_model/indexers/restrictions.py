@@ -6,7 +6,7 @@ thereby which rule is broken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -90,7 +90,6 @@ RESTRICTIONS: Final = (
 """In the order in which a failing program is asked whether it needs them."""
 
 _AVOIDED: Final[Mapping[str, str]] = {
-    ErrorKind.INDEX_NOT_FOUND: UNKNOWN_INDEX,
     ErrorKind.KEY_FUNC: FAILING_KEY_FUNCTIONS,
     ErrorKind.INDEX_FUNC: FAILING_FUNCTIONS,
 }
@@ -110,7 +109,7 @@ def restricted_program(program: Program, target: Target) -> Program:
     """The program without what the target does not offer; with one writing thread, if it allows only one."""
     program = mapped(program, lambda operation: restricted(operation, target))
     prefix, *threads = restricted_threads((program.prefix, *program.threads), target, program.indexes, begin=1)
-    return replace(program, prefix=prefix, threads=tuple(threads))
+    return replace(program, prefix=prefix, threads=tuple(threads), may_evict=target.may_evict)
 
 
 def restricted_threads(
@@ -160,6 +159,15 @@ def spared(program: Program) -> Iterator[tuple[Restriction, Program]]:
             yield restriction, without
 
 
-def is_avoided(error: str | None, target: Target) -> bool:
-    """Whether calls that give this error are left out on the target."""
+def is_avoided(operation: Operation, error: str | None, target: Target, indexes: Container[str]) -> bool:
+    """Whether a call is left out on the target.
+
+    Args:
+        operation: the call.
+        error: that it gives.
+        target: the implementation.
+        indexes: the indices that there are.
+    """
+    if UNKNOWN_INDEX in target.unsupported and operation.index is not None and operation.index not in indexes:
+        return True
     return error is not None and _AVOIDED.get(error) in target.unsupported

@@ -57,13 +57,16 @@ SORTED_KEYS = "sorted_keys"
 LIVE_INDEXERS = "live_indexers"
 """Declared as unsupported by an implementation that shares its mapping of index functions with its callers."""
 
+MAY_EVICT = "may_evict"
+"""Declared by an implementation that may drop objects by itself: what is gone does not come back without a write."""
+
 CONCURRENT_WRITES = "concurrent_writes"
 """Declared as unsupported by an implementation that only one thread writes to."""
 
 _FEATURES = frozenset(
     {
         *(IDENTITY, DEFAULT, INDEXES, FAILING_FUNCTIONS, FAILING_KEY_FUNCTIONS, UNKNOWN_INDEX, NONE_VALUES),
-        *(LISTS, LIVE_RESULTS, KEPT_ARGUMENTS, SORTED_KEYS, LIVE_INDEXERS, CONCURRENT_WRITES),
+        *(LISTS, LIVE_RESULTS, KEPT_ARGUMENTS, SORTED_KEYS, LIVE_INDEXERS, CONCURRENT_WRITES, MAY_EVICT),
         *("falsy_objects", "equal_objects", "empty_keys", "empty_values", "multiple_values"),
     }
 )
@@ -91,6 +94,11 @@ class Target:
     def asks_order(self) -> bool:
         """Whether keys must be sorted."""
         return self.is_strict and SORTED_KEYS not in self.unsupported
+
+    @property
+    def may_evict(self) -> bool:
+        """Whether stored objects may be gone at any moment."""
+        return MAY_EVICT in self.unsupported
 
     @property
     def shares_nothing(self) -> bool:
@@ -153,8 +161,8 @@ def all_declared(declared: Iterable[str]) -> frozenset[str]:
         raise TargetError(f"kcache_unsupported names {unknown}; known are: {', '.join(sorted(known))}")
     if INDEXES in names:
         names |= {operation.value for operation in INDEX_OPERATIONS}
-    if IDENTITY in names or OperationName.GET_BY_KEY.value in names:
-        names.add(OperationName.MUTATE.value)  # nobody outside can get at the stored object
+    if names & {IDENTITY, OperationName.GET_BY_KEY.value, MAY_EVICT}:
+        names.add(OperationName.MUTATE.value)  # nobody outside can get at the stored object, or it may be gone
     return frozenset(names)
 
 

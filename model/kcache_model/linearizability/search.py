@@ -3,8 +3,8 @@
 J. M. Wing, C. Gong: Testing and Verifying Concurrent Objects (1993). G. Lowe: Testing for Linearizability (2016).
 
 Depth first over the calls that may come next: those that no open call precedes. A pair (calls taken, state) that was
-visited before is not visited again. A read that agrees with the state is taken at once and no alternative to it is
-tried: it changes nothing, and taking a call only ever frees others. Exponential in the number of concurrent writes.
+visited before is not visited again. A read that agrees with the state and leaves it as it is is taken at once, and no
+alternative to it is tried: taking a call only ever frees others. Exponential in the number of concurrent writes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ S = TypeVar("S")
 class SequentialModel(Protocol[S]):
     """A sequential specification."""
 
-    def apply(self, state: S, operation: Any, /) -> tuple[S, Outcome]:
-        """The state after the operation, and what it gives."""
+    def respond(self, state: S, operation: Any, observed: Outcome | None, /) -> tuple[S, Outcome]:
+        """The state after the operation, and what it gives; ``observed`` decides what is left open."""
         ...
 
 
@@ -87,10 +87,10 @@ def search_linearization(
         except BudgetExhausted:
             return SearchResult(Status.UNKNOWN, max(longest, tuple(order), key=len), running.spent)
         call = calls[position]
-        after, expected = model.apply(frame.state, call.operation)
+        after, expected = model.respond(frame.state, call.operation, call.outcome)
         if call.outcome is not None and not agrees(call.outcome, expected):
             continue
-        if not call.operation.is_write:
+        if not call.operation.is_write and after == frame.state:
             frame.untried.clear()
         taken = frame.taken | 1 << number
         if (taken, after) in visited:

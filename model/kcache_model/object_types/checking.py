@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..history import FINAL_THREAD, Call
@@ -57,17 +57,16 @@ def check_calls(
         budget: where to give up. The search is exponential in the number of calls that overlap.
     """
     following = _Following(specification)
-    told = [replace(call, operation=_Observed(call.operation, call.outcome)) for call in calls]
 
     def agrees(observed: Outcome, expected: Outcome) -> bool:
         return not expected.waits and observed.agrees_with(expected, strict_errors=strict_errors)
 
-    result = search_linearization(following, (initial,), told, budget or SearchBudget(), agrees)
+    result = search_linearization(following, (initial,), calls, budget or SearchBudget(), agrees)
     if result.status is not Status.VIOLATION:
         return CallsVerdict(result.status)
     states: States = (initial,)
     for position in result.order:
-        states, _ = following.apply(states, told[position].operation)
+        states, _ = following.respond(states, calls[position].operation, calls[position].outcome)
     left = [call for position, call in enumerate(calls) if position not in result.order and call.returned is not None]
     wrong = min(left, key=lambda call: call.returned or 0)
     _, expected = follow(specification, states, wrong.operation, wrong.outcome)
@@ -76,26 +75,13 @@ def check_calls(
 
 
 @dataclass(frozen=True, slots=True)
-class _Observed:
-    """An operation with what it gave, which decides what the specification leaves open."""
-
-    operation: Any
-    outcome: Outcome | None
-
-    @property
-    def is_write(self) -> bool:
-        is_write: bool = self.operation.is_write
-        return is_write
-
-
-@dataclass(frozen=True, slots=True)
 class _Following:
     """The specification, told what was observed."""
 
     specification: Specification[Any, Any]
 
-    def apply(self, states: States, observed: _Observed, /) -> tuple[States, Outcome]:
-        return follow(self.specification, states, observed.operation, observed.outcome)
+    def respond(self, states: States, operation: Any, observed: Outcome | None, /) -> tuple[States, Outcome]:
+        return follow(self.specification, states, operation, observed)
 
 
 def _reason(order: Sequence[Call[Any]], wrong: Call[Any], expected: Outcome) -> str:

@@ -203,7 +203,14 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
     if finding is not None and finding.program is not None and finding.kind is not FindingKind.HANG:
         alone = _in_any_order(context, finding.program)
         finding = finding if alone is None else replace(alone, phase="stress")
-    return PhaseOutcome(_stress_counts(report), finding, coverage.counts, coverage.overlapped, sample=report.sample)
+    return PhaseOutcome(
+        _stress_counts(report),
+        finding,
+        coverage.counts,
+        coverage.overlapped,
+        skipped=("long sessions",) if context.target.may_evict else (),
+        sample=report.sample,
+    )
 
 
 def _stress_counts(report: StressReport) -> Mapping[str, int]:

@@ -13,10 +13,12 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import INDEXERS, decode_program, encode_program
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
+from kcache_model.indexers.target import Target
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
 from kcache_stress.loading import load_target
 
+from .diagnosis import diagnosed
 from .sequential import run_program
 
 
@@ -79,7 +81,12 @@ def _program_job(
     decoded = decode_program(program)
     target = probe(replace(load_target(spec), is_strict=strict), decoded.semantics)
     if decoded.is_sequential:
-        finding = run_program(target, decoded, strict_errors=strict_errors, watch=outlet.watch)
+
+        def run(program: Program, judged: Target = target) -> Finding | None:
+            return run_program(judged, program, strict_errors=strict_errors, watch=outlet.watch)
+
+        finding = run(decoded)
+        finding = finding and diagnosed(finding, target, run)  # as it was told when it was found
     else:
         options = StressOptions(seconds=seconds, strict_errors=strict_errors, patience_seconds=patience_seconds)
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
-from kcache_model.indexers.indexer_model import IndexerModel
-from kcache_model.indexers.invariants import broken_rules
+from kcache_model.indexers.eviction import model_of
+from kcache_model.indexers.invariants import View, broken_rules
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.journal import begin, reading, step
-from kcache_model.indexers.operations import Operation
+from kcache_model.indexers.operations import Operation, list_keys
 from kcache_model.indexers.outcome_rules import rule_of_outcome
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import is_avoided, restricted
 from kcache_model.indexers.target import INDEXES, Target
-from kcache_model.outcomes import Outcome, error_text
+from kcache_model.outcomes import Outcome, error_text, returned
 from kcache_model.places import place_of
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
@@ -63,7 +63,7 @@ class SequentialRun:
         self._indexes = () if INDEXES in target.unsupported else tuple(indexes)
         self._semantics = semantics
         self._operations: list[Operation] = []
-        self._model = IndexerModel(semantics)
+        self._model = model_of(self.program)
         self._state = self._model.initial(self._indexes)
         self.is_over = False
         self.coverage: Coverage = Counter()
@@ -76,21 +76,22 @@ class SequentialRun:
     @property
     def program(self) -> Program:
         """What was done so far."""
-        return Program(self._indexes, tuple(self._operations), semantics=self._semantics)
+        return Program(
+            self._indexes, tuple(self._operations), semantics=self._semantics, may_evict=self._target.may_evict
+        )
 
     def step(self, operation: Operation) -> Finding | None:
         """Do ``operation`` on both sides; returns what is wrong, or ``None``. What is not offered is left out."""
         operation = restricted(operation, self._target)
         if self.is_over or not self._target.supports(operation.name):
             return None
-        state, expected = self._model.apply(self._state, operation)
-        if is_avoided(expected.error, self._target):
+        _, expected = self._model.apply(self._state, operation)
+        if is_avoided(operation, expected.error, self._target, self._state.indexes):
             return None
-        self._state = state
         self._operations.append(operation)
         step(self._watch, operation)
         try:
-            return self._compare(operation, expected)
+            return self._compare(operation)
         finally:
             self._watch.rest()
 
@@ -98,11 +99,12 @@ class SequentialRun:
         """Let the Indexer stop its threads."""
         self._driver.close()
 
-    def _compare(self, operation: Operation, expected: Outcome) -> Finding | None:
+    def _compare(self, operation: Operation) -> Finding | None:
         if _index_function_fails(operation):
             observed = _in_a_thread(lambda: self._driver.run(operation))
         else:
             observed = self._driver.run(operation)
+        self._state, expected = self._model.respond(self._state, operation, observed)
         self.coverage[operation.name.value, "ok" if observed.error is None else observed.error] += 1
         finding = None
         if not observed.agrees_with(expected, strict_errors=self._strict_errors):
@@ -149,8 +151,15 @@ class SequentialRun:
             self._indexed_values,
             self._driver.identify,
             before=lambda operation: reading(self._watch, operation),
+            may_evict=self._target.may_evict,
+            seen=self._narrow,
         )
         return [broken for broken in found if self._target.asks_order or broken.rule != "unsorted-keys"]
+
+    def _narrow(self, view: View) -> None:
+        """What is seen to be gone is gone."""
+        keys = returned(tuple(sorted(view.items)))
+        self._state, _ = self._model.respond(self._state, list_keys(), keys)
 
     def _indexed_values(self, obj: Any, index: str) -> tuple[str, ...] | None:
         stored = self._state.stored.get(getattr(obj, "key", None) or "")
@@ -161,6 +170,7 @@ class SequentialRun:
 
 def disagreement(program: Program, expected: Outcome, observed: Outcome, whose: str = "the model") -> Finding:
     """The finding for the last call of a program that gave something else than is due."""
+    whose += " (what was seen to be gone stays gone)" if program.may_evict else ""
     operation = program.prefix[-1]
     raises = observed.error is not None and expected.error is None
     verb = "raised" if observed.error is not None else "returned"

@@ -223,6 +223,8 @@ class _Lanes:
         return f"waits for {what}" + (f", held by {self._name(holder)}" if holder is not None else "")
 
     def _name(self, thread: int) -> str:
+        if thread < 0:
+            return "a call outside the threads"
         name = self._narration.thread_names.get(thread)
         return f"thread {thread + 1}" + (f" ({printable(name)[:20]})" if name else "")
 

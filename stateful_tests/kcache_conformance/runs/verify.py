@@ -107,17 +107,26 @@ def verify(
             instrument=instrument,
             patience_seconds=patience_seconds,
         )
+        ended: list[int] = []
         tally, _ = spread(
-            _batches(template, everything, began + seconds),
+            _batches(template, everything, began + seconds, ended.append),
             jobs=jobs,
             executor=executor,
             seconds=seconds,
             on_tally=lambda so_far: on_progress(total, so_far),
         )
+        total = ended[0] if ended else total  # the count may have been cut short, the enumeration was not
     spent = time.monotonic() - began
     return Certificate(target, bound, semantics, options.granularity.value, total, tally, spent, description)
 
 
-def _batches(template: Batch, programs: Iterator[Any], deadline: float) -> Iterator[Batch]:
+def _batches(
+    template: Batch, programs: Iterator[Any], deadline: float, on_end: Callable[[int], None]
+) -> Iterator[Batch]:
+    """The programs in batches; ``on_end`` is told how many there were, if the deadline did not end them."""
+    count = 0
     while some := tuple(islice(programs, _BATCH_PROGRAMS)):
+        count += len(some)
         yield replace(template, programs=some, seconds=min(deadline - time.monotonic(), _LONGEST_BATCH_SECONDS))
+    if time.monotonic() < deadline:
+        on_end(count)

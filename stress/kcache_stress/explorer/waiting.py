@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import traceback
 from dataclasses import dataclass
 from types import FrameType
 
 from .events import ACQUIRE, JOIN
+from .rendering.naming import Names
 from .virtual.locks import VirtualLock, VirtualRLock
-from .virtual.scheduler import Scheduler
-from .virtual.virtual_thread import VirtualThread
+from .virtual.scheduler import HUB, Scheduler
+from .virtual.virtual_thread import SetupDeadlockError, VirtualThread
 
 _INSIDE = (os.path.dirname(__file__) + os.sep,)
 
@@ -35,7 +37,26 @@ class Wait:
 
     def with_holder(self) -> str:
         """The same, with who holds what it waits for, if anybody does."""
-        return str(self) if self.holder is None else f"{self}, held by thread {self.holder + 1}"
+        return str(self) if self.holder is None else f"{self}, held by {_holder(self.holder)}"
+
+
+def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
+    """What a call outside the threads waits for in vain, and who holds it.
+
+    Args:
+        error: that ended the call.
+        root: the object whose locks are named.
+        failed: the last call before it that raised; empty if there is none.
+    """
+    lock, trace = error.waitable, traceback.extract_tb(error.__traceback__)
+    if any(frame.name == "wait" and os.path.basename(frame.filename) == "threading.py" for frame in trace):
+        return "waits for a notification that never comes"
+    if not isinstance(lock, (VirtualLock, VirtualRLock)):
+        return "waits for something that nothing will ever bring about"
+    names = Names()
+    names.root = root
+    kept = f"; {failed} had raised before it, and seems to have kept it" if failed else ""
+    return f"waits for {names.of(lock)}, held by {_holder(lock.owner)}{kept}"
 
 
 def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
@@ -60,6 +81,10 @@ def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
                 return tuple(path[path.index(following) :])
             path.append(following)
     return ()
+
+
+def _holder(thread: int) -> str:
+    return "a call outside the threads" if thread == HUB else f"thread {thread + 1}"
 
 
 def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kcache_model.history import Call
 from kcache_model.indexers import operations as op
@@ -52,11 +53,10 @@ def cut_down(program: Program, history: History, shown: Sequence[Call]) -> Progr
         return program
     begin = min(call.invoked for call in made)
     threads = sorted({call.thread for call in made})
-    return Program(
-        program.indexes,
-        _contents_at(history, begin),
-        tuple(tuple(call.operation for call in made if call.thread == thread) for thread in threads),
-        program.semantics,
+    return replace(
+        program,
+        prefix=_contents_at(history, begin),
+        threads=tuple(tuple(call.operation for call in made if call.thread == thread) for thread in threads),
     )
 
 

@@ -22,7 +22,7 @@ _BUDGET = SearchBudget(seconds=2.0)
 
 def history_of(program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation]) -> History:
     """The calls of an execution on an Indexer."""
-    return History(program.indexes, calls_of(program, execution, final_reads), program.semantics)
+    return History(program.indexes, calls_of(program, execution, final_reads), program.semantics, program.may_evict)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def told_finding(
     subject: Subject, program: Program, found: Counterexample[Outcome], *, strict_errors: bool, detail: str = ""
 ) -> Finding:
     """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
-    program = replace(program, hash_seed=own_hash_seed())
+    program = replace(program, hash_seed=own_hash_seed(), may_evict=subject.target.may_evict)
     runner = ProgramRunner(subject, program)
     problem = found.problem
     interleaving = render_interleaving(runner, found.schedule, program_texts(runner), problem)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcache_model.indexers.indexer_model import IndexerModel, State
-from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.eviction import model_of
+from kcache_model.indexers.indexer_model import State
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
@@ -14,18 +14,18 @@ from ..explorer.judgement.call_judge import CallJudge
 
 
 class IndexerSpecification:
-    """The sequential specification of Indexers, see :class:`~kcache_model.indexers.indexer_model.IndexerModel`."""
+    """The specification of the Indexer of a program, see :func:`~kcache_model.indexers.eviction.model_of`."""
 
-    def __init__(self, semantics: Semantics) -> None:
-        self._model = IndexerModel(semantics)
+    def __init__(self, program: Program) -> None:
+        self._model = model_of(program)
 
     def initial(self, program: Program) -> State:
         """A new Indexer with the indices of a program."""
         return self._model.initial(program.indexes)
 
     def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
-        """The one thing that a call does."""
-        return (self._model.apply(state, operation),)
+        """What a call may do."""
+        return self._model.effects(state, operation)
 
 
 class ProgramJudge(CallJudge):
@@ -38,7 +38,7 @@ class ProgramJudge(CallJudge):
     """
 
     def __init__(self, program: Program, final_reads: Sequence[Operation], *, strict_errors: bool = False) -> None:
-        specification = IndexerSpecification(program.semantics)
+        specification = IndexerSpecification(program)
         super().__init__(
             specification,
             program,
@@ -48,7 +48,7 @@ class ProgramJudge(CallJudge):
         )
         state, expected = specification.initial(program), []
         for operation in program.prefix:
-            ((state, outcome),) = specification.effects(state, operation)
+            (state, outcome), *_ = specification.effects(state, operation)
             expected.append(outcome)
         # Whoever follows the calls of the threads alone begins where the prefix ends.
         self.monitor.start = self.alone(self.monitor.start, program.prefix, expected)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from ..explorer.sandbox import Sandbox
 from ..explorer.strategies.interface import Ending, Strategy
 from ..explorer.virtual.standstill import Watched
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from ..explorer.waiting import waits
+from ..explorer.waiting import waits, waits_for_ever
 from .aftermath import broken_afterwards
 from .prepared_calls import Call, Calls
 from .workload import final_reads
@@ -111,7 +112,12 @@ class ProgramRunner:
             if execution.ending is Ending.DEADLOCK:
                 execution.waits = waits(scheduler)
             if execution.ending is Ending.COMPLETE:
-                execution.final = self._one_by_one(driver, self._final)
+                made = zip(
+                    itertools.chain(program.prefix, *program.threads),
+                    itertools.chain(prefix, *execution.outcomes),
+                    strict=False,
+                )
+                execution.final = self._one_by_one(driver, self._final, tuple(made))
                 execution.broken = lambda: broken_afterwards(driver, self.subject.target)
             execution.doubts = sandbox.doubts
             execution.failures = tuple(error_text(error) for error in scheduler.failures)
@@ -145,9 +151,11 @@ class ProgramRunner:
     def load_anew(self) -> None:
         """Do nothing: a subject stays as it is."""
 
-    def _one_by_one(self, driver: Driver, calls: Calls) -> tuple[Outcome, ...]:
-        """Make calls in the hub."""
-        outcomes = []
+    def _one_by_one(
+        self, driver: Driver, calls: Calls, before: Sequence[tuple[Operation, Outcome]] = ()
+    ) -> tuple[Outcome, ...]:
+        """Make calls in the hub; ``before`` is what was called until then."""
+        outcomes: list[Outcome] = []
         for call in calls.prepare(driver):
             if calls.operations[call[0]].name is OperationName.MUTATE:
                 outcomes.append(driver.run(calls.operations[call[0]]))
@@ -158,7 +166,10 @@ class ProgramRunner:
                 raise
             except SetupDeadlockError as error:
                 text, place = calls.operations[call[0]].brief, place_of(error)
-                raise SetupDeadlockError(f"{text}: {error}{f', at {place}' if place else ''}") from error
+                made = (*before, *zip(calls.operations, outcomes, strict=False))
+                failed = [str(operation.brief) for operation, outcome in made if outcome.error is not None]
+                why = waits_for_ever(error, driver.indexer, next(reversed(failed), ""))
+                raise SetupDeadlockError(f"{text}{f', at {place},' if place else ''} {why}") from error
             except BaseException as error:
                 outcomes.append(driver.outcome_of_error(error))
             else:

@@ -72,15 +72,15 @@ def record(
     take = Take(driver)
     take.alone(PREFIX_THREAD, program.prefix, alive)
     if not take.together(pool, program.threads, noise, level, patience_seconds, alive=alive):
-        return Recording(_history(program, take), hung=pool.stacks())
+        return Recording(_history(program, take, target), hung=pool.stacks())
     take.alone(FINAL_THREAD, final_reads(program, target), alive)
     broken = broken_afterwards(driver, target)
     driver.close()
-    return Recording(_history(program, take), tuple(broken))
+    return Recording(_history(program, take, target), tuple(broken))
 
 
-def _history(program: Program, take: Take) -> History:
-    return History(program.indexes, tuple(take.calls()), program.semantics)
+def _history(program: Program, take: Take, target: Target) -> History:
+    return History(program.indexes, tuple(take.calls()), program.semantics, target.may_evict)
 
 
 class Take:

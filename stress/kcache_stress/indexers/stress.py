@@ -106,7 +106,8 @@ def stress(
     """Run random programs until the time is up or something is found.
 
     Args:
-        target: the implementation. What its factory raises passes through.
+        target: the implementation. What its factory raises passes through. Where it may evict objects, there are no
+            sessions on one Indexer: they are judged while they go on, by what must still be stored.
         semantics: which generation of client-go decides.
         options: how long and how hard.
         watch: told of each program before it runs, so that a crash can be laid at its door.
@@ -116,7 +117,7 @@ def stress(
     run = _Run(target, semantics, options, watch or NoProgress(), on_round)
     with run.underway():
         while run.goes_on():
-            if run.seeds.random() < _SHARE_OF_SHORT:
+            if target.may_evict or run.seeds.random() < _SHARE_OF_SHORT:
                 run.short_programs()
             else:
                 run.session()

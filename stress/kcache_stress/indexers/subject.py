@@ -99,6 +99,7 @@ class Subject:
         self, program: Program, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[Experiment[Outcome]]:
         """The experiment of a program; ``pulse`` is called before each execution."""
+        program = replace(program, may_evict=self.target.may_evict)
         runner = ProgramRunner(self.settled(), program, pulse=pulse)
         try:
             yield Experiment(runner, ProgramJudge(program, runner.final_reads, strict_errors=strict_errors))

@@ -25,6 +25,8 @@ def why_not(history: History, *, strict_errors: bool = False) -> str:
         history: the calls.
         strict_errors: whether errors must be of kcache's types.
     """
+    if history.may_evict:
+        return "objects may be gone at any moment"
     indexes = frozenset(history.indexes)
     stamps: set[str] = set()
     for call in history.calls:

@@ -9,7 +9,7 @@ from dataclasses import replace as replace_fields
 
 from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
-from kcache_model.indexers.indexer_model import IndexerModel
+from kcache_model.indexers.eviction import model_of
 from kcache_model.indexers.journal import begin
 from kcache_model.indexers.journal import step as journal_step
 from kcache_model.indexers.operations import Operation, OperationName
@@ -58,9 +58,10 @@ def replay(
     watch = watch or NoProgress()
     done: list[Operation] = []
     has_failed = False
-    model = IndexerModel(scenario.semantics)
+    program = Program(indexes, semantics=scenario.semantics, may_evict=target.may_evict)
+    model = model_of(program)
     state = model.initial(indexes)
-    begin(watch, Program(indexes, semantics=scenario.semantics))
+    begin(watch, program)
     driver = Driver(target, indexes, scenario.semantics)
     for step in scenario.steps:
         operation = restricted(step.operation, target)
@@ -72,20 +73,23 @@ def replay(
             if operation.is_write:
                 break
             continue
-        state, specified = model.apply(state, operation)
-        if is_avoided(specified.error, target):
+        _, specified = model.apply(state, operation)
+        if is_avoided(operation, specified.error, target, state.indexes) or (
+            target.may_evict and step.recorded != step.specified
+        ):
             break
         has_failed = has_failed or specified.error is ErrorKind.INDEX_FUNC
         done.append(operation)
         journal_step(watch, operation)
         observed = driver.run(operation)
+        state, specified = model.respond(state, operation, observed)
         report.steps += 1
         report.coverage[name.value, "ok" if observed.error is None else observed.error] += 1
         # Without indices some outcomes are others than those recorded; what a write leaves behind that failed, too.
         is_as_recorded = specified == step.specified and not has_failed and not target.is_strict
         accepted = (specified, step.recorded) if is_as_recorded else (specified,)
         if not any(observed.agrees_with(outcome, strict_errors=strict_errors) for outcome in accepted):
-            program = Program(indexes, tuple(done), (), scenario.semantics)
+            program = replace_fields(program, prefix=tuple(done))
             found = disagreement(program, specified, observed, "client-go")
             summary = f"{found.summary} ({scenario.title})"
             found = replace_fields(found, phase="recorded", summary=summary, scenario=scenario.id)

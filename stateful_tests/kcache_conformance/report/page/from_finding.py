@@ -120,7 +120,9 @@ def _sequential(finding: Finding, program: Program) -> Picture:
     note = f"{left_out} later steps are not drawn." if left_out else ""
     is_wrong_itself = step is not None and (stopped or calls[step].outcome != expected)
     order = tuple(range(step if is_wrong_itself and step is not None else len(calls)))
-    return Picture(History(program.indexes, tuple(calls), program.semantics), order, (), step, note, expected)
+    return Picture(
+        History(program.indexes, tuple(calls), program.semantics, program.may_evict), order, (), step, note, expected
+    )
 
 
 def _history(finding: Finding, program: Program | None) -> History:
@@ -135,7 +137,7 @@ def _history(finding: Finding, program: Program | None) -> History:
             for number, (operation, outcome) in enumerate(_followed(program, list(program.prefix)))
         ]
         calls = (*before, *calls)
-    return History(program.indexes, calls, program.semantics)
+    return History(program.indexes, calls, program.semantics, program.may_evict)
 
 
 def _followed(program: Program, operations: list[Operation]) -> Iterator[tuple[Operation, Outcome]]:

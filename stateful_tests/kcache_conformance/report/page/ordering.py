@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kcache_model.history import Call
-from kcache_model.indexers.indexer_model import IndexerModel, State
+from kcache_model.indexers.eviction import model_of
+from kcache_model.indexers.indexer_model import State
 from kcache_model.indexers.program import History
 from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import SearchResult, search_linearization
@@ -77,7 +78,7 @@ class _Searcher:
     def __init__(self, history: History, strict_errors: bool) -> None:
         self._calls = history.calls
         self._strict_errors = strict_errors
-        self._model = IndexerModel(history.semantics)
+        self._model = model_of(history)
         self._initial = self._model.initial(history.indexes)
         self._deadline = self._new_deadline()
 
@@ -150,7 +151,8 @@ class _Searcher:
 
     def _drawn(self, order: tuple[int, ...], error: int) -> Drawn:
         before = order[: order.index(error)] if error in order else order
-        _, expected = self._model.apply(self._follow(self._initial, before), self._calls[error].operation)
+        call = self._calls[error]
+        _, expected = self._model.respond(self._follow(self._initial, before), call.operation, call.outcome)
         return Drawn(order, error, expected)
 
     def _new_deadline(self) -> float:
@@ -158,7 +160,8 @@ class _Searcher:
 
     def _follow(self, state: State, order: Sequence[int]) -> State:
         for position in order:
-            state, _ = self._model.apply(state, self._calls[position].operation)
+            call = self._calls[position]
+            state, _ = self._model.respond(state, call.operation, call.outcome)
         return state
 
     def _search(self, state: State, calls: Sequence[Call]) -> SearchResult:

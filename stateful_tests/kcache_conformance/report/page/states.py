@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kcache_model.indexers.indexer_model import IndexerModel, State, Stored
+from kcache_model.indexers.eviction import model_of
+from kcache_model.indexers.indexer_model import State, Stored
 from kcache_model.indexers.program import History
 
 from .texts import shown
@@ -32,15 +33,16 @@ class Difference:
 
 def initial_facts(history: History) -> tuple[tuple[str, str], ...]:
     """What is to be said of the Indexer before the first call."""
-    return tuple(_facts(IndexerModel(history.semantics).initial(history.indexes)).items())
+    return tuple(_facts(model_of(history).initial(history.indexes)).items())
 
 
 def differences(history: History, order: Sequence[int]) -> Iterator[Difference]:
     """What each call of ``order`` changes."""
-    model = IndexerModel(history.semantics)
+    model = model_of(history)
     state = model.initial(history.indexes)
     for position in order:
-        after, _ = model.apply(state, history.calls[position].operation)
+        call = history.calls[position]
+        after, _ = model.respond(state, call.operation, call.outcome)
         yield _difference(state, after)
         state = after
 

@@ -184,4 +184,5 @@ def _deadlock(execution: Execution[Outcome]) -> Problem:
     if circle:
         waits = {wait.thread: wait for wait in execution.waits}
         return Problem(FindingKind.DEADLOCK, "; ".join(waits[thread].with_holder() for thread in circle))
-    return Problem(FindingKind.DEADLOCK, "no thread can go on: " + "; ".join(map(str, execution.waits)))
+    all_waits = "; ".join(wait.with_holder() for wait in execution.waits)
+    return Problem(FindingKind.DEADLOCK, f"no thread can go on: {all_waits}")

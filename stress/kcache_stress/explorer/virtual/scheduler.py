@@ -200,7 +200,7 @@ class Scheduler:
             if other is not None:
                 self._run_idle(other)
             elif not self._let_time_pass(deadline):
-                raise SetupDeadlockError("a call waits for something that nothing will ever bring about")
+                raise SetupDeadlockError("a call waits for something that nothing will ever bring about", waitable)
             elif deadline is not None and self.now >= deadline:
                 break
         return waitable.free

@@ -18,7 +18,15 @@ class Aborted(BaseException):
 
 
 class SetupDeadlockError(Exception):
-    """The hub waits for something that no thread will do: a call outside the concurrent part never returns."""
+    """The hub waits for something that no thread will do: a call outside the concurrent part never returns.
+
+    Attributes:
+        waitable: what it waits for; ``None`` if the message says it.
+    """
+
+    def __init__(self, message: str, waitable: Waitable | None = None) -> None:
+        super().__init__(message)
+        self.waitable = waitable
 
 
 class UncontrolledError(BaseException):

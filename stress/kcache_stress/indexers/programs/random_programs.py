@@ -75,9 +75,11 @@ class ExplorerShape:
 def explorer_program(seed: int, target: Target, semantics: Semantics, shape: ExplorerShape | None = None) -> Program:
     """The program of a seed."""
     rng = random.Random(seed)
-    program = Program()
+    program, shape = Program(), shape or ExplorerShape()
+    if target.may_evict:  # a small cache has two
+        shape = replace(shape, keys=max(shape.keys, 3))
     for _ in range(_ATTEMPTS):
-        program = _Author(rng, target, semantics, shape or ExplorerShape()).program()
+        program = _Author(rng, target, semantics, shape).program()
         changes = any(operation.written or operation.name in _OTHER_CHANGES for operation in program.operations())
         if changes and some_calls_meet(program):
             break
