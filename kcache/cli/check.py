@@ -38,6 +38,7 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
 
@@ -88,6 +89,7 @@ class _Run:
 @click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
 @instrument_option
 @patience_option
+@verbosity_options
 @outputs_option
 @takes_asked
 def check(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import click
 from rich.console import Console
@@ -15,10 +16,14 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
+from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
+from kcache_model.finding import Finding
 from kcache_model.verdict import Status
+
+from .exits import BEGAN
 
 _PLAIN_WIDTH = 100
 
@@ -33,7 +38,16 @@ TAKEN = "kcache.stdout"
 """In the context of a command: whether a report goes to standard output."""
 
 
+VERBOSITY = "kcache.verbosity"
+"""In the context of a command: how much it prints, unless as usual."""
+
+QUIET, VERBOSE = "quiet", "verbose"
+
+
 class _Console(Console):
+    is_whole = False
+    """Whether nothing is left out."""
+
     def on_broken_pipe(self) -> None:
         """Leaves it to the command line what exit code that is; rich's is 1."""
         self.quiet = True
@@ -43,14 +57,47 @@ class _Console(Console):
 def stdout_console() -> Console:
     """A console on standard output; of fixed width and without colours where that is no terminal.
 
-    Where a report goes there, it is on standard error.
+    Where a report goes there, it is on standard error. With ``-q`` it prints nothing.
     """
-    context = click.get_current_context(silent=True)
-    is_taken = context is not None and context.meta.get(TAKEN, False)
+    console = _loud_console()
+    verbosity = _asked(VERBOSITY)
+    console.quiet, console.is_whole = verbosity == QUIET, verbosity == VERBOSE
+    return console
+
+
+def _loud_console() -> _Console:
+    is_taken = bool(_asked(TAKEN))
     stream = sys.stderr if is_taken else sys.stdout
     if stream.isatty():
         return _Console(highlight=False, stderr=is_taken)
     return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False, stderr=is_taken)
+
+
+def _asked(name: str) -> Any:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(name)
+
+
+def show_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
+    """Print a finding: in the usual length, or whole with ``-v``."""
+    print_finding(console, finding, target, strict_errors=strict_errors, is_whole=is_whole(console))
+
+
+def is_whole(console: Console) -> bool:
+    """Whether nothing is to be left out."""
+    return isinstance(console, _Console) and console.is_whole
+
+
+def seconds_so_far() -> float:
+    """How long the command has been running."""
+    began: float = _asked(BEGAN)
+    return time.monotonic() - began
+
+
+def show_brief(report: RunReport) -> None:
+    """With ``-q``, print the outcome in one line."""
+    if _asked(VERBOSITY) == QUIET:
+        _loud_console().print(Text(report.brief), soft_wrap=True)
 
 
 def progress_bar(console: Console) -> Progress:
@@ -62,7 +109,7 @@ def progress_bar(console: Console) -> Progress:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=console.quiet or not console.is_terminal,
     )
 
 
@@ -134,7 +181,7 @@ def run_and_print(
         if finding.is_waived:
             continue
         console.print()
-        print_finding(console, finding, target, strict_errors=options.strict_errors)
+        show_finding(console, finding, target, strict_errors=options.strict_errors)
     told = [finding.rule for finding in result.findings if not finding.is_waived]
     if told:
         known = " ".join(dict.fromkeys(told))

@@ -22,6 +22,9 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
+BEGAN = "kcache.began"
+"""In the context of a command: when it began, by the monotonic clock."""
+
 INTERRUPTED = 130
 TERMINATED = 143
 """What a shell says of a process that was ended by SIGTERM."""

@@ -22,6 +22,7 @@ from kcache_conformance.target_types import TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.rules import Contract
 
+from .console import QUIET, VERBOSE, VERBOSITY
 from .outputs import Outputs
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -121,6 +122,26 @@ def contract_option(function: F) -> F:
         "--strict", is_flag=True, is_eager=True, expose_value=False, callback=_note_strict, help="--contract strict."
     )
     return contract(strict(function))
+
+
+def _note_verbosity(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    if context.meta.setdefault(VERBOSITY, parameter.name) != parameter.name:
+        raise click.UsageError("give either -q or -v")
+
+
+def verbosity_options(function: F) -> F:
+    """``-q`` and ``-v``: how much a command prints, which the console knows, and not the command."""
+    texts = {
+        QUIET: "Print one line: the verdict, and the rules that are broken.",
+        VERBOSE: "Leave nothing out: every step of an interleaving, all calls, whole stacks.",
+    }
+    for name, text in reversed(texts.items()):
+        function = click.option(
+            f"-{name[0]}", f"--{name}", name, is_flag=True, expose_value=False, callback=_note_verbosity, help=text
+        )(function)
+    return function
 
 
 patience_option = click.option(

@@ -23,6 +23,7 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
 
@@ -43,6 +44,7 @@ _MOST_THREADS = 64
 @strict_errors_option
 @contract_option
 @patience_option
+@verbosity_options
 @outputs_option
 @takes_asked
 def stress(asked: Asked) -> None:

@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.verify import Certificate
 from kcache_conformance.runs.verify import verify as run_verification
@@ -17,7 +16,7 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity
 
-from .console import stdout_console
+from .console import show_finding, stdout_console
 from .exits import EXIT_CODES, clear_errors
 from .explorer_report import print_certificate, progress
 from .options import (
@@ -29,6 +28,7 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
 
@@ -67,6 +67,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="The most executions of one program; one that needs more is not verified.",
 )
 @explorer_options
+@verbosity_options
 @outputs_option
 @takes_asked
 def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: int, dask: str | None) -> None:
@@ -107,7 +108,7 @@ def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: 
     finding = certificate.tally.finding
     if finding is not None:
         console.print()
-        print_finding(console, finding, target)
+        show_finding(console, finding, target)
     sys.exit(EXIT_CODES[certificate.status])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding
+from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from ..events import PhaseFinished, SuiteResult
@@ -33,6 +34,22 @@ class RunReport:
     result: SuiteResult = field(default_factory=lambda: SuiteResult(Status.UNKNOWN, (), (), (), (), 0.0))
     headline: str = ""
     paragraphs: tuple[str, ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """The outcome in one line: ``TARGET: violation, 2 findings (rule, rule), 12.3 s``."""
+        result = self.result
+        told = [finding for finding in result.findings if not finding.is_waived]
+        wrong = [finding.rule for finding in told if not finding.is_advice]
+        advice = [finding.rule for finding in told if finding.is_advice]
+        parts = [result.verdict]
+        if wrong:
+            parts.append(f"{len(wrong)} finding{'s' * (len(wrong) > 1)} ({', '.join(dict.fromkeys(wrong))})")
+        if advice:
+            parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
+        parts.append(f"{result.seconds:.1f} s")
+        reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
+        return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
 def report_of_one_phase(
