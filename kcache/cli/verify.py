@@ -7,7 +7,7 @@ import sys
 import click
 
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.runs.verify import Certificate
+from kcache_conformance.runs.outcomes import Certificate
 from kcache_conformance.runs.verify import verify as run_verification
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.bound import Bound, parse_bound
@@ -125,11 +125,11 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
     is_verified = certificate.status is Status.OK
     headline = "Verified: no interleaving of any program of the bound goes wrong." if is_verified else ""
     return report_of_one_phase(
-        RunReport("verify", title, certificate.target, options, headline=headline),
+        RunReport("verify", title, certificate.target, options, headline=headline, certificate=certificate),
         certificate.status,
         tally.finding,
         counts,
-        "" if is_verified or tally.finding is not None else "not everything was covered",
+        certificate.missing if tally.finding is None else "",
         no_proof=tally.note,
         not_tested=certificate.description.unsupported,
         seconds=certificate.seconds,

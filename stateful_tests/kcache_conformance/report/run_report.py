@@ -10,6 +10,7 @@ from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from ..events import PhaseFinished, SuiteResult
+from ..runs.outcomes import Certificate
 from ..suite_options import SuiteOptions
 
 
@@ -25,6 +26,7 @@ class RunReport:
         result: the outcome.
         headline: one sentence that says it, where nothing was found; by default one that fits the status.
         paragraphs: what else is to be said.
+        certificate: of a verification.
     """
 
     command: str
@@ -34,6 +36,7 @@ class RunReport:
     result: SuiteResult = field(default_factory=lambda: SuiteResult(Status.UNKNOWN, (), (), (), (), 0.0))
     headline: str = ""
     paragraphs: tuple[str, ...] = ()
+    certificate: Certificate | None = None
 
     @property
     def brief(self) -> str:

@@ -8,7 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import nullcontext
 from itertools import islice
 
-from .batch import Batch, Data, Tally, decode_tally, encode_batch, run_batch
+from .batch import Batch, Data, decode_tally, encode_batch, run_batch
+from .outcomes import Tally
 
 _IN_FLIGHT_PER_JOB = 2
 
