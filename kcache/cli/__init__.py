@@ -21,7 +21,7 @@ Exit codes:
   1  a violation was found
   2  wrong usage, an unusable target, a fault of kcache itself
   3  inconclusive: the budget was too small to say, the explorer could not do its work, or a replay cannot tell any more
-  130  interrupted
+  130  interrupted; what was done by then is shown and written
   141  nobody reads the output any more
   143  ended by SIGTERM
 """

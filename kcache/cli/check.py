@@ -24,7 +24,7 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.verdict import Status
 
 from .console import STATUS_STYLES, run_and_print, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import EXIT_CODES, INTERRUPTED, clear_errors, exit_code
 from .options import (
     Asked,
     budget_option,
@@ -129,8 +129,10 @@ def check(
             outputs = asked.outputs if len(runs) == 1 else asked.outputs.named(run.name)
             outputs.write(report)
             _print_waivers(console, run, results[-1])
-        if new_baseline is not None:
-            done = zip(runs, results, strict=True)
+            if results[-1].is_interrupted:
+                break
+        if new_baseline is not None and not results[-1].is_interrupted:
+            done = zip(runs, results, strict=False)
             write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
         if is_saved:
             write_failures(failures)
@@ -140,12 +142,12 @@ def check(
     sys.exit(max((_exit_code(result, allow_skipped) for result in results), key=_SEVERITY.index))
 
 
-_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION]]
+_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION], INTERRUPTED]
 
 
 def _exit_code(result: SuiteResult, allow_skipped: bool) -> int:
     is_ok = allow_skipped and result.verdict.startswith("ok, without")
-    return EXIT_CODES[Status.OK if is_ok else result.status]
+    return exit_code(Status.OK if is_ok else result.status, is_interrupted=result.is_interrupted)
 
 
 def _runs(asked: Asked, configuration: Configuration) -> list[_Run]:
@@ -218,7 +220,7 @@ def _waiver_lines(run: _Run, result: SuiteResult) -> Iterator[str]:
 
 def _table(runs: Sequence[_Run], results: Sequence[SuiteResult]) -> Table:
     table = Table("target", "verdict", "rules broken", "advice")
-    for run, result in zip(runs, results, strict=True):
+    for run, result in zip(runs, results, strict=False):
         wrong = [finding.rule for finding in result.findings if finding.status is not Status.OK]
         advice = [finding.rule for finding in result.findings if finding.is_advice and not finding.is_waived]
         verdict = Text(result.verdict, style=STATUS_STYLES[result.status])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 from rich.console import Console
@@ -22,6 +23,7 @@ from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
+from kcache_stress.interruption import heeding_interrupts
 
 from .exits import BEGAN
 
@@ -100,9 +102,10 @@ def show_brief(report: RunReport) -> None:
         _loud_console().print(Text(report.brief), soft_wrap=True)
 
 
-def progress_bar(console: Console) -> Progress:
-    """A bar with counts on a terminal; nothing elsewhere."""
-    return Progress(
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Progress]:
+    """A bar with counts on a terminal; nothing elsewhere. The first Ctrl-C only asks to stop meanwhile."""
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[counts]}"),
@@ -111,24 +114,17 @@ def progress_bar(console: Console) -> Progress:
         transient=True,
         disable=console.quiet or not console.is_terminal,
     )
+    with heeding_interrupts(), bar:
+        yield bar
 
 
 class TerminalProgress:
-    """Shows a bar on a terminal, and a line for each finished phase everywhere."""
+    """Shows in a bar how far a run is, and a line for each finished phase everywhere."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, progress: Progress) -> None:
         self._console = console
-        self._progress = progress_bar(console)
-        self._task = self._progress.add_task("starting", total=1.0, counts="")
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+        self._progress = progress
+        self._task = progress.add_task("starting", total=1.0, counts="")
 
     def __call__(self, event: Event) -> None:
         """Something happened."""
@@ -168,8 +164,8 @@ def run_and_print(
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
     console.print(title, soft_wrap=True)
-    with TerminalProgress(console) as listener:
-        result = run_suite(target, options, listener, saved)
+    with progress_bar(console) as bar:
+        result = run_suite(target, options, TerminalProgress(console, bar), saved)
     for phase in result.phases:
         if is_coverage_shown and phase.coverage:
             console.print()

@@ -32,6 +32,11 @@ CLOSED_PIPE = 141
 """What a shell says of a process that was ended by SIGPIPE."""
 
 
+def exit_code(status: Status, *, is_interrupted: bool = False) -> int:
+    """The exit code of a run with this verdict."""
+    return INTERRUPTED if is_interrupted else EXIT_CODES[status]
+
+
 def fail(message: str) -> NoReturn:
     """One clear line (or a few), and exit code 2."""
     click.echo(f"kcache: {message}", err=True)
@@ -46,7 +51,7 @@ def clear_errors() -> Iterator[None]:
     except (TargetError, FormatError, CannotExploreError) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        click.echo("kcache: interrupted; what was done so far says nothing", err=True)
+        click.echo("kcache: interrupted before there was anything to show", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         raise  # nobody reads any more

@@ -20,7 +20,7 @@ from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strateg
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 
 from .console import show_finding, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import clear_errors, exit_code
 from .explorer_report import progress, seen_text
 from .options import (
     Asked,
@@ -201,6 +201,8 @@ def explore(
         status, verdict = tally.finding.status, "what was found is not confirmed"
         console.print()
         show_finding(console, tally.finding, target)
+    elif tally.is_interrupted:
+        status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
         status, verdict = Status.UNKNOWN, "no time was left for a single program; give it a larger budget"
     elif tally.note or (chosen and not tally.exhausted):
@@ -215,14 +217,21 @@ def explore(
         counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
         asked.outputs.write(
             report_of_one_phase(
-                report, status, tally.finding, counts, verdict, no_proof=tally.note, seconds=tally.seconds
+                report,
+                status,
+                tally.finding,
+                counts,
+                verdict,
+                no_proof=tally.note,
+                seconds=tally.seconds,
+                is_interrupted=tally.is_interrupted,
             )
         )
     if status is Status.UNKNOWN:
         console.print(f"unknown: {verdict}", style="bold yellow")
     elif status is Status.OK:
         console.print("ok", style="bold green")
-    sys.exit(EXIT_CODES[status])
+    sys.exit(exit_code(status, is_interrupted=tally.is_interrupted))
 
 
 def _granularity(strategy: str, granularity: str) -> Granularity:

@@ -20,7 +20,7 @@ from kcache_model.render import printable
 from kcache_model.rules import Contract
 
 from .console import is_whole, progress_bar, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import clear_errors, exit_code
 from .options import budget_option, patience_option, seed_option, verbosity_options
 from .outputs import Outputs, outputs_option
 
@@ -140,4 +140,4 @@ def fuzz(
         if "json" in outputs.files:
             outputs.put("json", lambda file: write_fuzz_json(file, report, seed))
         outputs.write(report_of(report, title, suite_options), without={"json"})
-    sys.exit(EXIT_CODES[report.status])
+    sys.exit(exit_code(report.status, is_interrupted=report.is_interrupted))

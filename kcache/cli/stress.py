@@ -10,7 +10,7 @@ import click
 from kcache_conformance.report.run_report import RunReport
 
 from .console import run_and_print, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import clear_errors, exit_code
 from .options import (
     Asked,
     budget_option,
@@ -62,4 +62,4 @@ def stress(asked: Asked) -> None:
         asked.outputs.touch()
         result = run_and_print(stdout_console(), title, target, options, is_coverage_shown=True)
         asked.outputs.write(RunReport("stress", title, target, options, result))
-    sys.exit(EXIT_CODES[result.status])
+    sys.exit(exit_code(result.status, is_interrupted=result.is_interrupted))

@@ -17,7 +17,7 @@ from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity
 
 from .console import show_finding, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import clear_errors, exit_code
 from .explorer_report import print_certificate, progress
 from .options import (
     Asked,
@@ -109,7 +109,7 @@ def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: 
     if finding is not None:
         console.print()
         show_finding(console, finding, target)
-    sys.exit(EXIT_CODES[certificate.status])
+    sys.exit(exit_code(certificate.status, is_interrupted=certificate.tally.is_interrupted))
 
 
 def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunReport:
@@ -133,4 +133,5 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         no_proof=tally.note,
         not_tested=certificate.description.unsupported,
         seconds=certificate.seconds,
+        is_interrupted=tally.is_interrupted,
     )

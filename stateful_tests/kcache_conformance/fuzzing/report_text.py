@@ -54,7 +54,8 @@ def print_report(console: Console, report: FuzzReport, *, is_whole: bool = False
     console.print()
     for reason in report.reasons:
         console.print(Text(f"  {printable(reason)}"), soft_wrap=True)
-    verdict = Text(report.status.value, style=_STYLES[report.status])
+    said = f"{report.status.value}, interrupted" if report.is_interrupted else report.status.value
+    verdict = Text(said, style=_STYLES[report.status])
     console.print(verdict + Text(f" after {report.seconds:.1f} s: {_counted(report)}"))
 
 

@@ -20,6 +20,8 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
     total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
     made_with = versions()
+    named = f"fingerprint {fingerprint(tally.sources)[:16]} of {len(tally.sources)} files"
+    sources = {"sources": named} if tally.sources else {}
     return {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
         **generation,
@@ -30,7 +32,7 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
         "executions": str(tally.executions),
         "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
-        "sources": f"fingerprint {fingerprint(tally.sources)[:16]} of {len(tally.sources)} files",
+        **sources,
         "made with": f"kcache {made_with['kcache']}, {made_with['implementation']} {made_with['python']}",
         "date": certificate.began.isoformat(" ", "seconds"),
         "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
@@ -64,7 +66,7 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
         "no_proof": list(tally.notes),
         "not_tested": list(description.unsupported),
         "sources": {
-            "fingerprint": fingerprint(tally.sources),
+            "fingerprint": fingerprint(tally.sources) if tally.sources else None,
             "files": [{"file": short_path(path), "sha256": digest} for path, digest in sorted(tally.sources)],
             "changed": tally.are_sources_changed,
             "instrumented": list(description.instrumented),

@@ -33,6 +33,7 @@ def write_json(report: RunReport, file: Path) -> None:
         "versions": versions(),
         "target": target,
         "status": result.status.value,
+        "interrupted": result.is_interrupted,
         "seconds": round(result.seconds, 3),
         "options": {
             "kind": options.kind,

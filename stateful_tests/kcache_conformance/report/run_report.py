@@ -65,6 +65,7 @@ def report_of_one_phase(
     no_proof: str = "",
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
+    is_interrupted: bool = False,
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -77,9 +78,11 @@ def report_of_one_phase(
         no_proof: why a search proves nothing.
         not_tested: what the target does not offer.
         seconds: how long it took.
+        is_interrupted: whether the user stopped it.
     """
     name = report.options.phases[0]
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
     findings = () if finding is None else (finding,)
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    return replace(report, result=SuiteResult(status, findings, (phase,), not_tested, reasons, seconds))
+    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, is_interrupted=is_interrupted)
+    return replace(report, result=result)

@@ -24,6 +24,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.sources import digests_of
+from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
 
 from ..suite_options import DEFAULT_TYPE
@@ -139,14 +140,17 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         elif event["event"] == "finding":
             findings.append(decode_finding(event["finding"], codec))
 
-    end = run_job(
-        job,
-        {"batch": encode_batch(batch)},
-        on_event=on_event,
-        deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
-        patience_seconds=batch.patience_seconds,
-        hash_seed=hash_seed(batch.options.seed),
-    )
+    try:
+        end = run_job(
+            job,
+            {"batch": encode_batch(batch)},
+            on_event=on_event,
+            deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
+            patience_seconds=batch.patience_seconds,
+            hash_seed=hash_seed(batch.options.seed),
+        )
+    except Interrupted:
+        return replace(tally, finding=tally.finding or next(reversed(findings), None), is_interrupted=True)
     raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
         if not findings:

@@ -29,6 +29,7 @@ class Tally:
         notes: why some searches were no proof, if the strategy could tell; each once, the first few.
         audited: how many executions at opcodes the exhaustive searches were compared with.
         sources: (path, SHA-256) of each instrumented module.
+        is_interrupted: whether the user stopped it.
     """
 
     programs: int = 0
@@ -40,6 +41,7 @@ class Tally:
     notes: tuple[str, ...] = ()
     audited: int = 0
     sources: frozenset[tuple[str, str]] = frozenset()
+    is_interrupted: bool = False
 
     @property
     def note(self) -> str:
@@ -69,6 +71,7 @@ class Tally:
             tuple(dict.fromkeys((*self.notes, *other.notes)))[:_MOST_NOTES],
             self.audited + other.audited,
             self.sources | other.sources,
+            self.is_interrupted or other.is_interrupted,
         )
 
 
@@ -129,6 +132,8 @@ class Certificate:
     @property
     def missing(self) -> str:
         """Why it proves nothing although nothing was found; empty if it does."""
+        if self.tally.is_interrupted:
+            return "it was interrupted"
         if self.tally.are_sources_changed:
             return "the sources were changed while it ran; run it again"
         if self.programs == 0:

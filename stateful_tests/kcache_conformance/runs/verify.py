@@ -13,6 +13,7 @@ from typing import Any
 from kcache_model.bound import Bound
 from kcache_model.indexers.items import Semantics
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.interruption import is_interrupted
 
 from ..suite_options import DEFAULT_TYPE
 from ..target_types import target_type_named
@@ -117,5 +118,5 @@ class _Scope:
             count += len(some)
             seconds = min(self._deadline - time.monotonic(), _LONGEST_BATCH_SECONDS)
             yield replace(self._template, programs=some, seconds=seconds)
-        if time.monotonic() <= self._deadline:  # it was not the deadline that ended them
+        if time.monotonic() <= self._deadline and not is_interrupted():  # neither has ended them
             self.total = count
