@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -37,6 +38,9 @@ _STATUSES = {
     ReplayAnswer.CHANGED: Status.UNKNOWN,
     ReplayAnswer.UNKNOWN: Status.UNKNOWN,
 }
+_WORD = re.compile(r"k[a-z]\d\..+(?<!\.py)")
+"""What begins and ends as a replay token, or the word of a program, does."""
+
 _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 
@@ -81,9 +85,9 @@ def replay(
         if last:
             found = _last(words)
             words, strict_errors, contract = found.words, found.strict_errors, found.contract
-        elif not words and test_file is not None and type_of_token(test_file.name) is not None:
-            raise click.UsageError("--pytest takes a FILE: kcache replay WORD --pytest FILE")
-        elif not words:
+        if test_file is not None and _WORD.fullmatch(test_file.name):
+            raise click.UsageError("--pytest takes a FILE, which comes after it: kcache replay WORD --pytest FILE")
+        if not words:
             raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
         target_type = type_of_token(words[0])

@@ -203,7 +203,9 @@ def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
     assert again.exit_code == 2
     assert "exists; give --pytest another name" in again.output
     assert test.read_text(encoding="utf-8") == source
-    assert "--pytest takes a FILE" in in_this_process("replay", "--pytest", line[1]).output
+    for words in ((), (str(test),)):
+        swallowed = in_this_process("replay", "--pytest", line[1], *words)
+        assert (swallowed.exit_code, "--pytest takes a FILE" in swallowed.output) == (2, True)
     outcome = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
         cwd=tmp_path,

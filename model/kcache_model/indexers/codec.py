@@ -145,7 +145,8 @@ def encode_program(program: Program) -> Json:
         "prefix": [encode_operation(operation) for operation in program.prefix],
         "threads": [[encode_operation(operation) for operation in thread] for thread in program.threads],
     }
-    return {**data, "hash_seed": program.hash_seed} if program.hash_seed else data
+    rare = {"hash_seed": program.hash_seed, "unsteady": program.is_unsteady}
+    return data | {name: value for name, value in rare.items() if value}
 
 
 def decode_program(data: Json) -> Program:
@@ -155,7 +156,8 @@ def decode_program(data: Json) -> Program:
         FormatError: ``data`` is no program.
     """
     require_schema(data, PROGRAM_SCHEMA)
-    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics", "hash_seed"})
+    optional = {"semantics", "hash_seed", "unsteady"}
+    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, optional)
     return Program(
         indexes=texts_of(fields["indexes"]),
         prefix=tuple(decode_operation(operation) for operation in list_of(fields["prefix"])),
@@ -164,6 +166,7 @@ def decode_program(data: Json) -> Program:
         ),
         semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
         hash_seed=_hash_seed(fields.get("hash_seed", 0)),
+        is_unsteady=_truth(fields.get("unsteady", False)),
     )
 
 
@@ -222,6 +225,12 @@ def _decode_values(data: object) -> Values:
 def _decode_entry(data: object) -> tuple[WriteKind, Item]:
     fields = fields_of(data, "an entry of a transaction", {"kind", "item"}, set())
     return member_of(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
+
+
+def _truth(data: object) -> bool:
+    if not isinstance(data, bool):
+        raise FormatError(f'"unsteady" must be true or false, not {shown(data)}')
+    return data
 
 
 def _hash_seed(data: Any) -> int:

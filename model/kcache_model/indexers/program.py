@@ -21,6 +21,7 @@ class Program(CallProgram[Operation]):
         threads: run at the same time afterwards. A sequential program has none.
         semantics: which generation of client-go decides.
         hash_seed: ``PYTHONHASHSEED`` of the process that runs it, by which sets of texts have their order.
+        is_unsteady: whether it went wrong, and did not when it was run again: that it goes right is no proof.
     """
 
     indexes: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Program(CallProgram[Operation]):
     threads: tuple[tuple[Operation, ...], ...] = ()
     semantics: Semantics = Semantics.CLASSIC
     hash_seed: int = 0
+    is_unsteady: bool = False
 
     def with_hash_seed(self, seed: int) -> Program:
         """The same for a process with another hash seed."""
