@@ -23,13 +23,14 @@ from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, run_and_print, stdout_console
+from .console import STATUS_STYLES, stdout_console
 from .exits import EXIT_CODES, INTERRUPTED, clear_errors, exit_code
 from .options import (
     Asked,
     budget_option,
     contract_option,
     instrument_option,
+    jobs_option,
     patience_option,
     seed_option,
     semantics_option,
@@ -41,6 +42,7 @@ from .options import (
     verbosity_options,
 )
 from .outputs import outputs_option
+from .several import TargetRun, run_all
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -87,6 +89,7 @@ class _Run:
 @click.option("--allow-skipped", is_flag=True, help="Exit with 0 although the explorer could not do its work.")
 @click.option("--baseline", type=_FILE, help="Accept the findings of this file: only others fail.")
 @click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
+@jobs_option("How many of several targets are checked at once; the phases of one run one after another.")
 @instrument_option
 @patience_option
 @verbosity_options
@@ -101,6 +104,7 @@ def check(
     allow_skipped: bool,
     baseline: Path | None,
     new_baseline: Path | None,
+    jobs: int,
 ) -> None:
     """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
 
@@ -119,19 +123,19 @@ def check(
         asked.outputs.touch()
         results = []
         failures = read_failures() if is_saved else SavedFailures({})
-        for run in runs:
-            waived = (*run.options.waived, *accepted.get(run.target, ()))
-            run = replace(run, options=replace(run.options, waived=waived))
-            saved = failures.of(run.options.kind, run.target)
-            results.append(run_and_print(console, _title(run), run.target, run.options, saved=saved))
-            failures = _with_failures(failures, run, results[-1])
-            report = RunReport("check", _title(run), run.target, run.options, results[-1])
+        runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
+        to_do = [
+            TargetRun(run.name, _title(run), run.target, run.options, failures.of(run.options.kind, run.target))
+            for run in runs
+        ]
+        for result, run in zip(run_all(console, to_do, jobs), runs, strict=False):
+            results.append(result)
+            failures = _with_failures(failures, run, result)
             outputs = asked.outputs if len(runs) == 1 else asked.outputs.named(run.name)
-            outputs.write(report)
-            _print_waivers(console, run, results[-1])
-            if results[-1].is_interrupted:
-                break
-        if new_baseline is not None and not results[-1].is_interrupted:
+            outputs.write(RunReport("check", _title(run), run.target, run.options, result))
+            _print_waivers(console, run, result)
+        is_stopped = any(result.is_interrupted for result in results)
+        if new_baseline is not None and not is_stopped:
             done = zip(runs, results, strict=False)
             write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
         if is_saved:
@@ -143,6 +147,10 @@ def check(
 
 
 _SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION], INTERRUPTED]
+
+
+def _accepting(run: _Run, rules: tuple[str, ...]) -> _Run:
+    return replace(run, options=replace(run.options, waived=(*run.options.waived, *rules)))
 
 
 def _exit_code(result: SuiteResult, allow_skipped: bool) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -119,27 +119,33 @@ def progress_bar(console: Console) -> Iterator[Progress]:
 
 
 class TerminalProgress:
-    """Shows in a bar how far a run is, and a line for each finished phase everywhere."""
+    """Shows in a bar how far a run is.
 
-    def __init__(self, console: Console, progress: Progress) -> None:
-        self._console = console
+    Args:
+        progress: the bar; several runs may share it.
+        on_phase: told of each finished phase.
+        name: of the target, where there are several.
+    """
+
+    def __init__(self, progress: Progress, on_phase: Callable[[PhaseFinished], None], name: str = "") -> None:
         self._progress = progress
-        self._task = progress.add_task("starting", total=1.0, counts="")
+        self._on_phase = on_phase
+        self._name = f"{name}: " if name else ""
+        self._task = progress.add_task(f"{self._name}starting", total=1.0, counts="")
 
     def __call__(self, event: Event) -> None:
         """Something happened."""
         match event:
             case PhaseStarted():
-                self._progress.update(
-                    self._task, description=PHASE_TITLES.get(event.phase, event.phase), completed=0.0, counts=""
-                )
+                title = PHASE_TITLES.get(event.phase, event.phase)
+                self._progress.update(self._task, description=f"{self._name}{title}", completed=0.0, counts="")
             case PhaseProgress():
                 counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
                 self._progress.update(self._task, completed=event.fraction, counts=counts)
             case FindingMade():
-                self._progress.update(self._task, description="making the example smaller")
+                self._progress.update(self._task, description=f"{self._name}making the example smaller")
             case PhaseFinished():
-                self._console.print(phase_line(event), soft_wrap=True)
+                self._on_phase(event)
 
 
 def phase_line(phase: PhaseFinished) -> Text:
@@ -163,9 +169,18 @@ def run_and_print(
     saved: TargetFailures | None = None,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
-    console.print(title, soft_wrap=True)
     with progress_bar(console) as bar:
-        result = run_suite(target, options, TerminalProgress(console, bar), saved)
+        console.print(title, soft_wrap=True)
+        progress = TerminalProgress(bar, lambda phase: console.print(phase_line(phase), soft_wrap=True))
+        result = run_suite(target, options, progress, saved)
+    show_result(console, target, options, result, is_coverage_shown=is_coverage_shown)
+    return result
+
+
+def show_result(
+    console: Console, target: str, options: SuiteOptions, result: SuiteResult, *, is_coverage_shown: bool = False
+) -> None:
+    """Print what a run gave, behind the lines of its phases."""
     for phase in result.phases:
         if is_coverage_shown and phase.coverage:
             console.print()
@@ -187,4 +202,3 @@ def run_and_print(
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
     console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
-    return result

@@ -160,9 +160,13 @@ instrument_option = click.option(
     metavar="PACKAGE",
     help="Instrument this package too; may be repeated. By default the package or folder of TARGET.",
 )
-_jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="How many processes work."
-)
+
+
+def jobs_option(text: str) -> Callable[[F], F]:
+    """``-j``, with the help text of the command."""
+    return click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help=text)
+
+
 _dask_option = click.option(
     "--dask",
     metavar="ADDRESS",
@@ -175,7 +179,7 @@ def explorer_options(function: F) -> F:
     for option in (
         patience_option,
         _dask_option,
-        _jobs_option,
+        jobs_option("How many processes work."),
         strict_errors_option,
         semantics_option,
         instrument_option,

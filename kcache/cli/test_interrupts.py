@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import itertools
 import json
 import re
 import signal
@@ -35,11 +36,12 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
 
     def run(kind: str, *arguments: str) -> Result:
         listen = supervisor._listen
+        ways = itertools.count()
 
         def interrupting(child: Any, job: Any, on_event: Callable[[Any], None], *bounds: float) -> Any:
             def told(event: Any) -> None:
                 on_event(event)
-                if event["event"] == kind:
+                if event["event"] == kind and next(ways) == 0:
                     _thread.interrupt_main()
 
             return listen(child, job, told, *bounds)

@@ -21,6 +21,16 @@ def is_interrupted() -> bool:
 
 
 @contextmanager
+def ending_children() -> Iterator[None]:
+    """Within it, all child processes end as if the user asked for it: nobody wants their answers any more."""
+    _asked.set()
+    try:
+        yield
+    finally:
+        _asked.clear()
+
+
+@contextmanager
 def heeding_interrupts() -> Iterator[None]:
     """Within it, the first SIGINT only asks to stop; a second one raises ``KeyboardInterrupt``, as usual.
 

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 
-from kcache_stress.interruption import is_interrupted
+from kcache_stress.interruption import ending_children, is_interrupted
 
 from .batch import Batch, Data, decode_tally, encode_batch, run_batch
 from .outcomes import Tally
@@ -63,6 +63,10 @@ def spread(
                 on_tally(total)
                 if (total.finding is not None or total.refused) and not is_interrupted():
                     return total, False
+        except BaseException:
+            with ending_children():
+                pool.shutdown(cancel_futures=True)
+            raise
         finally:
             for future in running:
                 future.cancel()
