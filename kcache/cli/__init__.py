@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 import kcache
 
-from .exits import closed_pipe, end_in_order, open_missing_streams
+from .exits import BEGAN, closed_pipe, end_in_order, open_missing_streams
 
 _COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "init", "replay", "report", "rules", "targets")
 
@@ -20,7 +21,7 @@ Exit codes:
   1  a violation was found
   2  wrong usage, an unusable target, a fault of kcache itself
   3  inconclusive: the budget was too small to say, the explorer could not do its work, or a replay cannot tell any more
-  130  interrupted
+  130  interrupted; what was done by then is shown and written
   141  nobody reads the output any more
   143  ended by SIGTERM
 """
@@ -45,6 +46,7 @@ class _Commands(click.Group):
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
+        ctx.meta[BEGAN] = time.monotonic()
         with closed_pipe():
             return super().invoke(ctx)
 

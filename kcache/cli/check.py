@@ -23,13 +23,14 @@ from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, run_and_print, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .console import STATUS_STYLES, stdout_console
+from .exits import EXIT_CODES, INTERRUPTED, clear_errors, exit_code
 from .options import (
     Asked,
     budget_option,
     contract_option,
     instrument_option,
+    jobs_option,
     patience_option,
     seed_option,
     semantics_option,
@@ -38,8 +39,10 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
+from .several import TargetRun, run_all
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -86,8 +89,10 @@ class _Run:
 @click.option("--allow-skipped", is_flag=True, help="Exit with 0 although the explorer could not do its work.")
 @click.option("--baseline", type=_FILE, help="Accept the findings of this file: only others fail.")
 @click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
+@jobs_option("How many of several targets are checked at once; the phases of one run one after another.")
 @instrument_option
 @patience_option
+@verbosity_options
 @outputs_option
 @takes_asked
 def check(
@@ -99,6 +104,7 @@ def check(
     allow_skipped: bool,
     baseline: Path | None,
     new_baseline: Path | None,
+    jobs: int,
 ) -> None:
     """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
 
@@ -117,18 +123,20 @@ def check(
         asked.outputs.touch()
         results = []
         failures = read_failures() if is_saved else SavedFailures({})
-        for run in runs:
-            waived = (*run.options.waived, *accepted.get(run.target, ()))
-            run = replace(run, options=replace(run.options, waived=waived))
-            saved = failures.of(run.options.kind, run.target)
-            results.append(run_and_print(console, _title(run), run.target, run.options, saved=saved))
-            failures = _with_failures(failures, run, results[-1])
-            report = RunReport("check", _title(run), run.target, run.options, results[-1])
+        runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
+        to_do = [
+            TargetRun(run.name, _title(run), run.target, run.options, failures.of(run.options.kind, run.target))
+            for run in runs
+        ]
+        for result, run in zip(run_all(console, to_do, jobs), runs, strict=False):
+            results.append(result)
+            failures = _with_failures(failures, run, result)
             outputs = asked.outputs if len(runs) == 1 else asked.outputs.named(run.name)
-            outputs.write(report)
-            _print_waivers(console, run, results[-1])
-        if new_baseline is not None:
-            done = zip(runs, results, strict=True)
+            outputs.write(RunReport("check", _title(run), run.target, run.options, result))
+            _print_waivers(console, run, result)
+        is_stopped = any(result.is_interrupted for result in results)
+        if new_baseline is not None and not is_stopped:
+            done = zip(runs, results, strict=False)
             write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
         if is_saved:
             write_failures(failures)
@@ -138,12 +146,16 @@ def check(
     sys.exit(max((_exit_code(result, allow_skipped) for result in results), key=_SEVERITY.index))
 
 
-_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION]]
+_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION], INTERRUPTED]
+
+
+def _accepting(run: _Run, rules: tuple[str, ...]) -> _Run:
+    return replace(run, options=replace(run.options, waived=(*run.options.waived, *rules)))
 
 
 def _exit_code(result: SuiteResult, allow_skipped: bool) -> int:
     is_ok = allow_skipped and result.verdict.startswith("ok, without")
-    return EXIT_CODES[Status.OK if is_ok else result.status]
+    return exit_code(Status.OK if is_ok else result.status, is_interrupted=result.is_interrupted)
 
 
 def _runs(asked: Asked, configuration: Configuration) -> list[_Run]:
@@ -216,7 +228,7 @@ def _waiver_lines(run: _Run, result: SuiteResult) -> Iterator[str]:
 
 def _table(runs: Sequence[_Run], results: Sequence[SuiteResult]) -> Table:
     table = Table("target", "verdict", "rules broken", "advice")
-    for run, result in zip(runs, results, strict=True):
+    for run, result in zip(runs, results, strict=False):
         wrong = [finding.rule for finding in result.findings if finding.status is not Status.OK]
         advice = [finding.rule for finding in result.findings if finding.is_advice and not finding.is_waived]
         verdict = Text(result.verdict, style=STATUS_STYLES[result.status])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
-from typing import Self
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 from rich.console import Console
@@ -15,10 +17,15 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
+from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
+from kcache_model.finding import Finding
 from kcache_model.verdict import Status
+from kcache_stress.interruption import heeding_interrupts
+
+from .exits import BEGAN
 
 _PLAIN_WIDTH = 100
 
@@ -33,7 +40,16 @@ TAKEN = "kcache.stdout"
 """In the context of a command: whether a report goes to standard output."""
 
 
+VERBOSITY = "kcache.verbosity"
+"""In the context of a command: how much it prints, unless as usual."""
+
+QUIET, VERBOSE = "quiet", "verbose"
+
+
 class _Console(Console):
+    is_whole = False
+    """Whether nothing is left out."""
+
     def on_broken_pipe(self) -> None:
         """Leaves it to the command line what exit code that is; rich's is 1."""
         self.quiet = True
@@ -43,60 +59,93 @@ class _Console(Console):
 def stdout_console() -> Console:
     """A console on standard output; of fixed width and without colours where that is no terminal.
 
-    Where a report goes there, it is on standard error.
+    Where a report goes there, it is on standard error. With ``-q`` it prints nothing.
     """
-    context = click.get_current_context(silent=True)
-    is_taken = context is not None and context.meta.get(TAKEN, False)
+    console = _loud_console()
+    verbosity = _asked(VERBOSITY)
+    console.quiet, console.is_whole = verbosity == QUIET, verbosity == VERBOSE
+    return console
+
+
+def _loud_console() -> _Console:
+    is_taken = bool(_asked(TAKEN))
     stream = sys.stderr if is_taken else sys.stdout
     if stream.isatty():
         return _Console(highlight=False, stderr=is_taken)
     return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False, stderr=is_taken)
 
 
-def progress_bar(console: Console) -> Progress:
-    """A bar with counts on a terminal; nothing elsewhere."""
-    return Progress(
+def _asked(name: str) -> Any:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(name)
+
+
+def show_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
+    """Print a finding: in the usual length, or whole with ``-v``."""
+    print_finding(console, finding, target, strict_errors=strict_errors, is_whole=is_whole(console))
+
+
+def is_whole(console: Console) -> bool:
+    """Whether nothing is to be left out."""
+    return isinstance(console, _Console) and console.is_whole
+
+
+def seconds_so_far() -> float:
+    """How long the command has been running."""
+    began: float = _asked(BEGAN)
+    return time.monotonic() - began
+
+
+def show_brief(report: RunReport) -> None:
+    """With ``-q``, print the outcome in one line."""
+    if _asked(VERBOSITY) == QUIET:
+        _loud_console().print(Text(report.brief), soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(console: Console) -> Iterator[Progress]:
+    """A bar with counts on a terminal; nothing elsewhere. The first Ctrl-C only asks to stop meanwhile."""
+    bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[counts]}"),
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=console.quiet or not console.is_terminal,
     )
+    with heeding_interrupts(), bar:
+        yield bar
 
 
 class TerminalProgress:
-    """Shows a bar on a terminal, and a line for each finished phase everywhere."""
+    """Shows in a bar how far a run is.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._progress = progress_bar(console)
-        self._task = self._progress.add_task("starting", total=1.0, counts="")
+    Args:
+        progress: the bar; several runs may share it.
+        on_phase: told of each finished phase.
+        name: of the target, where there are several.
+    """
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+    def __init__(self, progress: Progress, on_phase: Callable[[PhaseFinished], None], name: str = "") -> None:
+        self._progress = progress
+        self._on_phase = on_phase
+        self._name = f"{name}: " if name else ""
+        self._task = progress.add_task(f"{self._name}starting", total=1.0, counts="")
 
     def __call__(self, event: Event) -> None:
         """Something happened."""
         match event:
             case PhaseStarted():
-                self._progress.update(
-                    self._task, description=PHASE_TITLES.get(event.phase, event.phase), completed=0.0, counts=""
-                )
+                title = PHASE_TITLES.get(event.phase, event.phase)
+                self._progress.update(self._task, description=f"{self._name}{title}", completed=0.0, counts="")
             case PhaseProgress():
                 counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
                 self._progress.update(self._task, completed=event.fraction, counts=counts)
             case FindingMade():
-                self._progress.update(self._task, description="making the example smaller")
+                self._progress.update(self._task, description=f"{self._name}making the example smaller")
             case PhaseFinished():
-                self._console.print(phase_line(event), soft_wrap=True)
+                self._on_phase(event)
 
 
 def phase_line(phase: PhaseFinished) -> Text:
@@ -120,9 +169,18 @@ def run_and_print(
     saved: TargetFailures | None = None,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
-    console.print(title, soft_wrap=True)
-    with TerminalProgress(console) as listener:
-        result = run_suite(target, options, listener, saved)
+    with progress_bar(console) as bar:
+        console.print(title, soft_wrap=True)
+        progress = TerminalProgress(bar, lambda phase: console.print(phase_line(phase), soft_wrap=True))
+        result = run_suite(target, options, progress, saved)
+    show_result(console, target, options, result, is_coverage_shown=is_coverage_shown)
+    return result
+
+
+def show_result(
+    console: Console, target: str, options: SuiteOptions, result: SuiteResult, *, is_coverage_shown: bool = False
+) -> None:
+    """Print what a run gave, behind the lines of its phases."""
     for phase in result.phases:
         if is_coverage_shown and phase.coverage:
             console.print()
@@ -134,7 +192,7 @@ def run_and_print(
         if finding.is_waived:
             continue
         console.print()
-        print_finding(console, finding, target, strict_errors=options.strict_errors)
+        show_finding(console, finding, target, strict_errors=options.strict_errors)
     told = [finding.rule for finding in result.findings if not finding.is_waived]
     if told:
         known = " ".join(dict.fromkeys(told))
@@ -144,4 +202,3 @@ def run_and_print(
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
     console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
-    return result

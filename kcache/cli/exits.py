@@ -22,11 +22,19 @@ from kcache_stress.explorer.sandbox import CannotExploreError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
+BEGAN = "kcache.began"
+"""In the context of a command: when it began, by the monotonic clock."""
+
 INTERRUPTED = 130
 TERMINATED = 143
 """What a shell says of a process that was ended by SIGTERM."""
 CLOSED_PIPE = 141
 """What a shell says of a process that was ended by SIGPIPE."""
+
+
+def exit_code(status: Status, *, is_interrupted: bool = False) -> int:
+    """The exit code of a run with this verdict."""
+    return INTERRUPTED if is_interrupted else EXIT_CODES[status]
 
 
 def fail(message: str) -> NoReturn:
@@ -43,7 +51,7 @@ def clear_errors() -> Iterator[None]:
     except (TargetError, FormatError, CannotExploreError) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        click.echo("kcache: interrupted; what was done so far says nothing", err=True)
+        click.echo("kcache: interrupted before there was anything to show", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         raise  # nobody reads any more

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import click
 
-from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, describe
 from kcache_conformance.runs.explored_examples import explore_examples
@@ -20,8 +19,8 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 
-from .console import stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .console import show_finding, stdout_console
+from .exits import clear_errors, exit_code
 from .explorer_report import progress, seen_text
 from .options import (
     Asked,
@@ -33,6 +32,7 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
 from .programs import read_program
@@ -112,6 +112,7 @@ class Generator(enum.StrEnum):
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @seed_option("Decides everything random.")
 @explorer_options
+@verbosity_options
 @outputs_option
 @takes_asked
 def explore(
@@ -199,7 +200,9 @@ def explore(
     if tally.finding is not None:
         status, verdict = tally.finding.status, "what was found is not confirmed"
         console.print()
-        print_finding(console, tally.finding, target)
+        show_finding(console, tally.finding, target)
+    elif tally.is_interrupted:
+        status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
         status, verdict = Status.UNKNOWN, "no time was left for a single program; give it a larger budget"
     elif tally.note or (chosen and not tally.exhausted):
@@ -214,14 +217,21 @@ def explore(
         counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
         asked.outputs.write(
             report_of_one_phase(
-                report, status, tally.finding, counts, verdict, no_proof=tally.note, seconds=tally.seconds
+                report,
+                status,
+                tally.finding,
+                counts,
+                verdict,
+                no_proof=tally.note,
+                seconds=tally.seconds,
+                is_interrupted=tally.is_interrupted,
             )
         )
     if status is Status.UNKNOWN:
         console.print(f"unknown: {verdict}", style="bold yellow")
     elif status is Status.OK:
         console.print("ok", style="bold green")
-    sys.exit(EXIT_CODES[status])
+    sys.exit(exit_code(status, is_interrupted=tally.is_interrupted))
 
 
 def _granularity(strategy: str, granularity: str) -> Granularity:

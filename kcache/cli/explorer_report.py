@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kcache_conformance.runs.batch import Description, Tally
-from kcache_conformance.runs.verify import Certificate
+from kcache_conformance.report.certificate import certificate_rows
+from kcache_conformance.runs.outcomes import Certificate, Description, Tally
 from kcache_conformance.target_type import TargetType
 from kcache_model.verdict import Status
 
@@ -35,23 +35,10 @@ def progress(console: Console) -> Iterator[Show]:
 
 def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
     """What was verified, and how far."""
-    bound = certificate.bound
-    tally = certificate.tally
-    total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     named = f"{type_text(target_type)}{certificate.target}"
     console.print(f"kcache verify {named}{seen_text(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
-    rows = {
-        "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
-        **({"semantics": certificate.semantics.value} if "semantics" in target_type.knows else {}),
-        "granularity": certificate.granularity,
-        "reduction": "source-DPOR with sleep sets" if certificate.granularity == "free" else "source-DPOR",
-        "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
-        "exhausted": f"{tally.exhausted} programs: all interleavings",
-        "executions": str(tally.executions),
-        "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
-        "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
-    }
+    rows = certificate_rows(certificate)
     for name, value in rows.items():
         table.add_row(name, value)
     with console.capture() as capture:
@@ -59,9 +46,8 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     if certificate.status is Status.OK:
         console.print(Text("verified", style="bold green"))
-    elif tally.finding is None:
-        advice = "; give it a larger budget or a smaller bound" if not tally.note else f"; {tally.note}"
-        console.print(Text(f"not verified: not everything was covered{advice}", style="bold yellow"), soft_wrap=True)
+    elif certificate.tally.finding is None:
+        console.print(Text(f"not verified: {certificate.missing}", style="bold yellow"), soft_wrap=True)
 
 
 def seen_text(description: Description) -> str:

@@ -19,9 +19,9 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 
-from .console import progress_bar, stdout_console
-from .exits import EXIT_CODES, clear_errors
-from .options import budget_option, patience_option, seed_option
+from .console import is_whole, progress_bar, stdout_console
+from .exits import clear_errors, exit_code
+from .options import budget_option, patience_option, seed_option, verbosity_options
 from .outputs import Outputs, outputs_option
 
 _RULES = click.Choice([rule.value for rule in Rule])
@@ -61,6 +61,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
 @click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
 @click.option("--first", is_flag=True, help="Stop at the first violation.")
 @patience_option
+@verbosity_options
 @outputs_option
 def fuzz(
     function: str,
@@ -127,7 +128,7 @@ def fuzz(
                     task, description=ENGINE_TITLES[engine], completed=fraction, counts=did
                 ),
             )
-        print_report(console, report)
+        print_report(console, report, is_whole=is_whole(console))
         suite_options = SuiteOptions(
             contract=Contract.STRICT if strict else Contract.CLIENT_GO,
             seed=seed,
@@ -139,4 +140,4 @@ def fuzz(
         if "json" in outputs.files:
             outputs.put("json", lambda file: write_fuzz_json(file, report, seed))
         outputs.write(report_of(report, title, suite_options), without={"json"})
-    sys.exit(EXIT_CODES[report.status])
+    sys.exit(exit_code(report.status, is_interrupted=report.is_interrupted))

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from kcache_conformance.objects.recordings import judge_calls
 from kcache_conformance.report.finding_places import versions
-from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
 from kcache_conformance.report.page.cutting import MOST_CALLS
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
@@ -37,10 +36,10 @@ from kcache_model.indexers.recording import (
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, stdout_console
+from .console import STATUS_STYLES, is_whole, seconds_so_far, show_finding, stdout_console
 from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
-from .options import budget_option, megabytes, strict_errors_option, type_option, type_text
+from .options import budget_option, megabytes, strict_errors_option, type_option, type_text, verbosity_options
 from .outputs import Outputs, outputs_option
 from .rereading import Rereadable
 
@@ -65,6 +64,7 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
     help="How much memory the process may take.",
 )
 @strict_errors_option
+@verbosity_options
 @outputs_option
 def judge(
     file: str, target_type: TargetType, budget_seconds: float, memory: float, strict_errors: bool, outputs: Outputs
@@ -97,16 +97,20 @@ def judge(
                 if "html" in outputs.files and not drawn.calls and found.calls <= MOST_CALLS:
                     drawn = recorded_history(lines)
         except TooLate:
+            why = "the recording did not come to its end in time, or there is no answer yet"
             console.print(f"kcache judge {file}", soft_wrap=True)
-            console.print("  the recording did not come to its end in time, or there is no answer yet", soft_wrap=True)
-            console.print(Text("\nunknown", style=STATUS_STYLES[Status.UNKNOWN]))
-            sys.exit(EXIT_CODES[Status.UNKNOWN])
+            console.print(f"  {why}", soft_wrap=True)
+            report = _report(file, options, Status.UNKNOWN, why, None, 0)
+            head = _verdict_head(file, Status.UNKNOWN, target_type)
+            nothing: dict[str, object] = {"anomaly": None, "calls": 0, "open": 0, "threads": 0, "core": []}
+            page = Page(report.title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
+            _finish(console, report, outputs, lambda: {**head, "reason": why, **nothing}, lambda: page)
         console.print(f"kcache judge {file}", soft_wrap=True)
         console.print(f"  {_counts(found)}")
-        finding = _finding(found) if found.verdict.status is Status.VIOLATION else None
+        finding = _finding(found, is_whole=is_whole(console)) if found.verdict.status is Status.VIOLATION else None
         if finding is not None:
             console.print()
-            print_finding(console, finding, file)
+            show_finding(console, finding, file)
         elif found.verdict.reason:
             console.print(f"  {found.verdict.reason}", soft_wrap=True)
         _finish(
@@ -130,7 +134,7 @@ def _judge_calls(
     console.print(f"  {len(found.calls)} calls")
     if finding is not None:
         console.print()
-        print_finding(console, finding, "<recorded>")
+        show_finding(console, finding, "<recorded>")
 
     def document() -> dict[str, object]:
         told = None if finding is None else encode_finding(finding, target_type.codec)
@@ -171,7 +175,8 @@ def _report(
     """The verdict as the outcome of a run of one phase."""
     title = f"kcache judge {type_text(target_type_named(options.kind))}{file}"
     unknown = reason if status is Status.UNKNOWN else ""
-    return report_of_one_phase(RunReport("judge", title, file, options), status, finding, {"programs": calls}, unknown)
+    report = RunReport("judge", title, file, options)
+    return report_of_one_phase(report, status, finding, {"programs": calls}, unknown, seconds=seconds_so_far())
 
 
 @contextmanager
@@ -193,11 +198,11 @@ def _lines_text(lines: Lines) -> str:
     return f"lines {lines.begin} to {lines.end}" if lines.end is not None else f"line {lines.begin}, still open"
 
 
-def _finding(found: RecordingVerdict) -> Finding:
+def _finding(found: RecordingVerdict, *, is_whole: bool) -> Finding:
     verdict = found.verdict
     in_core = {id(call) for call in verdict.core}
-    is_small = len(found.history.calls) <= _MOST_SHOWN
-    calls = [call for call in found.history.calls if is_small or id(call) in in_core]
+    is_all = is_whole or len(found.history.calls) <= _MOST_SHOWN
+    calls = [call for call in found.history.calls if is_all or id(call) in in_core]
     core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
     where = [
         f"{_lines_text(lines)}: {brief_text(call.operation)} -> {outcome_text(call.outcome)}"

@@ -22,6 +22,7 @@ from kcache_conformance.target_types import TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.rules import Contract
 
+from .console import QUIET, VERBOSE, VERBOSITY
 from .outputs import Outputs
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,6 +124,26 @@ def contract_option(function: F) -> F:
     return contract(strict(function))
 
 
+def _note_verbosity(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if not value:
+        return
+    if context.meta.setdefault(VERBOSITY, parameter.name) != parameter.name:
+        raise click.UsageError("give either -q or -v")
+
+
+def verbosity_options(function: F) -> F:
+    """``-q`` and ``-v``: how much a command prints, which the console knows, and not the command."""
+    texts = {
+        QUIET: "Print one line: the verdict, and the rules that are broken.",
+        VERBOSE: "Leave nothing out: every step of an interleaving, all calls, whole stacks.",
+    }
+    for name, text in reversed(texts.items()):
+        function = click.option(
+            f"-{name[0]}", f"--{name}", name, is_flag=True, expose_value=False, callback=_note_verbosity, help=text
+        )(function)
+    return function
+
+
 patience_option = click.option(
     "--patience",
     "patience_seconds",
@@ -139,9 +160,13 @@ instrument_option = click.option(
     metavar="PACKAGE",
     help="Instrument this package too; may be repeated. By default the package or folder of TARGET.",
 )
-_jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="How many processes work."
-)
+
+
+def jobs_option(text: str) -> Callable[[F], F]:
+    """``-j``, with the help text of the command."""
+    return click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help=text)
+
+
 _dask_option = click.option(
     "--dask",
     metavar="ADDRESS",
@@ -154,7 +179,7 @@ def explorer_options(function: F) -> F:
     for option in (
         patience_option,
         _dask_option,
-        _jobs_option,
+        jobs_option("How many processes work."),
         strict_errors_option,
         semantics_option,
         instrument_option,

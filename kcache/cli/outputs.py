@@ -16,7 +16,7 @@ from kcache_conformance.report.ci_formats import markdown
 from kcache_conformance.report.formats import formats
 from kcache_conformance.report.run_report import RunReport
 
-from .console import TAKEN
+from .console import TAKEN, show_brief
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,7 +62,11 @@ class Outputs:
         return Outputs({one: renamed(file) for one, file in self.files.items()})
 
     def write(self, report: RunReport, *, without: Collection[str] = ()) -> None:
-        """Write a report to each of the files, but for the formats ``without``; and GitHub's summary, where it asks."""
+        """Write a report to each of the files, but for the formats ``without``; and GitHub's summary, where it asks.
+
+        With ``-q`` its one line is printed.
+        """
+        show_brief(report)
         for name in self.files:
             if name not in without:
                 self.put(name, functools.partial(formats()[name].write, report))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from rich.text import Text
 from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
-from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.pytest_file import pytest_file
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import read_failures
@@ -26,9 +26,9 @@ from kcache_stress.explorer.debugging import debug
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.indexers.findings import PROGRAM_TOKENS
 
-from .console import stdout_console
+from .console import seconds_so_far, show_finding, stdout_console
 from .exits import EXIT_CODES, clear_errors
-from .options import budget_option, contract_option, patience_option, strict_errors_option
+from .options import budget_option, contract_option, patience_option, strict_errors_option, verbosity_options
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
@@ -38,6 +38,9 @@ _STATUSES = {
     ReplayAnswer.CHANGED: Status.UNKNOWN,
     ReplayAnswer.UNKNOWN: Status.UNKNOWN,
 }
+_WORD = re.compile(r"k[a-z]\d\..+(?<!\.py)")
+"""What begins and ends as a replay token, or the word of a program, does."""
+
 _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 
@@ -55,6 +58,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @strict_errors_option
 @contract_option
 @patience_option
+@verbosity_options
 @outputs_option
 def replay(
     words: tuple[str, ...],
@@ -81,9 +85,9 @@ def replay(
         if last:
             found = _last(words)
             words, strict_errors, contract = found.words, found.strict_errors, found.contract
-        elif not words and test_file is not None and type_of_token(test_file.name) is not None:
-            raise click.UsageError("--pytest takes a FILE: kcache replay WORD --pytest FILE")
-        elif not words:
+        if test_file is not None and _WORD.fullmatch(test_file.name):
+            raise click.UsageError("--pytest takes a FILE, which comes after it: kcache replay WORD --pytest FILE")
+        if not words:
             raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
         target_type = type_of_token(words[0])
@@ -144,7 +148,7 @@ def _follow(target_type: TargetType, word: str, patience: float, outputs: Output
     line = f"{found.answer.value.upper()}: {printable(found.note)}"
     console.print(Text(line, style=_STYLES.get(status, "bold yellow")), soft_wrap=True)
     if found.finding is not None:
-        print_finding(console, found.finding, token.target)
+        show_finding(console, found.finding, token.target)
     text = f"{found.answer.value.capitalize()}: {found.note}."
     options = SuiteOptions(
         strict_errors=token.strict_errors,
@@ -161,7 +165,7 @@ def _report(
 ) -> RunReport:
     findings = () if finding is None else (finding,)
     phase = PhaseFinished("replay", {"programs": 1}, finding=finding)
-    result = SuiteResult(status, findings, (phase,), (), (text,) if status is Status.UNKNOWN else (), 0.0)
+    result = SuiteResult(status, findings, (phase,), (), (text,) if status is Status.UNKNOWN else (), seconds_so_far())
     return RunReport("replay", title, target, options, result, text, (text,) if findings else ())
 
 
@@ -178,6 +182,6 @@ def _run(target: str, program: str, seconds: float, options: SuiteOptions, outpu
     status = _STATUSES[found.answer]
     console.print(found.note, style=_STYLES.get(status), soft_wrap=True)
     if found.finding is not None:
-        print_finding(console, found.finding, target, strict_errors=options.strict_errors)
+        show_finding(console, found.finding, target, strict_errors=options.strict_errors)
     outputs.write(_report(f"kcache replay {target}", target, options, status, found.finding, found.note))
     sys.exit(EXIT_CODES[status])

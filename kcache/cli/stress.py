@@ -10,7 +10,7 @@ import click
 from kcache_conformance.report.run_report import RunReport
 
 from .console import run_and_print, stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .exits import clear_errors, exit_code
 from .options import (
     Asked,
     budget_option,
@@ -23,6 +23,7 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
 
@@ -43,6 +44,7 @@ _MOST_THREADS = 64
 @strict_errors_option
 @contract_option
 @patience_option
+@verbosity_options
 @outputs_option
 @takes_asked
 def stress(asked: Asked) -> None:
@@ -60,4 +62,4 @@ def stress(asked: Asked) -> None:
         asked.outputs.touch()
         result = run_and_print(stdout_console(), title, target, options, is_coverage_shown=True)
         asked.outputs.write(RunReport("stress", title, target, options, result))
-    sys.exit(EXIT_CODES[result.status])
+    sys.exit(exit_code(result.status, is_interrupted=result.is_interrupted))

@@ -6,9 +6,8 @@ import sys
 
 import click
 
-from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.runs.verify import Certificate
+from kcache_conformance.runs.outcomes import Certificate
 from kcache_conformance.runs.verify import verify as run_verification
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.bound import Bound, parse_bound
@@ -17,8 +16,8 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity
 
-from .console import stdout_console
-from .exits import EXIT_CODES, clear_errors
+from .console import show_finding, stdout_console
+from .exits import clear_errors, exit_code
 from .explorer_report import print_certificate, progress
 from .options import (
     Asked,
@@ -29,6 +28,7 @@ from .options import (
     target_argument,
     type_option,
     type_text,
+    verbosity_options,
 )
 from .outputs import outputs_option
 
@@ -67,6 +67,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     help="The most executions of one program; one that needs more is not verified.",
 )
 @explorer_options
+@verbosity_options
 @outputs_option
 @takes_asked
 def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: int, dask: str | None) -> None:
@@ -107,8 +108,8 @@ def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: 
     finding = certificate.tally.finding
     if finding is not None:
         console.print()
-        print_finding(console, finding, target)
-    sys.exit(EXIT_CODES[certificate.status])
+        show_finding(console, finding, target)
+    sys.exit(exit_code(certificate.status, is_interrupted=certificate.tally.is_interrupted))
 
 
 def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunReport:
@@ -124,12 +125,13 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
     is_verified = certificate.status is Status.OK
     headline = "Verified: no interleaving of any program of the bound goes wrong." if is_verified else ""
     return report_of_one_phase(
-        RunReport("verify", title, certificate.target, options, headline=headline),
+        RunReport("verify", title, certificate.target, options, headline=headline, certificate=certificate),
         certificate.status,
         tally.finding,
         counts,
-        "" if is_verified or tally.finding is not None else "not everything was covered",
+        certificate.missing if tally.finding is None else "",
         no_proof=tally.note,
         not_tested=certificate.description.unsupported,
         seconds=certificate.seconds,
+        is_interrupted=tally.is_interrupted,
     )

@@ -33,11 +33,21 @@ class PhaseStarted:
 
 @dataclass(frozen=True)
 class PhaseProgress:
-    """How far a phase is, from 0 to 1, and what it has counted."""
+    """How far a phase is.
+
+    Attributes:
+        phase: its name.
+        fraction: of its turn, from 0 to 1.
+        counts: what it has counted, in earlier turns too.
+        coverage: likewise, see :class:`PhaseFinished`.
+        overlapped: likewise.
+    """
 
     phase: str
     fraction: float
     counts: Mapping[str, int]
+    coverage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,7 @@ class SuiteResult:
         reasons: why the status is UNKNOWN.
         seconds: how long it took.
         unsettled: saved failures of which it is not known whether they still are there.
+        is_interrupted: whether the user stopped it.
     """
 
     status: Status
@@ -106,10 +117,13 @@ class SuiteResult:
     reasons: tuple[str, ...]
     seconds: float
     unsettled: tuple[ReplayRequest, ...] = ()
+    is_interrupted: bool = False
 
     @property
     def verdict(self) -> str:
         """The status in words; ``ok, without the explorer`` where nothing else is missing."""
+        if self.is_interrupted:
+            return f"{self.status.value}, interrupted"
         missing = [phase.phase for phase in self.phases if phase.refused and phase.phase in INDISPENSABLE]
         is_all = self.status is Status.UNKNOWN and 0 < len(self.reasons) == len(missing) < len(self.phases)
         return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value

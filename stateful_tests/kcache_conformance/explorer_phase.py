@@ -57,7 +57,7 @@ def explorer_phase(
     no_proof = ""
     try:
         for search, fraction in zip(searches(context.spec), as_time_passes(context.seconds), strict=False):
-            context.on_progress(fraction, counts)
+            context.on_progress(fraction, PhaseOutcome(counts))
             if context.known.findings and alone(search.program) is not None:
                 continue
             left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))

@@ -10,7 +10,8 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_conformance.isolation.journal import MemoryJournal
@@ -29,6 +30,8 @@ from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
 from .symptoms import Known, weighed
 from .target_types import target_type_named
+
+OnProgress: TypeAlias = Callable[[float, PhaseOutcome], None]
 
 _SEEDS_APART: Final = 1_000_000
 """Between the seeds of a phase that goes on after a finding."""
@@ -131,7 +134,7 @@ def _run_phases(
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
     listener(TargetLoaded(target_type.not_tested(target)))
 
-    def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known) -> PhaseOutcome:
+    def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known, on_progress: OnProgress) -> PhaseOutcome:
         context = PhaseContext(
             target_type.spare(target, known.spared),
             spec,
@@ -140,7 +143,7 @@ def _run_phases(
             seconds,
             watch,
             known,
-            lambda fraction, counts: listener(PhaseProgress(turn.phase, fraction, dict(counts))),
+            on_progress,
             lambda finding: listener(FindingMade(weigh(finding))),
         )
         return target_type.phases[turn.phase](context)
@@ -156,7 +159,7 @@ class _Turns:
     """The phases by turns within the budget; each goes on after a finding, for others."""
 
     options: SuiteOptions
-    start: Callable[[BudgetSlice, int, float, Known], PhaseOutcome]
+    start: Callable[[BudgetSlice, int, float, Known, OnProgress], PhaseOutcome]
     weigh: Callable[[Finding], Finding]
     listener: Listener
     known: Known
@@ -170,6 +173,8 @@ class _Turns:
             self._turn(turn)
             if turn.is_last or self._is_enough:
                 self._finish(turn.phase)
+            else:
+                self._progress(turn.phase, 1.0, PhaseOutcome({}))
             if self._is_enough:
                 return
 
@@ -185,9 +190,9 @@ class _Turns:
             left = turn.seconds - (time.monotonic() - began)
             if attempt and (left <= 0 or again == _MOST_REPEATED):
                 break
-            outcome = self.start(turn, attempt, left, self.known)
             phase = turn.phase
-            self.outcomes[phase] = self.outcomes[phase].merged(outcome) if phase in self.outcomes else outcome
+            outcome = self.start(turn, attempt, left, self.known, partial(self._progress, phase))
+            self.outcomes[phase] = self._with(phase, outcome)
             if outcome.finding is None:
                 break
             finding = self.weigh(replace(outcome.finding, phase=outcome.finding.phase or phase))
@@ -199,6 +204,14 @@ class _Turns:
             self.listener(FindingAdded(finding))
             if self._is_enough:
                 break
+
+    def _with(self, phase: str, outcome: PhaseOutcome) -> PhaseOutcome:
+        return self.outcomes[phase].merged(outcome) if phase in self.outcomes else outcome
+
+    def _progress(self, phase: str, fraction: float, so_far: PhaseOutcome) -> None:
+        done = self._with(phase, so_far)
+        covered = _by_operation(done.coverage), _by_operation(done.overlapped)
+        self.listener(PhaseProgress(phase, fraction, dict(done.counts), *covered))
 
     def _finish(self, phase: str) -> None:
         outcome = self.outcomes[phase]

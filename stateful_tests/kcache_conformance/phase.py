@@ -29,7 +29,7 @@ class PhaseContext:
         seed: of everything random in the phase.
         seconds: how long the phase may search.
         watch: told of everything that the target is asked.
-        on_progress: told how far the phase is, 0 to 1, and of its counts.
+        on_progress: told how far the phase is, 0 to 1, and what it has done so far.
         known: what was found before; the phase looks for something else.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
     """
@@ -41,7 +41,7 @@ class PhaseContext:
     seconds: float = 10.0
     watch: ProgressListener = field(default_factory=NoProgress)
     known: Known = field(default_factory=Known)
-    on_progress: Callable[[float, Mapping[str, int]], None] = lambda _fraction, _counts: None
+    on_progress: Callable[[float, PhaseOutcome], None] = lambda _fraction, _so_far: None
     on_finding: Callable[[Finding], None] = lambda _: None
 
 

@@ -25,6 +25,12 @@ from .target_types import target_type_named, type_of_token
 
 _SECONDS: Final = 30.0
 
+_RUNS: Final = 20
+"""Of a sequential program, in one process: what earlier runs leave behind may be what it takes to fail."""
+
+_MOST_RUNS: Final = 2_000
+"""Of one that does not fail each time, in each process."""
+
 
 def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: float = 3.0) -> Replayed:
     """Show again what the replay token ``word`` stands for.
@@ -88,25 +94,34 @@ def replay_program_in_child(
     strict_errors: bool = False,
     contract: Contract = Contract.CLIENT_GO,
 ) -> Replayed:
-    """Run a program without a schedule: once if it is sequential, else again and again for ``seconds``.
+    """Run a program without a schedule: a few times if it is sequential, else again and again for ``seconds``.
+
+    One that did not fail each time before runs again and again, too, and by two hash seeds.
 
     Raises:
         TargetError: there is no such target.
         HarnessError: the harness failed.
     """
     findings: list[Finding] = []
-    rounds = [0]
-    end = run_program_in_child(
-        target,
-        program,
-        seconds=seconds,
-        patience_seconds=patience_seconds,
-        strict_errors=strict_errors,
-        strict=contract is Contract.STRICT,
-        on_finding=findings.append,
-        on_round=rounds.append,
-    )
-    raise_if_failed(end)
+    total = 0
+    hash_seeds = (program.hash_seed, int(not program.hash_seed)) if program.is_unsteady else (program.hash_seed,)
+    for hash_seed in hash_seeds:
+        rounds = [0]
+        end = run_program_in_child(
+            target,
+            program.with_hash_seed(hash_seed),
+            seconds=seconds / len(hash_seeds),
+            patience_seconds=patience_seconds,
+            strict_errors=strict_errors,
+            strict=contract is Contract.STRICT,
+            on_finding=findings.append,
+            on_round=rounds.append,
+            runs=_MOST_RUNS if program.is_unsteady else _RUNS,
+        )
+        raise_if_failed(end)
+        total += rounds[-1]
+        if findings or end.how != "done":
+            break
     ended = {"hang": (FindingKind.HANG, "a call did not return"), "crash": (FindingKind.CRASH, "the process ended")}
     if end.how in ended:
         kind, text = ended[end.how]
@@ -114,10 +129,12 @@ def replay_program_in_child(
     if findings:
         finding = replace(findings[0], phase=findings[0].phase or "replay")
         return Replayed(ReplayAnswer.REPRODUCED, "It still fails.", finding)
-    if program.is_sequential:
+    if program.is_sequential and not program.is_unsteady:
         return Replayed(ReplayAnswer.FIXED, "It does not fail any more.")
     no_proof = "real threads cannot repeat a schedule, so that is no proof"
-    return Replayed(ReplayAnswer.UNKNOWN, f"It did not fail in {rounds[-1]} runs; {no_proof}.")
+    if program.is_unsteady:
+        no_proof = "it did not fail each time before either, so that is no proof"
+    return Replayed(ReplayAnswer.UNKNOWN, f"It did not fail in {total} runs; {no_proof}.")
 
 
 def replay_requested(request: ReplayRequest, *, seconds: float = _SECONDS, patience_seconds: float = 3.0) -> Replayed:

@@ -16,6 +16,7 @@ from kcache_model.finding import Finding
 from kcache_model.rules import Contract
 from kcache_stress.explorer.replay import ReplayAnswer
 from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .jobs import not_tested_in_child
 from .replay_request import ReplayRequest
@@ -158,19 +159,26 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
         HarnessError: the harness failed.
     """
     end = time.monotonic() + seconds
-    if not not_tested_in_child(target, options) <= {*saved.not_tested}:
+    try:
+        offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}
+    except Interrupted:
+        return FailuresAgain(unsettled=saved.requests)
+    if offers_less:
         return FailuresAgain(fixed=len(saved.requests))
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
     fixed = 0
     for position, request in enumerate(saved.requests):
-        if position and time.monotonic() >= end:
+        if is_interrupted() or (position and time.monotonic() >= end):
             left.append(request)
             continue
         try:
             found = replay_requested(request, seconds=_SECONDS, patience_seconds=options.patience_seconds)
         except (FormatError, TargetError, CannotExploreError):
             fixed += 1
+            continue
+        except Interrupted:
+            left.append(request)
             continue
         match found.answer:
             case ReplayAnswer.REPRODUCED if found.finding is not None:

@@ -11,6 +11,7 @@ from kcache_conformance.isolation import raise_if_failed
 from kcache_model.finding import Finding
 from kcache_model.indexers.target import Target
 from kcache_model.verdict import Status
+from kcache_stress.interruption import Interrupted
 
 from .events import (
     INDISPENSABLE,
@@ -19,6 +20,7 @@ from .events import (
     FindingMade,
     Listener,
     PhaseFinished,
+    PhaseProgress,
     PhaseStarted,
     SuiteResult,
     TargetLoaded,
@@ -73,10 +75,14 @@ def run_suite(
     spent = time.monotonic() - began
     left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
     while not log.is_enough:
-        if isinstance(target, str):
-            end = run_phases_in_child(target, left, log.known, log)
-        else:
-            end = run_phases_in_thread(target, left, log.known, log)
+        try:
+            if isinstance(target, str):
+                end = run_phases_in_child(target, left, log.known, log)
+            else:
+                end = run_phases_in_thread(target, left, log.known, log)
+        except Interrupted:
+            log.interrupted()
+            break
         raise_if_failed(end)
         if end.how not in ("hang", "crash"):
             break
@@ -105,6 +111,8 @@ class _Log:
         self.known = Known(target_type.rules)
         self._saved: tuple[Finding, ...] = ()
         self._unsettled: tuple[ReplayRequest, ...] = ()
+        self._so_far: dict[str, PhaseProgress] = {}
+        self._is_interrupted = False
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -112,6 +120,8 @@ class _Log:
                 self._not_tested = event.not_tested
             case PhaseStarted():
                 self.phase = event.phase
+            case PhaseProgress():
+                self._so_far[event.phase] = event
             case FindingMade():
                 self._provisional = event.finding
             case FindingAdded():
@@ -150,14 +160,37 @@ class _Log:
 
     def ended(self, stopped: Stopped) -> None:
         """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
-        finding = self._provisional or self._type.stopped(stopped)
-        self._provisional = None
+        finding, is_new = self._added(self._provisional or self._type.stopped(stopped))
+        self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
+
+    def interrupted(self) -> None:
+        """The user stopped the run: what was done of each phase is told, and what was being made smaller."""
+        self._is_interrupted = True
+        if self._provisional is not None:
+            self._added(self._provisional)
+        for phase in self._options.phases:
+            done = self._so_far.get(phase)
+            if done is not None and phase not in self.finished:
+                found = [finding for finding in self.known.findings if finding.phase == phase]
+                self(
+                    PhaseFinished(
+                        phase,
+                        done.counts,
+                        done.coverage,
+                        inconclusive="it was interrupted",
+                        finding=next(iter(found), None),
+                        overlapped=done.overlapped,
+                        findings=len(found),
+                    )
+                )
+
+    def _added(self, finding: Finding) -> tuple[Finding, bool]:
+        """A finding as it is told, which is kept if it is new; whether it is."""
         finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options)
         is_new = not self.known.has(finding)
         if is_new:
             self.known = self.known.adding(finding)
-        self._listener(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
-        self._phases.append(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
+        return finding, is_new
 
     def result(self, seconds: float, *, has_name: bool) -> SuiteResult:
         """The outcome of the whole."""
@@ -187,7 +220,14 @@ class _Log:
         else:
             status = Status.UNKNOWN if reasons or Status.UNKNOWN in statuses else Status.OK
         return SuiteResult(
-            status, tuple(findings), tuple(self._phases), self._not_tested, tuple(reasons), seconds, self._unsettled
+            status,
+            tuple(findings),
+            tuple(self._phases),
+            self._not_tested,
+            tuple(reasons),
+            seconds,
+            self._unsettled,
+            self._is_interrupted,
         )
 
 

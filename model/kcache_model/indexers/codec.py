@@ -145,8 +145,8 @@ def encode_program(program: Program) -> Json:
         "prefix": [encode_operation(operation) for operation in program.prefix],
         "threads": [[encode_operation(operation) for operation in thread] for thread in program.threads],
     }
-    data |= {"hash_seed": program.hash_seed} if program.hash_seed else {}
-    return {**data, "may_evict": True} if program.may_evict else data
+    rare = {"hash_seed": program.hash_seed, "may_evict": program.may_evict, "unsteady": program.is_unsteady}
+    return data | {name: value for name, value in rare.items() if value}
 
 
 def decode_program(data: Json) -> Program:
@@ -156,9 +156,8 @@ def decode_program(data: Json) -> Program:
         FormatError: ``data`` is no program.
     """
     require_schema(data, PROGRAM_SCHEMA)
-    fields = fields_of(
-        data, "a program", {"schema", "indexes", "prefix", "threads"}, {"semantics", "hash_seed", "may_evict"}
-    )
+    optional = {"semantics", "hash_seed", "may_evict", "unsteady"}
+    fields = fields_of(data, "a program", {"schema", "indexes", "prefix", "threads"}, optional)
     return Program(
         indexes=texts_of(fields["indexes"]),
         prefix=tuple(decode_operation(operation) for operation in list_of(fields["prefix"])),
@@ -167,7 +166,8 @@ def decode_program(data: Json) -> Program:
         ),
         semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
         hash_seed=_hash_seed(fields.get("hash_seed", 0)),
-        may_evict=fields.get("may_evict", False) is True,
+        may_evict=_truth(fields.get("may_evict", False)),
+        is_unsteady=_truth(fields.get("unsteady", False)),
     )
 
 
@@ -227,6 +227,12 @@ def _decode_values(data: object) -> Values:
 def _decode_entry(data: object) -> tuple[WriteKind, Item]:
     fields = fields_of(data, "an entry of a transaction", {"kind", "item"}, set())
     return member_of(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
+
+
+def _truth(data: object) -> bool:
+    if not isinstance(data, bool):
+        raise FormatError(f'"unsteady" must be true or false, not {shown(data)}')
+    return data
 
 
 def _hash_seed(data: Any) -> int:

@@ -22,6 +22,7 @@ class Program(CallProgram[Operation]):
         semantics: which generation of client-go decides.
         hash_seed: ``PYTHONHASHSEED`` of the process that runs it, by which sets of texts have their order.
         may_evict: whether the Indexer may drop objects by itself.
+        is_unsteady: whether it went wrong, and did not when it was run again: that it goes right is no proof.
     """
 
     indexes: tuple[str, ...] = ()
@@ -30,6 +31,7 @@ class Program(CallProgram[Operation]):
     semantics: Semantics = Semantics.CLASSIC
     hash_seed: int = 0
     may_evict: bool = False
+    is_unsteady: bool = False
 
     def with_hash_seed(self, seed: int) -> Program:
         """The same for a process with another hash seed."""

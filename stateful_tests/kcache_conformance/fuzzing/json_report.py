@@ -21,6 +21,7 @@ def write_fuzz_json(file: Path, report: FuzzReport, seed: int) -> None:
         "function": report.name,
         "kind": report.kind,
         "status": report.status.value,
+        "interrupted": report.is_interrupted,
         "seconds": round(report.seconds, 3),
         "objects": report.objects,
         "rules": report.rules,

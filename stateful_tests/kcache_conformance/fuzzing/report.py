@@ -51,6 +51,7 @@ class FuzzReport:
         objects: what the objects were.
         reasons: for UNKNOWN, why.
         seconds: how long it took.
+        is_interrupted: whether the user stopped it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class FuzzReport:
     objects: str = ""
     reasons: tuple[str, ...] = ()
     seconds: float = 0.0
+    is_interrupted: bool = False
 
     @property
     def errors(self) -> tuple[FuzzFinding, ...]:

@@ -35,8 +35,8 @@ def engine_line(report: EngineReport) -> Text:
     return line.append(f"; {printable(report.missed)}", style="yellow") if report.missed else line
 
 
-def print_report(console: Console, report: FuzzReport) -> None:
-    """Every finding, then the verdict."""
+def print_report(console: Console, report: FuzzReport, *, is_whole: bool = False) -> None:
+    """Every finding, then the verdict; with ``is_whole``, warnings are told like violations."""
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
             console.print()
@@ -46,11 +46,16 @@ def print_report(console: Console, report: FuzzReport) -> None:
         console.print()
         console.print(Text("Warnings (--strict makes them fail):", style="bold yellow"))
     for finding in warnings:
-        print_warning(console, finding)
+        if is_whole:
+            console.print()
+            print_fuzz_finding(console, finding)
+        else:
+            print_warning(console, finding)
     console.print()
     for reason in report.reasons:
         console.print(Text(f"  {printable(reason)}"), soft_wrap=True)
-    verdict = Text(report.status.value, style=_STYLES[report.status])
+    said = f"{report.status.value}, interrupted" if report.is_interrupted else report.status.value
+    verdict = Text(said, style=_STYLES[report.status])
     console.print(verdict + Text(f" after {report.seconds:.1f} s: {_counted(report)}"))
 
 

@@ -18,6 +18,7 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.interruption import Interrupted
 
 from .engines.perturbation_search import PerturbationSearch
 from .engines.solver import ask_solver
@@ -72,7 +73,10 @@ def fuzz(
     """
     run = _Run(target if isinstance(target, str) else target.name, kind, options, listener, progress)
     if isinstance(target, str):
-        run.in_children(target)
+        try:
+            run.in_children(target)
+        except Interrupted:
+            run.interrupted()
     else:
         run.in_thread(target)
     return run.report()
@@ -93,6 +97,8 @@ class _Run:
     valid: int = 0
     accepted: int = 0
     is_cut_short: bool = False
+    is_interrupted: bool = False
+    at_work: EngineReport | None = None
     kept: list[Tree] = field(default_factory=list)
     objects: str = ""
     spec: str | None = None
@@ -114,6 +120,13 @@ class _Run:
             self._deeper()
         if not (is_stopped or self._is_enough()):
             self._symbolic()
+
+    def interrupted(self) -> None:
+        """The user stopped the run: what the engine at work did so far is told."""
+        self.is_interrupted = True
+        self.reasons.append("it was interrupted")
+        if self.at_work is not None:
+            self._engine(replace(self.at_work, missed="it was interrupted"))
 
     def _left(self) -> float:
         return max(0.0, self.began + self.options.seconds - time.monotonic())
@@ -204,9 +217,11 @@ class _Run:
             self.evidence[evidence.rule] = evidence
 
     def _tell(self, engine: Engine, did: str = "") -> None:
+        self.at_work = EngineReport(engine, did)
         self.progress(engine, did, min(1.0, 1.0 - self._left() / self.options.seconds))
 
     def _engine(self, report: EngineReport) -> None:
+        self.at_work = None
         self.engines.append(report)
         self.listener(report)
 
@@ -298,7 +313,7 @@ class _Run:
         findings.sort(key=lambda finding: (*_rank(finding), order.index(finding.rule)))
         fails = any(self.options.is_strict or finding.severity is Severity.ERROR for finding in findings)
         tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
-        if tried is not None and tried.missed and not findings:
+        if tried is not None and tried.missed and not findings and not self.is_interrupted:
             self.reasons.append(f"hypothesis: {tried.missed}")
         elif self.tried < _FEWEST_OBJECTS and self.is_cut_short and not self.reasons:
             self.reasons.append(f"only {self.tried} objects were tried; give it a larger budget")
@@ -314,6 +329,7 @@ class _Run:
             self.objects,
             tuple(self.reasons) if status is Status.UNKNOWN else (),
             time.monotonic() - self.began,
+            self.is_interrupted,
         )
 
     def _refused(self) -> None:

@@ -93,7 +93,15 @@ def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunRepor
         )
         for engine in report.engines
     ]
-    result = SuiteResult(report.status, findings, tuple(phases), (), report.reasons, report.seconds)
+    result = SuiteResult(
+        report.status,
+        findings,
+        tuple(phases),
+        (),
+        report.reasons,
+        report.seconds,
+        is_interrupted=report.is_interrupted,
+    )
     warnings = [found for found in report.findings if found.severity is Severity.WARNING]
     paragraphs = tuple(f"Warning: {found.rule.value}: {found.what}." for found in warnings)
     return RunReport("fuzz", title, report.name, options, result, paragraphs=paragraphs)

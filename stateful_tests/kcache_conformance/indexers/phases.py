@@ -85,7 +85,7 @@ def _recorded(context: PhaseContext) -> PhaseOutcome:
             counts.update(programs=1, operations=report.steps)
             coverage.update(report.coverage)
             skipped.update(report.skipped)
-        context.on_progress(counts["programs"] / total, counts)
+        context.on_progress(counts["programs"] / total, PhaseOutcome(counts))
         if report.finding is not None:
             finding = _smallest(context, target, "recorded", report.finding)
             break
@@ -136,7 +136,7 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
     )
     finding = None
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
-        context.on_progress(fraction, counts)
+        context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
         found = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
         counts.update(programs=_BATCH_EXAMPLES)
         counts["operations"] = coverage.total()
@@ -196,7 +196,8 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
         elapsed = time.monotonic() - began
         if elapsed - told >= _PROGRESS_SECONDS:
             told = elapsed
-            context.on_progress(min(1.0, elapsed / context.seconds), _stress_counts(report))
+            so_far = PhaseOutcome(_stress_counts(report), None, report.coverage.counts, report.coverage.overlapped)
+            context.on_progress(min(1.0, elapsed / context.seconds), so_far)
 
     report = stress(context.target, context.options.semantics, options, context.watch, on_round, context.on_finding)
     coverage, finding = report.coverage, report.finding
@@ -266,6 +267,8 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
     if fails(finding.program):
         minimise(finding.program, fails, MinimiseBudget(seconds=min(_MINIMISE_SECONDS, context.seconds)))
         best = diagnosed(best, target, run)
+        if finding.program.is_unsteady and best.program is not None:
+            best = replace(best, program=replace(best.program, is_unsteady=True))
     return replace(best, phase=phase, scenario=finding.scenario)
 
 

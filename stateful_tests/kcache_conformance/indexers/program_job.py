@@ -18,6 +18,7 @@ from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
 from kcache_stress.loading import load_target
 
+from ..budget_slices import as_time_passes
 from .diagnosis import diagnosed
 from .sequential import run_program
 
@@ -32,18 +33,20 @@ def run_program_in_child(
     strict: bool = False,
     on_finding: Callable[[Finding], None] = lambda _: None,
     on_round: Callable[[int], None] = lambda _: None,
+    runs: int = 1,
 ) -> JobEnd:
-    """Run one program in a child process: once if it is sequential, else again and again for ``seconds``.
+    """Run one program in a child process, as often as ``runs`` if it is sequential, else again and again.
 
     Args:
         spec: the name of the target.
         program: what to run.
-        seconds: how long to try a concurrent program.
+        seconds: how long to try it.
         patience_seconds: how long one call may take.
         strict_errors: ask for kcache's error types.
         strict: ask for more than client-go promises.
         on_finding: told what is wrong.
-        on_round: told how often a concurrent program has run.
+        on_round: told how often it has run.
+        runs: how often a sequential program runs at most; the first time in any case.
     """
 
     def on_event(data: dict[str, Any]) -> None:
@@ -61,6 +64,7 @@ def run_program_in_child(
             "patience_seconds": patience_seconds,
             "strict_errors": strict_errors,
             "strict": strict,
+            "runs": runs,
         },
         on_event=on_event,
         deadline_seconds=STARTUP_SECONDS + 2 * seconds,
@@ -77,6 +81,7 @@ def _program_job(
     patience_seconds: float,
     strict_errors: bool,
     strict: bool,
+    runs: int,
 ) -> None:
     decoded = decode_program(program)
     target = probe(replace(load_target(spec), is_strict=strict), decoded.semantics)
@@ -85,8 +90,14 @@ def _program_job(
         def run(program: Program, judged: Target = target) -> Finding | None:
             return run_program(judged, program, strict_errors=strict_errors, watch=outlet.watch)
 
-        finding = run(decoded)
-        finding = finding and diagnosed(finding, target, run)  # as it was told when it was found
+        finding: Finding | None = None
+        for number, _ in zip(range(1, runs + 1), as_time_passes(seconds), strict=False):
+            finding = run(decoded)
+            if number % 50 == 0 or number == runs:
+                outlet.send({"event": "rounds", "rounds": number})
+            if finding is not None:
+                finding = diagnosed(finding, target, run)  # as it was told when it was found
+                break
     else:
         options = StressOptions(seconds=seconds, strict_errors=strict_errors, patience_seconds=patience_seconds)
 

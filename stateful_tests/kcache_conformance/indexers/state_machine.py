@@ -104,4 +104,5 @@ def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_see
     if error.is_steady:
         return finding
     summary = f"not every time: {finding.summary}; the same program passed when it was run again"
-    return replace(finding, kind=FindingKind.NONDETERMINISM, summary=summary)
+    program = None if finding.program is None else replace(finding.program, is_unsteady=True)
+    return replace(finding, kind=FindingKind.NONDETERMINISM, summary=summary, program=program)

@@ -51,7 +51,7 @@ def _litmus(context: PhaseContext) -> PhaseOutcome:
     virtual, real = _virtual(context), _real(context)
     for program, _ in zip(SEQUENTIAL.values(), as_time_passes(context.seconds), strict=False):
         counts.update(programs=1)
-        context.on_progress(counts["programs"] / counts["of"], counts)
+        context.on_progress(counts["programs"] / counts["of"], PhaseOutcome(counts))
         if virtual is not None:
             finding = _once(context, virtual, "litmus", program)
         else:
@@ -65,7 +65,7 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
     counts = Counter(programs=0)
     virtual, real = _virtual(context), _real(context)
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
-        context.on_progress(fraction, counts)
+        context.on_progress(fraction, PhaseOutcome(counts))
         examples = _BATCH_EXAMPLES if virtual is not None else 1
         run = real.run if virtual is None else _watched(context, virtual)
         found = run_examples(run, examples, context.seed * 1_000_003 + batch)
@@ -123,7 +123,7 @@ def _stress(context: PhaseContext) -> PhaseOutcome:
     real = _real(context)
     counts = Counter(programs=0)
     for number, fraction in enumerate(as_time_passes(context.seconds)):
-        context.on_progress(fraction, counts)
+        context.on_progress(fraction, PhaseOutcome(counts))
         program = random_program(context.seed * 1_000_003 + number, is_large=True)
         finding = _really(real, "stress", program)
         counts.update(programs=1)

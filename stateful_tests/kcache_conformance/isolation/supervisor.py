@@ -21,6 +21,7 @@ import kcache
 import kcache_model
 from kcache_model.call_program import HASH_SEED
 from kcache_model.errors import TargetError
+from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .journal import read_journal
 
@@ -91,6 +92,9 @@ def run_job(
         environment: variables of the child that are not those of this process.
         grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
             taken for frozen: C code may keep the interpreter to itself.
+
+    Raises:
+        Interrupted: the user has asked to stop; what the child had sent was passed on.
     """
     with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
@@ -162,8 +166,10 @@ def _listen(
     ready = False
     while True:
         try:
-            line = lines.get(timeout=_POLL_SECONDS)
+            line = lines.get(timeout=0.0 if is_interrupted() else _POLL_SECONDS)
         except queue.Empty:
+            if is_interrupted():
+                raise Interrupted from None
             line = ""
         # A pause of the whole machine, or of both processes, is no silence of the child.
         now = time.monotonic()

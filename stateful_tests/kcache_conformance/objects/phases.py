@@ -71,7 +71,7 @@ class _Phases:
                 mismatch = self._run(context, one.program, makes, coverage)
                 counts.update(programs=1)
                 counts["operations"] = coverage.total()
-                context.on_progress(counts["programs"] / len(recorded), counts)
+                context.on_progress(counts["programs"] / len(recorded), PhaseOutcome(counts))
                 if mismatch is not None:
                     finding = self._finding(context, "recorded", mismatch, makes, recorded=one)
                     return PhaseOutcome(counts, finding, coverage)
@@ -94,7 +94,7 @@ class _Phases:
                 coverage=coverage,
             )
             for batch, fraction in enumerate(as_time_passes(context.seconds)):
-                context.on_progress(fraction, counts)
+                context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
                 mismatch = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
                 counts.update(programs=_BATCH_EXAMPLES)
                 counts["operations"] = coverage.total()
@@ -124,21 +124,22 @@ class _Phases:
         counts = Counter(programs=0, operations=0, overlapping=0, undecided=0)
         setting = self._setting(context)
         stress = ObjectStress(context.target, setting, context.watch, context.seed, _patience(context))
+        covered = stress.coverage.counts, stress.coverage.overlapped
         with stress.underway():
             programs = itertools.cycle(itertools.islice(self._programs(context), _PROGRAMS_UNDER_STRESS))
             rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
             for program, fraction in zip(rounds, as_time_passes(context.seconds), strict=False):
                 if time.monotonic() - told >= _PROGRESS_SECONDS:
                     told = time.monotonic()
-                    context.on_progress(fraction, counts)
+                    context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
                 found = stress.run(program)
                 counts.update(programs=1, operations=len(found.calls))
                 counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
                 if found.kind is not None:
                     context.on_finding(stress.finding(program, found, is_small=True))
                     finding = stress.finding(program, found)
-                    return PhaseOutcome(counts, finding, stress.coverage.counts, stress.coverage.overlapped)
-        return PhaseOutcome(counts, None, stress.coverage.counts, stress.coverage.overlapped)
+                    return PhaseOutcome(counts, finding, *covered)
+        return PhaseOutcome(counts, None, *covered)
 
     def _programs(self, context: PhaseContext) -> Iterator[Any]:
         """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""

@@ -15,6 +15,7 @@ from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
+from kcache_stress.interruption import is_interrupted
 
 SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 """The calls of each thread of small programs."""
@@ -66,7 +67,7 @@ def small_scope(
 
     Of programs that differ in the order of their threads only, there is one; programs that only read, or in which a
     thread may wait for ever, are left out. There are no more once ``deadline`` has passed, on the clock of
-    ``time.monotonic``.
+    ``time.monotonic``, or the user asks to stop.
     """
     vocabulary = offered(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
@@ -78,7 +79,7 @@ def small_scope(
     for way in object_type.usual_ways(target):
         for size in range(2, bound.threads + 1):
             for threads in itertools.combinations_with_replacement(sequences, size):
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or is_interrupted():
                     return
                 if not any(operation.is_write for thread in threads for operation in thread):
                     continue

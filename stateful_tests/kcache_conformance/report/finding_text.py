@@ -57,10 +57,20 @@ PHASE_TITLES = {
 """What people read for the name of a phase."""
 
 
-def print_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
-    """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again."""
+def print_finding(
+    console: Console, finding: Finding, target: str, *, strict_errors: bool = False, is_whole: bool = False
+) -> None:
+    """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again.
+
+    Args:
+        console: where it goes.
+        finding: what is wrong.
+        target: the name of the target.
+        strict_errors: whether kcache's error types were asked for.
+        is_whole: leave out no step, no line of details, and no call.
+    """
     with console.capture() as capture:
-        console.print(Group(*_parts(finding, console.width)), crop=False)
+        console.print(Group(*_parts(finding, console.width, is_whole=is_whole)), crop=False)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     command = replay_command(finding, target, strict_errors=strict_errors)
     if command is not None:
@@ -78,7 +88,7 @@ def heading(finding: Finding) -> str:
     return kind if finding.rule == finding.kind.value else f"{kind} {finding.rule}"
 
 
-def _parts(finding: Finding, width: int) -> Iterator[RenderableType]:
+def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[RenderableType]:
     phase = PHASE_TITLES.get(finding.phase, finding.phase)
     yield Text(f"{heading(finding)} (found by: {phase})", style="bold yellow" if finding.is_advice else "bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
@@ -93,22 +103,24 @@ def _parts(finding: Finding, width: int) -> Iterator[RenderableType]:
     elif finding.interleaving is not None and finding.interleaving.interrupted_at:
         yield _whole(f"interrupted at {printable(finding.interleaving.interrupted_at)}")
     program = finding.program
+    is_example_shown = bool(finding.script) or (program is not None and program.is_sequential)
     if finding.script:
         yield _title("Smallest example:")
         yield _whole(printable(finding.script))
     elif program is not None and program.is_sequential:
         yield _title("Smallest example:")
         yield _indented(Text("\n".join(_sequential_lines(finding, program))))
-    elif finding.calls:
+    if finding.calls and (is_whole or not is_example_shown):
         marked = "; those marked * cannot all be right" if finding.core else ""
         yield _title(f"Calls, as they overlapped in time{marked}:")
         yield _indented(timeline(finding.calls, finding.core))
     if finding.interleaving is not None and finding.interleaving.threads:
         yield _title("The interleaving:")
-        yield _indented(Text(printable(interleaving_text(finding.interleaving, width - 4))))
+        yield _indented(Text(printable(interleaving_text(finding.interleaving, width - 4, is_whole=is_whole))))
     if finding.detail:
         yield _title("Details:")
-        yield _indented(Text("\n".join(printable(finding.detail).splitlines()[:_DETAIL_LINES])))
+        lines = printable(finding.detail).splitlines()
+        yield _indented(Text("\n".join(lines if is_whole else lines[:_DETAIL_LINES])))
 
 
 def _sequential_lines(finding: Finding, program: Program) -> Iterator[str]:

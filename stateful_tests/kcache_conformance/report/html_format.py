@@ -12,6 +12,7 @@ from kcache_model.verdict import Status
 
 from ..events import SuiteResult
 from .capturing import captured
+from .certificate import certificate_rows
 from .counts import counts_text, phase_verdict
 from .run_report import RunReport
 
@@ -33,7 +34,9 @@ def write_html(report: RunReport, file: Path) -> None:
 def page_of_report(report: RunReport) -> Page:
     """The page of a report."""
     result, strict_errors = report.result, report.options.strict_errors
-    tables = tuple(table for table in (_phases(result), _coverage(result), _overlaps(result)) if table.rows)
+    tables = tuple(
+        table for table in (_certificate(report), _phases(result), _coverage(result), _overlaps(result)) if table.rows
+    )
     reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
     if result.not_tested:
         reasons += (f"Not tested, because the target does not offer it: {', '.join(result.not_tested)}.",)
@@ -52,6 +55,13 @@ def page_of_report(report: RunReport) -> Page:
     )
     headline = report.headline or _HEADLINES[result.status]
     return Page(report.title, result.status, headline, reasons, picture, tables)
+
+
+def _certificate(report: RunReport) -> Table:
+    """What a verification has shown."""
+    certificate = report.certificate
+    rows = () if certificate is None else tuple(certificate_rows(certificate).items())
+    return Table("Certificate", ("what", "how far"), rows)
 
 
 def _phases(result: SuiteResult) -> Table:

@@ -26,26 +26,28 @@ _MOST_SOURCE_LINES = 3
 _NOTHING = "nothing"
 
 
-def interleaving_text(interleaving: Interleaving, width: int = WIDTH) -> str:
+def interleaving_text(interleaving: Interleaving, width: int = WIDTH, *, is_whole: bool = False) -> str:
     """The whole story; what cannot be explained is marked with ``*``.
 
     Args:
         interleaving: what is told.
         width: how many columns there are; 48 are needed, and 96 are used at most.
+        is_whole: tell every step and every line of source.
     """
-    lanes = _Lanes(interleaving, max(_LEAST, min(width, WIDTH)))
+    lanes = _Lanes(interleaving, max(_LEAST, min(width, WIDTH)), is_whole=is_whole)
     return "\n".join(line.rstrip() for line in lanes.lines()) + "\n"
 
 
 class _Lanes:
     """Writes one interleaving."""
 
-    def __init__(self, interleaving: Interleaving, width: int) -> None:
+    def __init__(self, interleaving: Interleaving, width: int, *, is_whole: bool) -> None:
         self._narration = interleaving
         self._width, self._lane = width, int(_LANE * width)
         wrong = interleaving.wrong_call
         self._wrong = None if wrong is None or wrong >= len(interleaving.calls) else interleaving.calls[wrong]
-        self._shown = rows_to_show(interleaving)
+        self._shown = rows_to_show(interleaving, is_whole=is_whole)
+        self._most_lines = None if is_whole else _MOST_SOURCE_LINES
         self._hidden: list[int] = []
         count = max(interleaving.threads, 1)
         self._step = (width - self._lane) // max(count - 1, 1)
@@ -133,7 +135,7 @@ class _Lanes:
             self._open.add(thread)
         text = []
         if self._source != (event.where, thread):
-            text += _source_lines(event.where, printable(event.code), self._lane)
+            text += _source_lines(event.where, printable(event.code), self._lane, self._most_lines)
         if event.kind != LINE:
             text += _wrapped(self._what(event), self._lane, "\u2502   ", "\u2502       ")
         yield from self._row(thread, text)
@@ -242,13 +244,13 @@ def _wrapped(text: str, width: int, first: str, following: str) -> list[str]:
     )
 
 
-def _source_lines(where: str, code: str, width: int) -> list[str]:
+def _source_lines(where: str, code: str, width: int, most: int | None) -> list[str]:
     """Where it is and what stands there: in one line if there is room."""
     line = f"\u2502 {where}  {code}"
     if len(line) <= width:
         return [line]
     lines = _wrapped(code, width, "\u2502     ", "\u2502         ")
-    return [f"\u2502 {where}", *lines[:_MOST_SOURCE_LINES]]
+    return [f"\u2502 {where}", *lines[:most]]
 
 
 def _clipped(text: str, width: int) -> str:

@@ -12,14 +12,16 @@ _COMFORTABLE = 24
 _MOST_ROWS = 60
 
 
-def rows_to_show(interleaving: Interleaving) -> set[int]:
-    """Positions of what is worth a row.
+def rows_to_show(interleaving: Interleaving, *, is_whole: bool = False) -> set[int]:
+    """Positions of what is worth a row; with ``is_whole``, of everything.
 
     All that several threads share, all synchronisation, and where calls begin and end. If that is too much to take in:
     where one thread meets what another one has done, and where they are switched. If that still is: what is nearest to
     where a thread is interrupted, and to the end.
     """
     events = interleaving.events
+    if is_whole:
+        return set(range(len(events)))
     edges = {at for stretch in stretches(events) for at in (stretch[0], stretch[-1])}
     interesting = {at for at, event in enumerate(events) if event.shared or event.kind == LINE or _synchronises(event)}
     for call in interleaving.calls:

@@ -17,6 +17,7 @@ from kcache_model.verdict import Status
 from ..events import PhaseFinished
 from ..target_types import target_type_named
 from .capturing import captured
+from .certificate import encode_certificate
 from .finding_places import place_of_finding, versions
 from .run_report import RunReport
 
@@ -32,6 +33,7 @@ def write_json(report: RunReport, file: Path) -> None:
         "versions": versions(),
         "target": target,
         "status": result.status.value,
+        "interrupted": result.is_interrupted,
         "seconds": round(result.seconds, 3),
         "options": {
             "kind": options.kind,
@@ -53,6 +55,7 @@ def write_json(report: RunReport, file: Path) -> None:
             }
             for finding in result.findings
         ],
+        **({} if report.certificate is None else {"certificate": encode_certificate(report.certificate)}),
     }
     file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding
+from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from ..events import PhaseFinished, SuiteResult
+from ..runs.outcomes import Certificate
 from ..suite_options import SuiteOptions
 
 
@@ -24,6 +26,7 @@ class RunReport:
         result: the outcome.
         headline: one sentence that says it, where nothing was found; by default one that fits the status.
         paragraphs: what else is to be said.
+        certificate: of a verification.
     """
 
     command: str
@@ -33,6 +36,23 @@ class RunReport:
     result: SuiteResult = field(default_factory=lambda: SuiteResult(Status.UNKNOWN, (), (), (), (), 0.0))
     headline: str = ""
     paragraphs: tuple[str, ...] = ()
+    certificate: Certificate | None = None
+
+    @property
+    def brief(self) -> str:
+        """The outcome in one line: ``TARGET: violation, 2 findings (rule, rule), 12.3 s``."""
+        result = self.result
+        told = [finding for finding in result.findings if not finding.is_waived]
+        wrong = [finding.rule for finding in told if not finding.is_advice]
+        advice = [finding.rule for finding in told if finding.is_advice]
+        parts = [result.verdict]
+        if wrong:
+            parts.append(f"{len(wrong)} finding{'s' * (len(wrong) > 1)} ({', '.join(dict.fromkeys(wrong))})")
+        if advice:
+            parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
+        parts.append(f"{result.seconds:.1f} s")
+        reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
+        return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
 def report_of_one_phase(
@@ -45,6 +65,7 @@ def report_of_one_phase(
     no_proof: str = "",
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
+    is_interrupted: bool = False,
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -57,9 +78,11 @@ def report_of_one_phase(
         no_proof: why a search proves nothing.
         not_tested: what the target does not offer.
         seconds: how long it took.
+        is_interrupted: whether the user stopped it.
     """
     name = report.options.phases[0]
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
     findings = () if finding is None else (finding,)
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    return replace(report, result=SuiteResult(status, findings, (phase,), not_tested, reasons, seconds))
+    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, is_interrupted=is_interrupted)
+    return replace(report, result=result)

@@ -132,7 +132,7 @@ def _result(data: Any) -> WrittenRun:
         text_of(data["target"]),
         text_of(options["kind"]),
         status,
-        SuiteResult(status, findings, phases, (), reasons, 0.0).verdict,
+        SuiteResult(status, findings, phases, (), reasons, 0.0, is_interrupted=data.get("interrupted") is True).verdict,
         reasons,
         findings,
         tuple(replace(row, name=PHASE_TITLES.get(row.name, row.name)) for row in rows),

@@ -19,15 +19,18 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_stress.explorer.sources import digests_of
+from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
 
 from ..suite_options import DEFAULT_TYPE
 from ..target_type import Exploring, execution_stopped
 from ..target_types import target_type_named
+from .outcomes import Description, Tally
 
 Data = dict[str, Any]
 
@@ -63,49 +66,6 @@ class Batch:
     type: str = DEFAULT_TYPE
 
 
-@dataclass(frozen=True)
-class Tally:
-    """What exploring some programs gave.
-
-    Attributes:
-        programs: how many were explored.
-        exhausted: of how many all interleavings were covered.
-        executions: how many executions it took.
-        seconds: how long, of one process.
-        finding: the first thing found wrong.
-        refused: why the target cannot be explored; empty if it can.
-        note: why some search was no proof, if the strategy could tell.
-        audited: how many executions at opcodes the exhaustive searches were compared with.
-    """
-
-    programs: int = 0
-    exhausted: int = 0
-    executions: int = 0
-    seconds: float = 0.0
-    finding: Finding | None = None
-    refused: str = ""
-    note: str = ""
-    audited: int = 0
-
-    def plus(self, explored: Explored) -> Tally:
-        """With one more program."""
-        one = Tally(1, int(explored.is_exhausted), explored.executions, finding=explored.finding, note=explored.note)
-        return self.merged(replace(one, audited=explored.audited))
-
-    def merged(self, other: Tally) -> Tally:
-        """Both together."""
-        return Tally(
-            self.programs + other.programs,
-            self.exhausted + other.exhausted,
-            self.executions + other.executions,
-            self.seconds + other.seconds,
-            self.finding or other.finding,
-            self.refused or other.refused,
-            self.note or other.note,
-            self.audited + other.audited,
-        )
-
-
 def encode_batch(batch: Batch) -> Data:
     """A batch as JSON."""
     data = asdict(replace(batch, programs=()))
@@ -130,6 +90,7 @@ def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
     codec = target_type_named(type).codec
     return {
         **vars(tally),
+        "sources": sorted(tally.sources),
         "type": type,
         "finding": None if tally.finding is None else encode_finding(tally.finding, codec),
     }
@@ -140,6 +101,7 @@ def decode_tally(data: Data) -> Tally:
     fields = dict(data)
     codec = target_type_named(fields.pop("type")).codec
     finding = fields["finding"]
+    fields["notes"], fields["sources"] = tuple(fields["notes"]), frozenset(map(tuple, fields["sources"]))
     return Tally(**{**fields, "finding": None if finding is None else decode_finding(finding, codec)})
 
 
@@ -178,14 +140,17 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         elif event["event"] == "finding":
             findings.append(decode_finding(event["finding"], codec))
 
-    end = run_job(
-        job,
-        {"batch": encode_batch(batch)},
-        on_event=on_event,
-        deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
-        patience_seconds=batch.patience_seconds,
-        hash_seed=hash_seed(batch.options.seed),
-    )
+    try:
+        end = run_job(
+            job,
+            {"batch": encode_batch(batch)},
+            on_event=on_event,
+            deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
+            patience_seconds=batch.patience_seconds,
+            hash_seed=hash_seed(batch.options.seed),
+        )
+    except Interrupted:
+        return replace(tally, finding=tally.finding or next(reversed(findings), None), is_interrupted=True)
     raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
         if not findings:
@@ -221,25 +186,6 @@ def exploring_of(name: str) -> Exploring:
     if target_type.exploring is None:
         raise TargetError(f"targets of type {name} are explored by kcache check only")
     return target_type.exploring
-
-
-@dataclass(frozen=True)
-class Description:
-    """What is known of a target before it is explored.
-
-    Attributes:
-        unsupported: operations that it does not offer.
-        refused: why it cannot be explored; empty if it can.
-        instrumented: the modules that are rewritten: each of their accesses is seen.
-        virtual: the packages that run on virtual threads and locks as they are: nothing else of them is seen.
-        opaque: other packages that it reaches, without or with Python source: nothing of them is seen.
-    """
-
-    unsupported: tuple[str, ...] = ()
-    refused: str = ""
-    instrumented: tuple[str, ...] = ()
-    virtual: tuple[str, ...] = ()
-    opaque: tuple[str, ...] = ()
 
 
 def describe(
@@ -317,7 +263,7 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
     codec = target_type_named(batch.type).codec
 
     def send(tally: Tally) -> None:
-        timed = replace(tally, seconds=time.monotonic() - began)
+        timed = replace(tally, seconds=time.monotonic() - began, sources=digests_of(laboratory.sandbox.sources))
         outlet.send({"event": "tally", "tally": encode_tally(timed, batch.type)})
 
     def on_tally(tally: Tally) -> None:
@@ -332,7 +278,7 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
     try:
         laboratory = exploring_of(batch.type).laboratory(batch.target, batch.instrument, batch.options.granularity)
     except CannotExploreError as error:
-        send(Tally(refused=str(error)))
+        outlet.send({"event": "tally", "tally": encode_tally(Tally(refused=str(error)), batch.type)})
         return
     send(work(BatchJob(batch, laboratory, began + batch.seconds, outlet.watch, on_finding, on_tally)))
 

@@ -24,7 +24,8 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 
 from ..stateful import FoundError, quiet_settings
-from .batch import Batch, Data, Tally, exploring_of, run_in_child, work_on
+from .batch import Batch, Data, exploring_of, run_in_child, work_on
+from .outcomes import Tally
 
 _ROUND_EXAMPLES = 100
 """After so many examples Hypothesis begins anew, and what was explored is forgotten: it must all fit into memory."""

@@ -5,55 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 from kcache_model.bound import Bound
 from kcache_model.indexers.items import Semantics
-from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.interruption import is_interrupted
 
 from ..suite_options import DEFAULT_TYPE
-from .batch import Batch, Description, Tally, describe, exploring_of
+from ..target_types import target_type_named
+from .batch import Batch, describe, exploring_of
+from .outcomes import Certificate, Tally
 from .spread import spread
 
 _BATCH_PROGRAMS = 600
 _LONGEST_BATCH_SECONDS = 3600.0
 _COUNTING_SHARE = 0.2
 """Of the time for everything, how much may go into counting the programs."""
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What small-scope verification has shown.
-
-    Attributes:
-        target: name of the implementation.
-        bound: threads and operations of each, at most.
-        semantics: which generation of client-go decides.
-        granularity: where threads were switched.
-        programs: how many programs the bound has; ``None`` if they could not be counted in time.
-        tally: what exploring them gave.
-        seconds: how long it took.
-        description: what the target is made of.
-    """
-
-    target: str
-    bound: Bound
-    semantics: Semantics
-    granularity: str
-    programs: int | None
-    tally: Tally
-    seconds: float
-    description: Description
-
-    @property
-    def status(self) -> Status:
-        """OK only if every interleaving of every program was covered."""
-        if self.tally.finding is not None:
-            return self.tally.finding.status
-        return Status.OK if self.tally.exhausted == self.programs else Status.UNKNOWN
 
 
 def verify(
@@ -89,7 +60,7 @@ def verify(
         TargetError: the target cannot be loaded.
         HarnessError: the harness failed.
     """
-    began = time.monotonic()
+    date, began = datetime.now(UTC), time.monotonic()
     options = replace(options or ExploreOptions(), strategy=StrategyName.DPOR)
     exploring = exploring_of(type)
     description = describe(target, instrument, options.granularity, type)
@@ -107,26 +78,45 @@ def verify(
             instrument=instrument,
             patience_seconds=patience_seconds,
         )
-        ended: list[int] = []
+        scope = _Scope(template, everything, began + seconds)
         tally, _ = spread(
-            _batches(template, everything, began + seconds, ended.append),
+            scope.batches(),
             jobs=jobs,
             executor=executor,
             seconds=seconds,
             on_tally=lambda so_far: on_progress(total, so_far),
         )
-        total = ended[0] if ended else total  # the count may have been cut short, the enumeration was not
-    spent = time.monotonic() - began
-    return Certificate(target, bound, semantics, options.granularity.value, total, tally, spent, description)
+        total = scope.total if total is None else total
+    return Certificate(
+        target,
+        bound,
+        type,
+        semantics if "semantics" in target_type_named(type).knows else None,
+        options.granularity.value,
+        total,
+        tally,
+        date,
+        time.monotonic() - began,
+        description,
+    )
 
 
-def _batches(
-    template: Batch, programs: Iterator[Any], deadline: float, on_end: Callable[[int], None]
-) -> Iterator[Batch]:
-    """The programs in batches; ``on_end`` is told how many there were, if the deadline did not end them."""
-    count = 0
-    while some := tuple(islice(programs, _BATCH_PROGRAMS)):
-        count += len(some)
-        yield replace(template, programs=some, seconds=min(deadline - time.monotonic(), _LONGEST_BATCH_SECONDS))
-    if time.monotonic() < deadline:
-        on_end(count)
+class _Scope:
+    """The programs of a bound in batches.
+
+    Attributes:
+        total: how many there are; ``None`` as long as they have not come to their end.
+    """
+
+    def __init__(self, template: Batch, programs: Iterator[Any], deadline: float) -> None:
+        self._template, self._programs, self._deadline = template, programs, deadline
+        self.total: int | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        count = 0
+        while some := tuple(islice(self._programs, _BATCH_PROGRAMS)):
+            count += len(some)
+            seconds = min(self._deadline - time.monotonic(), _LONGEST_BATCH_SECONDS)
+            yield replace(self._template, programs=some, seconds=seconds)
+        if time.monotonic() <= self._deadline and not is_interrupted():  # neither has ended them
+            self.total = count

@@ -193,7 +193,7 @@ class _Exploration(Generic[P, A]):
     def _finding(self, program: P, result: Investigation[A]) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind."""
         assert result.problem is not None
-        self.on_finding(self.laboratory.finding(program, result.problem))
+        self.on_finding(replace(self.laboratory.finding(program, result.problem), unseen=result.unseen))
         if result.counterexample is not None:
             program, result = self._smaller(program, result)
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result)

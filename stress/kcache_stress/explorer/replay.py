@@ -20,6 +20,7 @@ from .strategies.interface import Coverage
 from .virtual.virtual_thread import UncontrolledError
 
 _SEARCH_SECONDS = 10.0
+_SAME = "the sources are the same, so the target does not do the same each time"
 
 
 class ReplayAnswer(enum.StrEnum):
@@ -84,12 +85,20 @@ def follow(
             note = "the schedule does not fail any more, but another one of the same program does"
             return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
         if coverage is Coverage.EXHAUSTED:
-            note = f"{fits}, and no interleaving of its program fails ({explored.executions} executions)"
-            return Replayed(ReplayAnswer.FIXED, note)
+            return _silent(
+                f"{fits}, and no interleaving of its program fails ({explored.executions} executions)", is_same
+            )
         if coverage is not Coverage.BOUND_REACHED:
             break
         covered = f"with up to {options.preemptions} preemptions"
     if covered:
-        return Replayed(ReplayAnswer.FIXED, f"{fits}, and no interleaving of its program {covered} fails")
-    same = "; the sources are the same, so the target does not do the same each time" if is_same else ""
+        return _silent(f"{fits}, and no interleaving of its program {covered} fails", is_same)
+    same = f"; {_SAME}" if is_same else ""
     return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {coverage.value}{same}")
+
+
+def _silent(note: str, is_same: bool) -> Replayed:
+    """Nothing goes wrong any more: the target is mended, unless nobody has touched it."""
+    if is_same:
+        return Replayed(ReplayAnswer.UNKNOWN, f"{note}; but {_SAME}")
+    return Replayed(ReplayAnswer.FIXED, note)

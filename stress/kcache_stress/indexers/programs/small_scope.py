@@ -53,6 +53,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, Letter
+from kcache_stress.interruption import is_interrupted
 
 from .alphabet import JOINT_GROUPS, STORES, Maker, alphabet, fill
 from .footprints import Domain, Footprint, all_meet
@@ -64,7 +65,7 @@ def small_scope_programs(
 ) -> Iterator[Program]:
     """One program of each class of equivalent programs, in canonical form; those with the fewest calls come first.
 
-    There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``.
+    There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``, or the user asks to stop.
     """
     scope = _Scope(target, semantics, deadline)
     for sizes in _sizes(bound):
@@ -137,7 +138,7 @@ class _Scope:
         for store in STORES:
             prefixes = {late: fill(Maker("prefix", self._target, late), store, self._target) for late in (False, True)}
             for number, threads in enumerate(self._threads(sizes)):
-                if number % _LOOK_AT_CLOCK == 0 and time.monotonic() > self._deadline:
+                if number % _LOOK_AT_CLOCK == 0 and (time.monotonic() > self._deadline or is_interrupted()):
                     self.is_cut = True
                     return
                 late = self._is_late(threads)
