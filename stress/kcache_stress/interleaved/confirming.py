@@ -75,7 +75,11 @@ def confirm(
             False, "not confirmed with real threads: it may be an artefact, or needs free-threaded Python"
         )
     # What fails now without any interruption says nothing about the interruptions: an attempt may have left something.
-    if interleaving.is_interrupted and kind is not FindingKind.DEADLOCK and fails(run(script.one_after_another(), {}, 1)):
+    if (
+        interleaving.is_interrupted
+        and kind is not FindingKind.DEADLOCK
+        and fails(run(script.one_after_another(), {}, 1))
+    ):
         return Confirmation(
             False, "not confirmed with real threads: the test then fails with the threads one after another, too"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import itertools
 import os
@@ -26,6 +25,9 @@ _WAITING_SECONDS: Final = 0.05
 _QUIET_SECONDS: Final = 0.25
 """The same of one that is not to wait: something else has come to pass than in the script."""
 _STANDSTILL_SECONDS: Final = 0.1
+
+_CAN_END_TRACING: Final = sys.version_info[:2] != (3, 12)
+"""Python 3.12 crashes where a thread ceases to be traced while others are in traced frames: there it goes on."""
 
 
 class _Abandoned(SystemExit):
@@ -114,9 +116,7 @@ class _Conductor:
         shown: what has been seen.
     """
 
-    def __init__(
-        self, script: Script, opcodes: Mapping[int, int], patience: float, pulse: Callable[[], None]
-    ) -> None:
+    def __init__(self, script: Script, opcodes: Mapping[int, int], patience: float, pulse: Callable[[], None]) -> None:
         self.shown = PausedRun()
         self._script = script
         self._opcodes = opcodes
@@ -126,6 +126,7 @@ class _Conductor:
         self._visits = itertools.count()
         self._turn = 0
         self._is_over = not script.turns
+        self._is_given_up = False
         self._beats = 0
         self._changed = threading.Condition()
         self._threads: dict[int, threading.Thread] = {}
@@ -163,10 +164,11 @@ class _Conductor:
                 self.shown.error, self.shown.has_ended = error, True
 
         main = threading.Thread(target=call, daemon=True)
-        with controlled(self), self._adopting():
-            self._own.add(main)
+        with controlled(self), self._adopting(), _looking_for_opcodes():
             if is_whole:
                 self._adopt(main)
+            else:
+                self._trace(main, None)
             main.start()
             self._watch(main)
             self._give_up()
@@ -188,10 +190,15 @@ class _Conductor:
             threading.Thread.start = start  # type: ignore[method-assign]
 
     def _adopt(self, thread: threading.Thread) -> None:
-        number, run = len(self._threads), thread.run
+        """Give a thread its number."""
+        number = len(self._threads)
+        self._threads[number] = thread
+        self._trace(thread, number)
+
+    def _trace(self, thread: threading.Thread, number: int | None) -> None:
+        run = thread.run
 
         def run_traced() -> None:
-            sys._getframe().f_trace_opcodes = True  # some versions look for opcodes only if this was asked for before
             sys.settrace(self._tracer(number))
             try:
                 run()
@@ -200,17 +207,16 @@ class _Conductor:
             except BaseException as error:
                 self.shown.failures.append(error)
             finally:
-                sys.settrace(None)
-                self._end(number)
+                if number is not None:
+                    self._end(number)
 
-        self._threads[number] = thread
         self._own.add(thread)
         thread.daemon = True
         thread.run = run_traced  # type: ignore[method-assign]
 
-    def _tracer(self, number: int) -> Callable[[FrameType, str, Any], Any]:
-        """The trace function of one thread."""
-        follower = _Follower(self._script.visits.get(number, ()))
+    def _tracer(self, number: int | None) -> Callable[[FrameType, str, Any], Any]:
+        """The trace function of one thread; without a number it takes no turns, but can be ended."""
+        follower = _Follower(self._script.visits.get(number, ()) if number is not None else ())
 
         def begin(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
             code = frame.f_code
@@ -224,13 +230,13 @@ class _Conductor:
                 nonlocal visit
                 if event == "line":
                     visit = next(self._visits)
-                elif event == "opcode" and not self._is_over:
+                elif event == "opcode" and not self._is_over and number is not None:
                     follower.come_to((file, frame.f_lineno), visit)
                     self._pass(number, follower)
                     if frame.f_lasti in points:
                         follower.done(visit)
-                if self._is_over:
-                    sys.settrace(None)
+                if self._is_given_up and _CAN_END_TRACING:
+                    raise _Abandoned
                 if has_cells:
                     # Until Python 3.12 what variables were before the call is put back after it. This must come last.
                     _ = frame.f_locals
@@ -330,15 +336,27 @@ class _Conductor:
         return True
 
     def _give_up(self) -> None:
-        """Let all go, and end what can be ended: threads that wait for each other stay."""
+        """Let all go, and end those that are not in C: threads that wait for each other stay."""
         with self._changed:
-            self._is_over = True
+            self._is_over = self._is_given_up = True
             self._changed.notify_all()
-        for thread in self._own:
-            if thread.is_alive() and thread.ident is not None:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned)
-                )
+
+
+@contextlib.contextmanager
+def _looking_for_opcodes() -> Iterator[None]:
+    """While this is entered, this thread is traced for nothing.
+
+    Python 3.12 looks for opcodes only if some frame asked for that before, and crashes where the first thread begins to
+    be traced while others are in traced frames.
+    """
+    before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True
+    sys.settrace(lambda *_: None)
+    try:
+        yield
+    finally:
+        if _CAN_END_TRACING:
+            sys.settrace(before)
 
 
 @functools.lru_cache(maxsize=4096)
