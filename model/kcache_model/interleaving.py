@@ -22,6 +22,8 @@ class Waiting:
         code: the text of that line.
         function: whose line it is.
         holding: the locks that it holds itself.
+        path: of the file, relative to the current directory where it lies below.
+        arrives: whether it has come to the line since its last event.
     """
 
     thread: int
@@ -31,6 +33,8 @@ class Waiting:
     code: str
     function: str
     holding: tuple[str, ...]
+    path: str = ""
+    arrives: bool = True
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class InterleavingEvent:
         shared: whether several threads touch the same, and at least one of them changes it.
         meets: whether the one before or after it that touches the same is another thread's, and one of the two a write.
         path: of the file, relative to the current directory where it lies below.
+        arrives: whether its thread has come to the line since its event before.
     """
 
     step: int
@@ -97,6 +102,7 @@ class InterleavingEvent:
     shared: bool = False
     meets: bool = False
     path: str = ""
+    arrives: bool = True
 
 
 @dataclass(frozen=True)

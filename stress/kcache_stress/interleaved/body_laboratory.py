@@ -23,6 +23,7 @@ from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.sources import fingerprint_of
+from .confirming import confirm
 from .named_test import InterleavedTest, load_test
 from .runner import InterleavedRunner, Shape
 
@@ -60,6 +61,7 @@ class InterleavedLaboratory:
         packages = (*self.target.instrument, *existing(instrument))
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
+        self._pulse: Callable[[], None] = lambda: None
         self._others = {granularity: self}
         self._copies.sandbox.load(self.target.module)
 
@@ -87,6 +89,7 @@ class InterleavedLaboratory:
     ) -> Iterator[Experiment[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del program, strict_errors
+        self._pulse = pulse
         runner = InterleavedRunner(self.target, self._copies, self._shape, pulse)
         try:
             yield Experiment(runner, AS_FOUND)
@@ -127,6 +130,9 @@ class InterleavedLaboratory:
             if not found.preemptions and problem.kind is not FindingKind.DEADLOCK:
                 detail = f"It fails without concurrency, too: with the threads one after another.\n{detail}"
             told = render_interleaving(runner, found.schedule, texts, problem)
+            confirmation = confirm(self.target.called, told, problem.kind, self._shape, self._pulse)
+            self._shape.is_confirmed = confirmation.is_confirmed
+            detail = "\n".join(filter(None, (detail, confirmation.text)))
             token = ReplayToken(
                 self.target.name,
                 own,
@@ -148,8 +154,10 @@ class InterleavedLaboratory:
         )
 
     def goes_wrong(self, program: InterleavedProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether the test fails with real threads, called again and again for a while."""
+        """Whether the test fails with real threads: paused as in its finding, or called again and again for a while."""
         del program, strict_errors
+        if self._shape.is_confirmed:
+            return True
         until = time.monotonic() + _CONFIRMING_SECONDS
         while time.monotonic() < until:
             watch.alive()

@@ -18,7 +18,7 @@ from ..explorer.strategies.preemption_bounded import PreemptionBounded
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
-from .texts import call_texts, failed_check, short
+from .texts import FAILED_CHECK, call_texts, failed_check, short
 
 _MOST_ORDERS: Final = 1_000
 _MOST_ORDERS_TOLD: Final = 4
@@ -39,10 +39,12 @@ class Shape:
     Attributes:
         is_whole: its body is a thread itself, because it starts threads in more than one place, or by itself.
         orders: where results are compared: what the threads give one after another -> in which order.
+        is_confirmed: whether real threads have failed in it as those of the explorer did.
     """
 
     is_whole: bool = False
     orders: dict[object, str] | None = None
+    is_confirmed: bool = False
 
 
 class InterleavedRunner(ScenarioRunner):
@@ -196,7 +198,7 @@ class InterleavedRunner(ScenarioRunner):
         if orders is None or self._asked is None or not self._asked.is_serializable:
             return None
         ends = list(map(_end_of, self._parts))
-        shown = tuple((end.raised, plain_value(end.value)) for end in ends), self._left
+        shown = compared(ends, self._left)
         told = ", ".join(map(str, ends))
         if self._asked.state is not None:
             told += f", and left {short(self._left)}"
@@ -207,6 +209,17 @@ class InterleavedRunner(ScenarioRunner):
             return None
         some = "; or ".join(list(orders.values())[:_MOST_ORDERS_TOLD])
         return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {told}; one after another, they give {some}")
+
+
+def compared(ends: Sequence[Ended], left: object) -> object:
+    """What threads gave and left, as it is compared."""
+    return tuple((end.raised, plain_value(end.value)) for end in ends), plain_value(left)
+
+
+def is_same_failure(error: BaseException, summary: str) -> bool:
+    """Whether an error is of the type that the summary of a problem tells of."""
+    is_check = summary.startswith(FAILED_CHECK)
+    return is_check if isinstance(error, AssertionError) else f" ended with {type(error).__name__}: " in summary
 
 
 def _failure(who: str, error: BaseException) -> Problem:

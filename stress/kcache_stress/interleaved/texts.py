@@ -13,6 +13,9 @@ from typing import Any, Final
 
 from kcache_model.places import file_name
 
+FAILED_CHECK: Final = "the test fails: "
+"""What :func:`failed_check` begins with."""
+
 _LONGEST: Final = 60
 _MOST_VALUES: Final = 4
 
@@ -34,15 +37,15 @@ def failed_check(error: AssertionError) -> str:
     """One sentence about an assertion that fails: what it says, where, and the values of the names in it."""
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_own(frame)]
     if not frames:
-        return f"the test fails: {error}"
+        return f"{FAILED_CHECK}{error}"
     frame, line = frames[-1]
     place = f"{file_name(frame.f_code.co_filename)}:{line} in {frame.f_code.co_name}"
     statement = _assertion(frame.f_code.co_filename, line)
     if statement is None:
-        return f"the test fails: {str(error) or linecache.getline(frame.f_code.co_filename, line).strip()} ({place})"
+        return f"{FAILED_CHECK}{str(error) or linecache.getline(frame.f_code.co_filename, line).strip()} ({place})"
     message = f": {error}" if str(error) else ""
     values = ", ".join(_values(statement.test, frame))
-    return f"the test fails: assert {ast.unparse(statement.test)}{message} ({place}){f'; {values}' if values else ''}"
+    return f"{FAILED_CHECK}assert {ast.unparse(statement.test)}{message} ({place}){f'; {values}' if values else ''}"
 
 
 def source_of(function: Any) -> str:

@@ -25,6 +25,8 @@ class Place:
         library: the method of the standard library that the function called; empty if none.
         called: of what object, if of any.
         key: tells calls of the library apart.
+        frame: tells calls of the function apart, of those that go on at the same time.
+        offset: of the opcode in the function.
     """
 
     path: str = ""
@@ -33,6 +35,14 @@ class Place:
     library: str = ""
     called: object = None
     key: object = None
+    frame: int = 0
+    offset: int = 0
+
+    def arrives(self, before: Place | None) -> bool:
+        """Whether a thread that was at ``before`` comes to the line anew: from elsewhere, or once more."""
+        if before is None or (self.path, self.line, self.frame) != (before.path, before.line, before.frame):
+            return True
+        return self.offset <= before.offset and (self.key is None or self.key != before.key)
 
 
 @dataclass
@@ -83,12 +93,12 @@ def place_of(frame: FrameType, library: FrameType | None) -> Place:
     """Where the target stands in a frame, and what it called of the library, if it did."""
     parts = [part for part in frame.f_code.co_qualname.split(".") if not part.startswith("<")]
     function = parts[-1] if parts else ""
+    path, at = frame.f_code.co_filename, (id(frame), frame.f_lasti)
     if library is None:
-        return Place(frame.f_code.co_filename, frame.f_lineno, function)
+        return Place(path, frame.f_lineno, function, frame=at[0], offset=at[1])
     called = library.f_locals.get("self")
-    key = (id(library), id(library.f_code), id(frame), frame.f_lasti)
-    name = library.f_code.co_name
-    return Place(frame.f_code.co_filename, frame.f_lineno, function, name, called, key)
+    key = (id(library), id(library.f_code), *at)
+    return Place(path, frame.f_lineno, function, library.f_code.co_name, called, key, *at)
 
 
 def thread_name(frame: FrameType | None) -> str:

@@ -158,9 +158,11 @@ def _rendered(
     sources = _Sources(_shown_sources(runner, texts))
     recorded = recording.events if texts.is_hidden is None else _shown(recording.events)
     waiting: tuple[Waiting, ...] = ()
+    last = {event.thread: event.place for event in recorded}
     if execution.ending is Ending.DEADLOCK:
         threads = runner.sandbox.scheduler.threads.values()
-        waiting = tuple(_waiting(*recording.left(thread), sources) for thread in threads if not thread.finished)
+        left = [recording.left(thread) for thread in threads if not thread.finished]
+        waiting = tuple(_waiting(switch, place, last.get(switch.thread), sources) for switch, place in left)
     return Interleaving(
         execution.threads,
         {number: name for number, name in recording.thread_names.items() if name},
@@ -180,6 +182,7 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
     for position, event in enumerate(recorded):
         pieces[event.call].append(position)
     shared, meets = _encounters(recorded)
+    last: dict[int, Place] = {}
     for position, event in enumerate(recorded):
         whole = pieces[event.call] if event.call >= 0 else [position]
         where, code = sources.line(event.place)
@@ -192,7 +195,7 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
             value=event.before,
             after=event.after,
             where=where,
-            path=short_path(event.place.path) if event.place.path else "",
+            path=_short(event.place),
             code=code,
             function=event.place.function,
             held=event.held,
@@ -202,7 +205,9 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
             ends=position == whole[-1] and event.call not in unfinished,
             shared=position in shared,
             meets=position in meets,
+            arrives=event.place.arrives(last.get(event.thread)),
         )
+        last[event.thread] = event.place
 
 
 def _encounters(recorded: Sequence[RecordedEvent]) -> tuple[set[int], set[int]]:
@@ -245,6 +250,20 @@ def _calls(texts: Texts[A], execution: Execution[A], recorded: Sequence[Recorded
     return tuple(calls)
 
 
-def _waiting(left: Switch, place: Place, sources: _Sources) -> Waiting:
+def _waiting(left: Switch, place: Place, before: Place | None, sources: _Sources) -> Waiting:
     where, code = sources.line(place)
-    return Waiting(left.thread, left.waits_for, left.holder, where, code, place.function, left.holding)
+    return Waiting(
+        left.thread,
+        left.waits_for,
+        left.holder,
+        where,
+        code,
+        place.function,
+        left.holding,
+        path=_short(place),
+        arrives=place.arrives(before),
+    )
+
+
+def _short(place: Place) -> str:
+    return short_path(place.path) if place.path else ""

@@ -1,0 +1,222 @@
+"""Confirmation: schedules of the explorer, taken by real threads."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kcache_model.finding import FindingKind
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.interleaving import decode_interleaving, encode_interleaving
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.interleaved import confirming, paused_run
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.confirming import confirm
+from kcache_stress.interleaved.runner import Shape
+from kcache_stress.interleaved.script import script_of
+
+CODE = """
+import sys
+import threading
+
+from kcache.testing import run
+
+IS_EXPLORED = threading is not sys.modules["threading"]
+
+class Counter:
+    def __init__(self):
+        self.value = 0
+        self.seen = {}
+        self.one, self.other = threading.Lock(), threading.Lock()
+        self.changed = threading.Condition()
+
+    def add(self):
+        self.value += 1
+
+    def add_in_two_lines(self):
+        value = self.value
+        self.value = value + 1
+
+    def add_locked(self):
+        with self.one:
+            self.value += 1
+
+    def add_once(self):
+        if "key" not in self.seen:
+            self.seen["key"] = self.value
+            self.value += 1
+
+    def take(self):
+        if self.seen:
+            self.seen.pop("key")
+
+    def one_first(self):
+        with self.one, self.other:
+            self.value += 1
+
+    def other_first(self):
+        with self.other:
+            with self.one:
+                self.value += 1
+
+    def wait(self):
+        if not self.value:
+            with self.changed:
+                self.changed.wait()
+
+    def notify(self):
+        self.value = 1
+        with self.changed:
+            self.changed.notify()
+
+def twice(name, wanted):
+    counter = Counter()
+    run(getattr(counter, name), getattr(counter, name))
+    assert counter.value == wanted
+
+def in_one_line():
+    twice("add", 2)
+
+def in_two_lines():
+    twice("add_in_two_lines", 2)
+
+def check_then_act():
+    twice("add_once", 1)
+
+def exception():
+    counter = Counter()
+    counter.seen["key"] = 1
+    run(counter.take, counter.take)
+
+def lock_order():
+    counter = Counter()
+    run(counter.one_first, counter.other_first)
+
+def lost_notification():
+    counter = Counter()
+    run(counter.wait, counter.notify)
+
+def in_a_loop():
+    counter = Counter()
+    def add():
+        for _ in range(2):
+            counter.add()
+    run(add, counter.add)
+    assert counter.value == 3
+
+def variable():
+    count = 0
+    def add():
+        nonlocal count
+        count += 1
+    run(add, add)
+    assert count == 2
+
+def compared():
+    counter = Counter()
+    run(counter.add, counter.add, serializable=True, state=lambda: counter.value)
+
+def own_threads():
+    counter = Counter()
+    threads = [threading.Thread(target=counter.add) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counter.value == 2
+
+def artefact():
+    twice("add" if IS_EXPLORED else "add_locked", 2)
+
+def artefact_that_is_compared():
+    counter = Counter()
+    add = counter.add if IS_EXPLORED else counter.add_locked
+    run(add, add, serializable=True, state=lambda: counter.value)
+
+def artefact_in_lock_order():
+    counter = Counter()
+    run(counter.one_first, counter.other_first if IS_EXPLORED else counter.one_first)
+
+def fails_anyway():
+    twice("add" if IS_EXPLORED else "add_locked", 2 if IS_EXPLORED else 3)
+
+def spins():
+    counter = Counter()
+    def add():
+        while not IS_EXPLORED:
+            pass
+        counter.add()
+    run(add, counter.add)
+    assert counter.value == 2
+
+def blocks():
+    if not IS_EXPLORED:
+        threading.Event().wait()
+    twice("add", 2)
+"""
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> str:
+    file = tmp_path / "bodies.py"
+    file.write_text(textwrap.dedent(CODE))
+    return str(file)
+
+
+def said_of(spec: str) -> str:
+    """The last line about what the explorer finds in a test."""
+    found = explore(InterleavedLaboratory(spec), InterleavedProgram(), ExploreOptions()).finding
+    assert found is not None
+    return found.detail.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    {
+        "in_one_line": "self.value += 1",
+        "in_two_lines": "self.value = value + 1",
+        "check_then_act": 'self.seen["key"] = self.value',
+        "exception": 'self.seen.pop("key")',
+        "lock_order": "with self.one, self.other:",
+        "lost_notification": "with self.changed:",
+        "in_a_loop": "self.value += 1",
+        "variable": "count += 1",
+        "compared": "self.value += 1",
+    }.items(),
+)
+def test_what_goes_wrong_with_real_threads_is_confirmed(target: str, name: str, code: str) -> None:
+    said = said_of(f"{target}:{name}")
+    lines = [number for number, line in enumerate(CODE.splitlines(), 1) if line.strip() == code]
+    assert said.startswith("confirmed on "), said
+    assert said.partition("real threads, ")[2] in [f"paused at bodies.py:{line}" for line in lines]
+
+
+def test_threads_that_the_body_starts_itself_are_paused_too(target: str) -> None:
+    assert said_of(f"{target}:own_threads").startswith("confirmed on ")
+
+
+@pytest.mark.parametrize("name", ["artefact", "artefact_that_is_compared", "artefact_in_lock_order"])
+def test_what_goes_wrong_under_the_explorer_alone_is_not_confirmed(target: str, name: str) -> None:
+    assert said_of(f"{target}:{name}").startswith("not confirmed with real threads: it may be an artefact")
+
+
+def test_what_fails_without_interruptions_confirms_none(target: str) -> None:
+    assert "one after another, too" in said_of(f"{target}:fails_anyway")
+
+
+@pytest.mark.parametrize("name", ["spins", "blocks"])
+def test_bodies_that_do_not_end_are_given_up(target: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paused_run, "_MOST_SECONDS", 0.2)
+    monkeypatch.setattr(confirming, "_MOST_STUCK", 1)
+    assert said_of(f"{target}:{name}").startswith("not confirmed")
+
+
+def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
+    found = explore(InterleavedLaboratory(f"{target}:in_a_loop"), InterleavedProgram(), ExploreOptions()).finding
+    assert found is not None
+    assert found.interleaving is not None
+    read = decode_interleaving(encode_interleaving(found.interleaving))
+    assert script_of(read) == script_of(found.interleaving)
+    assert confirm(lambda: None, read, FindingKind.LIVELOCK, Shape()).text == ""
