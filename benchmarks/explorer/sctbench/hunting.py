@@ -1,0 +1,75 @@
+"""How many executions a search needs until it finds what is wrong with a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.interface import Coverage, Strategy
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
+
+PACKAGE: Final = "benchmarks.explorer.sctbench"
+
+Plan = Callable[[int], Sequence[tuple[Strategy, int]]]
+"""seed -> the strategies to try in turn, each with the most executions that it may take."""
+
+MOST_EXECUTIONS: Final = 10_000
+
+STRATEGIES: Final[Mapping[str, Plan]] = {
+    "pos": lambda seed: [(PartialOrderSampling(seed), MOST_EXECUTIONS)],
+    "bounded": lambda _: [(PreemptionBounded(3), MOST_EXECUTIONS)],
+    "dpor": lambda _: [(Dpor(), MOST_EXECUTIONS)],
+}
+DETERMINISTIC: Final = frozenset({"bounded", "dpor"})
+"""Those whose searches do not depend on a seed."""
+
+
+@dataclass(frozen=True)
+class Hunted:
+    """What a search found.
+
+    Attributes:
+        executions: how many it took.
+        seconds: of wall-clock time.
+        found: what is wrong; empty if nothing was found.
+        coverage: how much was covered.
+    """
+
+    executions: int
+    seconds: float
+    found: str
+    coverage: Coverage
+
+
+def scenario(name: str, *, is_bad: bool) -> Scenario:
+    """The scenario whose one thread is the main thread of a program."""
+
+    def setup(load: Load) -> list[Callable[[], object]]:
+        program = load(f"{PACKAGE}.catalog").PROGRAMS[name]
+        return [lambda: program(is_bad=is_bad)]
+
+    return Scenario((PACKAGE,), setup)
+
+
+def copies() -> Copies:
+    """The instrumented copies of all programs."""
+    return Copies((PACKAGE,))
+
+
+def hunt(name: str, plan: Plan, seed: int, seconds: float, given: Copies, *, is_bad: bool = True) -> Hunted:
+    """Search a program by the strategies of a plan until something is found."""
+    runner = ScenarioRunner(scenario(name, is_bad=is_bad), given)
+    executions, spent, coverage = 0, 0.0, Coverage.BUDGET_SPENT
+    for strategy, most in plan(seed):
+        result = search(runner, strategy, AS_FOUND, SearchLimits(most, seconds - spent))
+        executions, spent, coverage = executions + result.executions, spent + result.seconds, result.coverage
+        if result.problem is not None:
+            return Hunted(executions, spent, result.problem.kind.value, coverage)
+        if coverage.is_complete:
+            break
+    return Hunted(executions, spent, "", coverage)
