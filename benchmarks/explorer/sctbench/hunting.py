@@ -12,6 +12,7 @@ from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
+from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 
 PACKAGE: Final = "benchmarks.explorer.sctbench"
 
@@ -22,6 +23,7 @@ MOST_EXECUTIONS: Final = 10_000
 
 STRATEGIES: Final[Mapping[str, Plan]] = {
     "pos": lambda seed: [(PartialOrderSampling(seed), MOST_EXECUTIONS)],
+    "surw": lambda seed: [(SelectiveWalk(seed), MOST_EXECUTIONS)],
     "bounded": lambda _: [(PreemptionBounded(3), MOST_EXECUTIONS)],
     "dpor": lambda _: [(Dpor(), MOST_EXECUTIONS)],
 }

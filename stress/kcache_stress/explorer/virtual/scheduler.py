@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import greenlet
 
-from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
@@ -61,7 +61,9 @@ class Scheduler:
         current: number of the running virtual thread; ``HUB`` for the harness itself.
         trace: the events of the execution.
         watched: ids of objects whose events are followed by a choice, however many were allowed.
+        asks_at_starts: whether the start of a thread is followed by a choice, too.
         threads: number -> thread; those of the program have the first numbers.
+        next_number: the number of the next thread.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
         clock_reads: how often the target has asked for it since it last passed.
@@ -83,6 +85,7 @@ class Scheduler:
         self.current = HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
+        self.asks_at_starts = False
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
         self.clock_reads = 0
@@ -99,7 +102,7 @@ class Scheduler:
         self._abandoned: list[greenlet.greenlet] = []
         self._stopped = False
         self._strategy_failure: BaseException | None = None
-        self._aborted_events = self.program_threads = self._next_number = self.preemptions = 0
+        self._aborted_events = self.program_threads = self.next_number = self.preemptions = 0
 
     # What running threads call.
 
@@ -152,7 +155,9 @@ class Scheduler:
         elif kind == RELEASE:
             slot = not obj.free  # type: ignore[attr-defined]
         elif kind == SPAWN:
-            slot = self._next_number
+            slot = None if obj.started else self.next_number  # type: ignore[attr-defined]
+        elif kind == JOIN:
+            slot = obj.started  # type: ignore[attr-defined]
         self.trace.append((self.current, kind, obj, slot))
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
@@ -191,7 +196,7 @@ class Scheduler:
             thread.waits_for = None
             free = waitable.free
             if self.live:
-                self.trace.append((self.current, kind, waitable, free if kind == TRY else None))
+                self.trace.append((self.current, kind, waitable, free if kind in (TRY, JOIN) else None))
                 if isinstance(waits_for, Timed) and not free:
                     self._time_out(waits_for)
             return free
@@ -217,7 +222,7 @@ class Scheduler:
         waits for :meth:`wait_idle` or :meth:`settle`.
         """
         if number is None:
-            number, self._next_number = self._next_number, self._next_number + 1
+            number, self.next_number = self.next_number, self.next_number + 1
         thread = self.threads[number] = VirtualThread(number, work)
         if self.live:
             caller, left = self.current, self.left
@@ -225,7 +230,7 @@ class Scheduler:
             self.current, self.left = number, 0
             self._enter(thread)
             self._trace_on()
-            self.current, self.left = caller, left
+            self.current, self.left = caller, 0 if self.asks_at_starts else left
         return number
 
     def enabled(self) -> list[int]:
@@ -317,8 +322,8 @@ class Scheduler:
             self._strategy_failure = None
         self.preemptions = self.clock_reads = 0
         self.now = 0.0
-        self.timeouts_withheld = False
-        self.program_threads = self._next_number = program_threads
+        self.timeouts_withheld = self.asks_at_starts = False
+        self.program_threads = self.next_number = program_threads
         namespaces.clear()
 
     # Inside.
