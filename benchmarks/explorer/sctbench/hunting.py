@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from time import process_time
 from typing import Final
 
 from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
@@ -20,13 +21,18 @@ Plan = Callable[[int], Sequence[tuple[Strategy, int]]]
 """seed -> the strategies to try in turn, each with the most executions that it may take."""
 
 MOST_EXECUTIONS: Final = 10_000
+SAMPLES: Final = 300
 
 STRATEGIES: Final[Mapping[str, Plan]] = {
     "pos": lambda seed: [(PartialOrderSampling(seed), MOST_EXECUTIONS)],
-    "surw": lambda seed: [(SelectiveWalk(seed), MOST_EXECUTIONS)],
     "bounded": lambda _: [(PreemptionBounded(3), MOST_EXECUTIONS)],
     "dpor": lambda _: [(Dpor(), MOST_EXECUTIONS)],
+    "surw": lambda seed: [(SelectiveWalk(seed), MOST_EXECUTIONS)],
+    "surw, dpor": lambda seed: [(SelectiveWalk(seed), SAMPLES), (Dpor(), MOST_EXECUTIONS - SAMPLES)],
 }
+"""The last one is the policy that is to find all of them: samples, then exhaustively."""
+
+POLICY: Final = "surw, dpor"
 DETERMINISTIC: Final = frozenset({"bounded", "dpor"})
 """Those whose searches do not depend on a seed."""
 
@@ -36,14 +42,12 @@ class Hunted:
     """What a search found.
 
     Attributes:
-        executions: how many it took.
-        seconds: of wall-clock time.
+        executions: how many it took; without those that were cut short as redundant, if the time was spent.
         found: what is wrong; empty if nothing was found.
         coverage: how much was covered.
     """
 
     executions: int
-    seconds: float
     found: str
     coverage: Coverage
 
@@ -64,14 +68,29 @@ def copies() -> Copies:
 
 
 def hunt(name: str, plan: Plan, seed: int, seconds: float, given: Copies, *, is_bad: bool = True) -> Hunted:
-    """Search a program by the strategies of a plan until something is found."""
+    """Search a program by the strategies of a plan until something is found, or so much processor time was spent."""
     runner = ScenarioRunner(scenario(name, is_bad=is_bad), given)
-    executions, spent, coverage = 0, 0.0, Coverage.BUDGET_SPENT
+    executions, last, coverage = 0, process_time() + seconds, Coverage.BUDGET_SPENT
+
+    def watch(_: object) -> None:
+        nonlocal executions
+        executions += 1
+        if process_time() > last:
+            raise _SpentError
+
     for strategy, most in plan(seed):
-        result = search(runner, strategy, AS_FOUND, SearchLimits(most, seconds - spent))
-        executions, spent, coverage = executions + result.executions, spent + result.seconds, result.coverage
+        before = executions
+        try:
+            result = search(runner, strategy, AS_FOUND, SearchLimits(most), on_execution=watch)
+        except _SpentError:
+            break
+        executions, coverage = before + result.executions, result.coverage
         if result.problem is not None:
-            return Hunted(executions, spent, result.problem.kind.value, coverage)
+            return Hunted(executions, result.problem.kind.value, coverage)
         if coverage.is_complete:
             break
-    return Hunted(executions, spent, "", coverage)
+    return Hunted(executions, "", coverage)
+
+
+class _SpentError(Exception):
+    """No time is left."""

@@ -21,6 +21,9 @@ from .interface import STOP, Sampling, Step
 _SELECTIVE: Final = 0.5
 """How many of the executions look at some of the sorts of places only."""
 
+_BY_KIND: Final = 0.5
+"""In how many of the executions threads that do the same count as one: many of them do not drown a single other one."""
+
 _LOOKED_AT_FIRST: Final = 20
 _LOOKED_AT_EVERY: Final = 10
 """How many executions, and then one in how many, are searched for events that race."""
@@ -42,11 +45,13 @@ class SelectiveWalk(Sampling):
         self._seen: set[_Sort] = set()
         self._racing: dict[_Sort, None] = {}
         self._executions = 0
-        self._counts: dict[int, Counter[_Sort]] = {}  # thread -> sort -> how many events it had
+        self._counts: dict[int, Counter[tuple[_Sort, int]]] = {}  # thread -> how many events of a sort, by kind
         self._parents: dict[int, int] = {}
         self._counting: Container[_Sort] = ()
         self._totals: dict[int, int] = {}  # what a thread and those whom it starts have to do
         self._left: dict[int, int] = {}  # what of that is left, without those who were started
+        self._kinds: dict[int, object] = {}  # thread -> what it has in common with those that do the same
+        self._by_kind = False
         self._chosen = -1
         self._is_done = True
         self._enabled: set[int] = set()
@@ -60,13 +65,15 @@ class SelectiveWalk(Sampling):
         if len(self._racing) > 1 and self._random.random() < _SELECTIVE:
             sorts = list(self._racing)
             self._counting = set(self._random.sample(sorts, self._random.randrange(1, len(sorts))))
+        self._by_kind = self._random.random() < _BY_KIND
         totals = self._totals = {
-            thread: sum(count for sort, count in counts.items() if sort in self._counting)
+            thread: sum(count for (sort, _), count in counts.items() if sort in self._counting)
             for thread, counts in self._counts.items()
         }
         for child in sorted(self._parents, reverse=True):  # who starts others has a lower number than they
             totals[self._parents[child]] = totals.get(self._parents[child], 0) + totals.get(child, 0)
         self._left = dict(totals)
+        self._kinds = {thread: (totals[thread], frozenset(counts.items())) for thread, counts in self._counts.items()}
         self._chosen, self._is_done, self._threads = -1, True, scheduler.program_threads
 
     def choose(self, running: int) -> int:
@@ -112,7 +119,7 @@ class SelectiveWalk(Sampling):
     def learn(self, step: Step) -> HappensBefore | None:
         """Note which sorts of events race, and who did how many of each."""
         trace, self._executions = step.trace, self._executions + 1
-        counts: dict[int, Counter[_Sort]] = {}
+        counts: dict[int, Counter[tuple[_Sort, int]]] = {}
         for thread, kind, obj, slot in trace:
             if kind == SPAWN and isinstance(slot, int):
                 self._parents[slot] = thread
@@ -120,9 +127,9 @@ class SelectiveWalk(Sampling):
                 for part in parts_of(kind, obj, slot):
                     sort = _sort(*part)
                     if sort is not None:
-                        counts.setdefault(thread, Counter())[sort] += 1
+                        counts.setdefault(thread, Counter())[sort, part[0]] += 1
         self._counts.update(counts)
-        self._seen.update(sort for found in counts.values() for sort in found)
+        self._seen.update(sort for found in counts.values() for sort, _ in found)
         if self._executions <= _LOOKED_AT_FIRST or self._executions % _LOOKED_AT_EVERY == 0:
             for race in happens_before(trace, step.threads).races:
                 for position in race:
@@ -151,6 +158,14 @@ class SelectiveWalk(Sampling):
                 weights[position] = int(pending is not None and self._counts_now(pending))
         if not any(weights):
             return self._random.choice(candidates)
+        if self._by_kind:
+            kinds: dict[object, list[tuple[int, int]]] = {}
+            for thread, weight in zip(candidates, weights, strict=True):
+                if weight > 0:
+                    kinds.setdefault(self._kinds.get(thread), []).append((weight, thread))
+            most = [max(alike)[0] for alike in kinds.values()]
+            alike = self._random.choices(list(kinds.values()), most)[0]
+            weights, candidates = [weight for weight, _ in alike], [thread for _, thread in alike]
         return self._random.choices(candidates, weights)[0]
 
 
