@@ -27,7 +27,7 @@ from .unwinding import restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
-MOST_PROGRAM_THREADS: Final = 8
+MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
 
 FOREVER: Final = 50_000
 """More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
@@ -60,10 +60,8 @@ class Scheduler:
         left: how many further events the running thread may do before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
         trace: the events of the execution.
-        watched: ids of objects whose events are followed by a choice, however many were allowed.
-        asks_at_starts: whether the start of a thread is followed by a choice, too.
-        threads: number -> thread; those of the program have the first numbers.
-        next_number: the number of the next thread.
+        watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
+        threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
         clock_reads: how often the target has asked for it since it last passed.
@@ -85,12 +83,11 @@ class Scheduler:
         self.current = HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
-        self.asks_at_starts = False
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
         self.clock_reads = 0
         self.timeouts_left = 0
-        self.timeouts_withheld = self.is_choosing = self._is_watched = False
+        self.timeouts_withheld = self.is_choosing = self._is_watched = self.asks_at_starts = False
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.is_patient: Callable[[], bool] = lambda: False
@@ -154,10 +151,9 @@ class Scheduler:
             slot = obj.free  # type: ignore[attr-defined]
         elif kind == RELEASE:
             slot = not obj.free  # type: ignore[attr-defined]
-        elif kind == SPAWN:
-            slot = None if obj.started else self.next_number  # type: ignore[attr-defined]
-        elif kind == JOIN:
-            slot = obj.started  # type: ignore[attr-defined]
+        elif kind in (SPAWN, JOIN):
+            has_started: bool = obj.started  # type: ignore[attr-defined]
+            slot = has_started if kind == JOIN else None if has_started else self.next_number
         self.trace.append((self.current, kind, obj, slot))
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
