@@ -13,6 +13,7 @@ from rich.console import Console
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.explorer import tables
+from benchmarks.explorer.sctbench import table as sctbench_table
 from benchmarks.explorer.tables import Effort
 from benchmarks.sheet import Sheet, shown
 
@@ -28,6 +29,7 @@ TABLES: Tables = {
     "exhaustion": lambda effort, _: [tables.exhaustion(effort)],
     "detection": lambda effort, _: [tables.detection(effort)],
     "gallery": tables.found_in_gallery,
+    "sctbench": sctbench_table.searched,
     "verify": lambda effort, _: [tables.verification(effort)],
 }
 

@@ -40,9 +40,8 @@ from .programs import read_program
 _BATCH_PROGRAMS = 40
 _MOST_EXECUTIONS = 20_000
 _MOST_SAMPLES = 200
-_SAMPLING = frozenset(
-    {StrategyName.POS.value, StrategyName.PCT.value, StrategyName.RANDOM.value, StrategyName.OPCODES.value}
-)
+_SAMPLED = (StrategyName.POS, StrategyName.SURW, StrategyName.PCT, StrategyName.RANDOM, StrategyName.OPCODES)
+_SAMPLING = frozenset(name.value for name in _SAMPLED)
 _MOST_EXAMPLES = 1_000_000
 
 
@@ -104,7 +103,7 @@ class Generator(enum.StrEnum):
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
-    help="The most executions of one program.  [default: 20000; 200 for pos, pct and random]",
+    help="The most executions of one program.  [default: 20000; 200 for pos, surw, pct and random]",
 )
 @click.option(
     "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."

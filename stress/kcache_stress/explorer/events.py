@@ -24,9 +24,9 @@ QUERY = 4
 RELEASE = 5
 """Giving a lock back; the slot says whether anybody held it."""
 SPAWN = 6
-"""Starting a thread; the object is its handle, the slot its number."""
+"""Starting a thread; the object is its handle, the slot its number; ``None`` if it was started before."""
 JOIN = 7
-"""Waiting for the end of a thread, which is a RELEASE of its handle."""
+"""Waiting for the end of a thread, which is a RELEASE of its handle; the slot says whether it had been started."""
 PAUSE = 8
 """The beginning of a step of several accesses; what it will do is not known yet."""
 BLOCKED = 9
@@ -106,6 +106,9 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 """The object of an event that stands for a stretch of code that cannot be seen; its slot is :class:`Imprecise`."""
 
+THREADS: Final = object()
+"""The object of a QUERY that asks which threads there are."""
+
 namespaces: Final[dict[int, int]] = {}
 """id of an object -> id of its ``__dict__``, once somebody got hold of that: both are then one place.
 
@@ -153,13 +156,18 @@ def location(obj: object, slot: object) -> object:
 def are_dependent(pending: Pending, event: Event) -> bool:
     """Whether executing ``event`` first may change what ``pending`` does, or the other way round.
 
-    ACQUIRE and RELEASE of one lock can both be possible: where a thread releases what it does not hold.
+    ACQUIRE and RELEASE of one lock can both be possible: where a thread releases what it does not hold. Threads get
+    their numbers in the order in which they are started.
     """
     kind, obj, slot = pending
     _, other_kind, other, other_slot = event
     if kind == PAUSE:
         return True
     if obj is not other:
+        if kind == SPAWN and other_kind == SPAWN:
+            return True
+        if obj is THREADS or other is THREADS:
+            return {kind, other_kind} in ({QUERY, SPAWN}, {QUERY, RELEASE})
         if type(slot) is Together:
             return any(are_dependent(part, event) for part in slot.parts)
         if type(other_slot) is Together:
@@ -177,7 +185,7 @@ def are_dependent(pending: Pending, event: Event) -> bool:
             return obj is not UNKNOWN or _meet(slot, other_slot)
         return location(obj, slot) == location(other, other_slot)
     if JOIN in (kind, other_kind):
-        return False
+        return SPAWN in (kind, other_kind)
     return not (kind == QUERY and other_kind == QUERY)
 
 

@@ -27,6 +27,7 @@ from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.pct import Pct
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
+from .strategies.selective_walk import SelectiveWalk
 from .strategies.state_hashing import StateHashing
 from .virtual.virtual_thread import UncontrolledError
 
@@ -48,6 +49,7 @@ class StrategyName(enum.StrEnum):
     NAIVE = "naive"
     BOUNDED = "bounded"
     POS = "pos"
+    SURW = "surw"
     PCT = "pct"
     RANDOM = "random"
     STATES = "states"
@@ -279,6 +281,7 @@ STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
     StrategyName.NAIVE: lambda _: Naive(),
     StrategyName.BOUNDED: lambda options: PreemptionBounded(options.preemptions),
     StrategyName.POS: lambda options: PartialOrderSampling(options.seed),
+    StrategyName.SURW: lambda options: SelectiveWalk(options.seed),
     StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
     StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
 }

@@ -20,9 +20,10 @@ from .events import (
     BLOCKED,
     COMPOUND,
     JOIN,
-    QUERY,
+    READ,
     RELEASE,
     SPAWN,
+    THREADS,
     TRY,
     UNKNOWN,
     WRITE,
@@ -70,7 +71,8 @@ class _Location:
 class _Lock:
     """The last event of each sort on a lock; -1 if there was none.
 
-    Looks are what has left the lock as it was since: QUERYs, TRYs in vain, RELEASEs of what nobody held.
+    Looks are what has left the lock as it was since: QUERYs, TRYs in vain, RELEASEs of what nobody held. The handle
+    of a thread is a lock that is taken when the thread is started, and given back when it ends.
     """
 
     __slots__ = ("acquired", "looks", "released")
@@ -122,10 +124,12 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
         else:
             known = knowledge[thread]
             racing = _on_lock(locks[id(obj)], position, trace, clocks, known, kind)
+            for where, how in _on_census(kind, obj, slot):
+                racing += _on_location(locations[where], position, trace, clocks, known, how) or ()
         visible[position] = 1
         known[thread] = position + 1
         clocks[position] = last[thread] = tuple(known)
-        if kind == SPAWN:
+        if kind == SPAWN and slot is not None:
             assert isinstance(slot, int)
             _join(knowledge[slot], clocks[position])
             last[slot] = tuple(knowledge[slot])
@@ -234,22 +238,22 @@ def _on_location(
 def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int) -> list[int]:
     """Update the record of a lock and what the thread knows; returns the events that race with this one."""
     thread = trace[position][0]
-    taken = kind == ACQUIRE or (kind == TRY and trace[position][3])
+    taken = (
+        kind == ACQUIRE or (kind == TRY and trace[position][3]) or (kind == SPAWN and trace[position][3] is not None)
+    )
     if kind == BLOCKED:
         candidates, ordered = [lock.acquired], []
     elif kind == ACQUIRE:
         candidates, ordered = [lock.acquired, *lock.looks], [lock.released, *lock.looks]
     elif kind == RELEASE and trace[position][3]:
         candidates = ordered = [lock.acquired, *lock.looks]
-    elif kind == TRY and taken:
+    elif taken:
         candidates = ordered = [lock.acquired, lock.released, *lock.looks]
-    elif kind in (TRY, QUERY, RELEASE):
+    elif kind == JOIN and trace[position][3]:
+        candidates, ordered = [lock.acquired], [lock.acquired, lock.released]
+    else:
         candidates = ordered = [lock.acquired, lock.released]
         lock.looks.append(position)
-    elif kind == JOIN:
-        candidates, ordered = [], [lock.released]
-    else:
-        return []
     if taken:
         lock.acquired, lock.looks = position, []
     elif kind == RELEASE and trace[position][3]:
@@ -261,6 +265,18 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
         if other >= 0:
             _join(known, clocks[other])
     return racing
+
+
+def _on_census(kind: int, obj: object, slot: object) -> Sequence[tuple[object, int]]:
+    """What an event that is no access does to places that stand for all threads: to their numbers, and to their list.
+
+    Whoever asks for the list sees who was started and who has ended; in which order threads end, nobody does.
+    """
+    if obj is THREADS:
+        return [(THREADS, WRITE)]
+    if kind == SPAWN and slot is not None:
+        return [(SPAWN, WRITE), (THREADS, READ)]
+    return [(THREADS, READ)] if kind == RELEASE and hasattr(obj, "started") else ()
 
 
 def _shared_objects(trace: Trace) -> set[int]:

@@ -20,6 +20,7 @@ from .strategies.interface import MOST_EVENTS, Strategy
 from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.preemption_bounded import PreemptionBounded
+from .strategies.selective_walk import SelectiveWalk
 from .virtual.virtual_thread import UncontrolledError
 
 __all__ = [
@@ -35,7 +36,7 @@ __all__ = [
     "replay_scenario",
 ]
 
-ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "bounded", "opcodes"]
+ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "surw", "bounded", "opcodes"]
 """How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
 
 ScenarioResult: TypeAlias = Investigation[object]
@@ -80,9 +81,9 @@ def explore_scenario(
             unknown code late begins anew.
         executions: the most executions.
         granularity: where threads may be switched.
-        strategy: ``dpor`` is exhaustive, ``pos`` samples, ``bounded`` tries up to ``preemptions``, fewest first;
-            ``opcodes`` samples where steps are opcodes, which are too many and too little known for ``dpor``.
-        seed: of ``pos`` and ``opcodes``.
+        strategy: ``dpor`` is exhaustive, ``pos`` and ``surw`` sample, ``bounded`` tries up to ``preemptions``, fewest
+            first; ``opcodes`` samples where steps are opcodes, which are too many and too little known for ``dpor``.
+        seed: of ``pos``, ``surw`` and ``opcodes``.
         preemptions: the most of ``bounded``.
         copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
         most_events: an execution that is longer counts as a livelock, if all threads had their turns.
@@ -98,6 +99,7 @@ def explore_scenario(
     chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
+        "surw": lambda: SelectiveWalk(seed),
         "bounded": lambda: PreemptionBounded(most=preemptions),
         "opcodes": lambda: OpcodeSampling(seed),
     }

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..events import ACQUIRE, BLOCKED, COMPOUND, WRITE, Pending, Trace, are_dependent, imprecise_slots
+from ..events import ACQUIRE, BLOCKED, COMPOUND, JOIN, WRITE, Pending, Trace, are_dependent, imprecise_slots
 from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
 from ..virtual.virtual_thread import Timed
@@ -191,7 +191,7 @@ class Dpor(Strategy):
     def _add_blocked(self, trace: Trace) -> None:
         for number, thread in self.scheduler.threads.items():
             pending = thread.pending
-            if thread.finished or pending is None or pending[0] != ACQUIRE:
+            if thread.finished or pending is None or pending[0] not in (ACQUIRE, JOIN):
                 continue
             if thread.waits_for is not None and not thread.waits_for.free:
                 trace.append((number, BLOCKED, pending[1], None))

@@ -58,6 +58,8 @@ class OpcodeSampling(Sampling):
     def begin(self, scheduler: Scheduler) -> None:
         """Draw where threads are left."""
         super().begin(scheduler)
+        scheduler.asks_at_starts = True
+        self._threads = scheduler.program_threads
         draw = self._random
         self._points, self._done, self._seen, self._lowest = {}, {}, 0, 0.0
         first = self._executions if self._executions < scheduler.program_threads else None
@@ -89,7 +91,8 @@ class OpcodeSampling(Sampling):
         if not candidates:
             return STOP
         priorities = self._priorities
-        if running >= 0 and scheduler.left <= 0:
+        has_started, self._threads = len(scheduler.threads) > self._threads, len(scheduler.threads)
+        if running >= 0 and scheduler.left <= 0 and not has_started:
             self._lowest -= 1.0
             priorities[running] = self._lowest
             if self._mean:

@@ -10,7 +10,7 @@ import random
 from math import log
 
 from ..events import parts_of
-from ..virtual.scheduler import FOREVER
+from ..virtual.scheduler import FOREVER, Scheduler
 from .interface import STOP, Sampling
 
 
@@ -26,6 +26,11 @@ class PartialOrderSampling(Sampling):
         self._random = random.Random(seed).random
         self._priorities: dict[int, float] = {}
         self._watched: dict[int, list[int]] = {}
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Who is started takes part at once."""
+        super().begin(scheduler)
+        scheduler.asks_at_starts = True
 
     def choose(self, running: int) -> int:
         """The thread whose next event has the highest priority, for as long as its draws stay above all others.

@@ -33,6 +33,7 @@ class Pct(Sampling):
     def begin(self, scheduler: Scheduler) -> None:
         """Draw the events at which priorities change."""
         super().begin(scheduler)
+        scheduler.asks_at_starts = True
         self._priorities = {}
         self._changes = sorted((self._random.randrange(self._length) for _ in range(self._depth - 1)), reverse=True)
 

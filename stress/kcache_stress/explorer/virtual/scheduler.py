@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import greenlet
 
-from ..events import PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
@@ -27,7 +27,7 @@ from .unwinding import restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 HUB: Final = -1
-MOST_PROGRAM_THREADS: Final = 8
+MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
 
 FOREVER: Final = 50_000
 """More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
@@ -60,8 +60,8 @@ class Scheduler:
         left: how many further events the running thread may do before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
         trace: the events of the execution.
-        watched: ids of objects whose events are followed by a choice, however many were allowed.
-        threads: number -> thread; those of the program have the first numbers.
+        watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
+        threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
         clock_reads: how often the target has asked for it since it last passed.
@@ -87,7 +87,7 @@ class Scheduler:
         self.now = 0.0
         self.clock_reads = 0
         self.timeouts_left = 0
-        self.timeouts_withheld = self.is_choosing = self._is_watched = False
+        self.timeouts_withheld = self.is_choosing = self._is_watched = self.asks_at_starts = False
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.is_patient: Callable[[], bool] = lambda: False
@@ -99,7 +99,7 @@ class Scheduler:
         self._abandoned: list[greenlet.greenlet] = []
         self._stopped = False
         self._strategy_failure: BaseException | None = None
-        self._aborted_events = self.program_threads = self._next_number = self.preemptions = 0
+        self._aborted_events = self.program_threads = self.next_number = self.preemptions = 0
 
     # What running threads call.
 
@@ -151,8 +151,9 @@ class Scheduler:
             slot = obj.free  # type: ignore[attr-defined]
         elif kind == RELEASE:
             slot = not obj.free  # type: ignore[attr-defined]
-        elif kind == SPAWN:
-            slot = self._next_number
+        elif kind in (SPAWN, JOIN):
+            has_started: bool = obj.started  # type: ignore[attr-defined]
+            slot = has_started if kind == JOIN else None if has_started else self.next_number
         self.trace.append((self.current, kind, obj, slot))
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
@@ -191,7 +192,7 @@ class Scheduler:
             thread.waits_for = None
             free = waitable.free
             if self.live:
-                self.trace.append((self.current, kind, waitable, free if kind == TRY else None))
+                self.trace.append((self.current, kind, waitable, free if kind in (TRY, JOIN) else None))
                 if isinstance(waits_for, Timed) and not free:
                     self._time_out(waits_for)
             return free
@@ -217,7 +218,7 @@ class Scheduler:
         waits for :meth:`wait_idle` or :meth:`settle`.
         """
         if number is None:
-            number, self._next_number = self._next_number, self._next_number + 1
+            number, self.next_number = self.next_number, self.next_number + 1
         thread = self.threads[number] = VirtualThread(number, work)
         if self.live:
             caller, left = self.current, self.left
@@ -225,7 +226,7 @@ class Scheduler:
             self.current, self.left = number, 0
             self._enter(thread)
             self._trace_on()
-            self.current, self.left = caller, left
+            self.current, self.left = caller, 0 if self.asks_at_starts else left
         return number
 
     def enabled(self) -> list[int]:
@@ -317,8 +318,8 @@ class Scheduler:
             self._strategy_failure = None
         self.preemptions = self.clock_reads = 0
         self.now = 0.0
-        self.timeouts_withheld = False
-        self.program_threads = self._next_number = program_threads
+        self.timeouts_withheld = self.asks_at_starts = False
+        self.program_threads = self.next_number = program_threads
         namespaces.clear()
 
     # Inside.

@@ -18,9 +18,10 @@ _FIRST_IDENT = 1001
 
 
 class ThreadHandle:
-    """``_thread._ThreadHandle`` (Python 3.13): tells when a thread has ended.
+    """``_thread._ThreadHandle`` (Python 3.13): tells when a thread has begun, and when it has ended.
 
     Attributes:
+        started: whether it has begun.
         free: whether it has ended.
         ident: its identity.
     """
@@ -28,28 +29,90 @@ class ThreadHandle:
     scheduler: Scheduler
 
     def __init__(self) -> None:
+        self.started = False
         self.free = False
         self.ident: int | None = None
 
+    def is_set(self) -> bool:
+        """Whether the thread has begun: to ``threading``, this is the event that says so."""
+        self._look()
+        return self.started
+
+    def set(self) -> None:
+        """Nobody has to start the thread: it was there before."""
+        self.started = True
+
     def is_done(self) -> bool:
         """Whether the thread has ended."""
-        if self.scheduler.live:
-            self.scheduler.point(QUERY, self, None)
+        self._look()
         return self.free
 
+    def is_running(self) -> bool:
+        """Whether the thread has begun and not ended."""
+        self._look()
+        return self.started and not self.free
+
     def join(self, timeout: float | None = None) -> None:
-        """Wait until the thread has ended."""
-        scheduler = self.scheduler
+        """Wait until the thread has ended.
+
+        Raises:
+            RuntimeError: it has not begun.
+        """
+        scheduler, end = self.scheduler, _End(self)
         if timeout is not None and timeout >= 0:
             deadline = scheduler.deadline(timeout)
             if scheduler.live:
-                scheduler.point_timed(self, Timed(scheduler, self, deadline))
-            elif not self.free:
+                scheduler.point_timed(self, Timed(scheduler, end, deadline))
+            elif not end.free:
                 scheduler.wait_idle(TRY, self, deadline)
         elif scheduler.live:
-            scheduler.point(JOIN, self, self)
-        elif not self.free:
+            scheduler.point(JOIN, self, end)
+        elif not end.free:
             scheduler.wait_idle(JOIN, self)
+        if not self.started:
+            raise RuntimeError("cannot join thread before it is started")
+
+    def spawn(
+        self,
+        function: Callable[[], object],
+        begins: Callable[[], object] = lambda: None,
+        ends: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            function: what it does.
+            begins: called as part of the event that starts it.
+            ends: called as part of the event that ends it.
+
+        Raises:
+            RuntimeError: it was started before.
+        """
+        scheduler = self.scheduler
+
+        def work() -> None:
+            try:
+                function()
+            finally:
+                self._set_done()
+                ends()
+
+        if scheduler.loading:
+            refuse(scheduler, "starts a thread while it is imported; do so when something is made", sys._getframe(1))
+        if scheduler.live:
+            scheduler.point(SPAWN, self, None)
+        if self.started:
+            raise RuntimeError("threads can only be started once")
+        self.started = True
+        self.ident = _ident_of(scheduler, scheduler.next_number)
+        begins()
+        scheduler.start(work)
+        if scheduler.current == HUB:
+            scheduler.settle()
+
+    def _look(self) -> None:
+        if self.scheduler.live:
+            self.scheduler.point(QUERY, self, None)
 
     def _set_done(self) -> None:
         if self.scheduler.live and not self.scheduler.aborting:
@@ -57,60 +120,46 @@ class ThreadHandle:
         self.free = True
 
 
+class _End:
+    """The end of a thread, which nobody waits for who finds that it has not begun."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: ThreadHandle) -> None:
+        self._handle = handle
+
+    @property
+    def free(self) -> bool:
+        """Whether a waiting thread may go on."""
+        return self._handle.free or not self._handle.started
+
+
 def make_thread_module(scheduler: Scheduler) -> ModuleType:
     """A module that stands in for ``_thread``; its threads and locks are those of ``scheduler``."""
     lock = type("lock", (VirtualLock,), {"scheduler": scheduler, "__slots__": (), "__module__": "_thread"})
     rlock = type("RLock", (VirtualRLock,), {"scheduler": scheduler, "__slots__": (), "__module__": "_thread"})
     handle = type("_ThreadHandle", (ThreadHandle,), {"scheduler": scheduler})
-    sentinels: dict[int, VirtualLock] = {}
-
-    def ident_of(number: int) -> int:
-        # Threads of programs keep their identities from one program to the next, whatever their number.
-        started_by_target = number >= scheduler.program_threads > 0
-        return _FIRST_IDENT + number + (MOST_PROGRAM_THREADS - scheduler.program_threads) * started_by_target
 
     def get_ident() -> int:
-        return ident_of(scheduler.current)
+        return _ident_of(scheduler, scheduler.current)
 
-    def spawn(function: Callable[[], object], done: ThreadHandle) -> int:
-        def work() -> None:
-            done.ident = get_ident()
-            try:
-                function()
-            finally:
-                sentinel = sentinels.pop(scheduler.current, None)
-                if sentinel is not None and not sentinel.free:
-                    sentinel.release()
-                done._set_done()
-
-        if scheduler.loading:
-            refuse(scheduler, "starts a thread while it is imported; do so when something is made", sys._getframe(1))
-        if scheduler.live:
-            scheduler.point(SPAWN, done, None)
-        done.ident = ident_of(scheduler.start(work))
-        return done.ident
-
-    def start_new_thread(function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}) -> int:
-        return spawn(lambda: function(*args, **kwargs), handle())
+    def start_new_thread(
+        function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}
+    ) -> int | None:
+        return start_joinable_thread(lambda: function(*args, **kwargs)).ident
 
     def start_joinable_thread(
         function: Callable[[], object],
         handle: ThreadHandle | None = None,
         daemon: bool = True,  # noqa: ARG001 - nothing outlives an execution
     ) -> ThreadHandle:
-        done = handle_type() if handle is None else handle
-        spawn(function, done)
+        done: ThreadHandle = handle_type() if handle is None else handle
+        done.spawn(function)
         return done
-
-    def set_sentinel() -> VirtualLock:
-        sentinel: VirtualLock = lock()
-        if scheduler.current != HUB:
-            sentinels[scheduler.current] = sentinel
-        return sentinel
 
     def make_thread_handle(ident: int) -> ThreadHandle:
         made: ThreadHandle = handle()
-        made.ident = ident
+        made.ident, made.started = ident, True
         return made
 
     handle_type = handle
@@ -127,7 +176,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         start_joinable_thread=start_joinable_thread,
         _ThreadHandle=handle,
         _make_thread_handle=make_thread_handle,
-        _set_sentinel=set_sentinel,
+        _set_sentinel=lock,
         get_ident=get_ident,
         get_native_id=get_ident,
         _get_main_thread_ident=lambda: _FIRST_IDENT + HUB,
@@ -135,6 +184,12 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         _shutdown=lambda: None,
     )
     return module
+
+
+def _ident_of(scheduler: Scheduler, number: int) -> int:
+    # Threads of programs keep their identities from one program to the next, whatever their number.
+    started_by_target = number >= scheduler.program_threads > 0
+    return _FIRST_IDENT + number + (MOST_PROGRAM_THREADS - scheduler.program_threads) * started_by_target
 
 
 def make_local(scheduler: Scheduler) -> type:

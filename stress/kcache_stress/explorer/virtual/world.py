@@ -24,6 +24,7 @@ from ..events import TRY, WRITE
 from .library import make_queue_accelerator, no_process_hooks
 from .opcode_tracer import THREADING_CLASSES
 from .scheduler import HUB, MOST_PROGRAM_THREADS, TICK, Scheduler
+from .thread_class import simplify_threads
 from .threads import make_thread_module
 from .uncontrolled import STAND_INS
 from .virtual_thread import NEVER, Aborted, Timed
@@ -161,8 +162,6 @@ class World:
             threading._limbo.clear()
             threading._counter = itertools.count(1).__next__
             self._thread_hashes = itertools.count(1)
-            if hasattr(threading, "_shutdown_locks"):  # until Python 3.12; each later start would look at them
-                threading._shutdown_locks.clear()
 
     def _make(self, name: str) -> ModuleType:
         made: ModuleType
@@ -193,12 +192,11 @@ class World:
         with no_process_hooks():
             exec(code, module.__dict__)
         if name == "threading":
+            simplify_threads(module, self.module("_thread"), self.scheduler)
             self._original = {own: module.__dict__[own] for own in module.__all__ if own != "excepthook"}
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
             module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
-            if hasattr(module.Thread, "_wait_for_tstate_lock"):
-                module.Thread._stop = _note_stopped
         if name == "concurrent.futures":
             _ = module.ThreadPoolExecutor  # imported when it is first asked for: let that be no part of an execution
         if name == "random":
@@ -254,12 +252,6 @@ def _make_repeatable(random: Any) -> None:
     random.Random.seed = seed
     random.seed = random._inst.seed  # the module's functions are methods that were bound before
     random.seed()
-
-
-def _note_stopped(thread: Any) -> None:
-    """``Thread._stop`` until Python 3.12, but two threads that join a third one at once do not trip over its check."""
-    thread._is_stopped = True
-    thread._tstate_lock = None
 
 
 def _parse(name: str, path: str) -> ast.Module:
