@@ -30,6 +30,7 @@ from .instrument.facts import Facts, collect_facts
 from .instrument.hooks import HOOK_MARK, make_hooks
 from .loaders import Finder, InstrumentingLoader
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
+from .virtual.environment import Environment
 from .virtual.library import make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
@@ -125,6 +126,7 @@ class Sandbox:
         self.codes: dict[int, CodeType] = {}
         self.gate = Gate(self.scheduler, self.codes)
         self.scheduler.is_patient = self.gate.is_patient
+        self._environment = Environment(self.scheduler)
         self.is_strict = False
         self._executions = 0
         self.absent: set[str] = set()
@@ -200,7 +202,10 @@ class Sandbox:
 
     @contextlib.contextmanager
     def present(self) -> Iterator[None]:
-        """While this is entered, code that looks for its own module in ``sys.modules`` finds the copy that it is of."""
+        """While this is entered, an execution is under way.
+
+        Code that looks for its own module in ``sys.modules`` finds the copy that it is of.
+        """
         if self._is_active:
             yield
             return
@@ -208,7 +213,8 @@ class Sandbox:
         before = {name: modules.get(name) for name in self._own}
         modules.update(self._own)
         try:
-            yield
+            with self._environment:
+                yield
         finally:
             for name, module in before.items():
                 if module is None:
@@ -271,6 +277,7 @@ class Sandbox:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
         self._world.forget_threads(program_threads)
+        self._environment.start_over()
 
     def _start_over(self) -> None:
         self._real: dict[str, ModuleType] = {}

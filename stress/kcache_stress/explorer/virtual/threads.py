@@ -102,6 +102,14 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         spawn(function, done)
         return done
 
+    def count() -> int:
+        scheduler.doubts["asks how many threads are running: what it is told depends on no event"] = None
+        started = [thread for number, thread in scheduler.threads.items() if number >= scheduler.program_threads]
+        return sum(not thread.finished for thread in started)
+
+    def interrupt_main(signum: int = 0) -> None:  # noqa: ARG001
+        refuse(scheduler, "uses _thread.interrupt_main: no signal is delivered to virtual threads", sys._getframe(1))
+
     def set_sentinel() -> VirtualLock:
         sentinel: VirtualLock = lock()
         if scheduler.current != HUB:
@@ -128,6 +136,8 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         _ThreadHandle=handle,
         _make_thread_handle=make_thread_handle,
         _set_sentinel=set_sentinel,
+        _count=count,
+        interrupt_main=interrupt_main,
         get_ident=get_ident,
         get_native_id=get_ident,
         _get_main_thread_ident=lambda: _FIRST_IDENT + HUB,
