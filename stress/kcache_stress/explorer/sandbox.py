@@ -126,7 +126,6 @@ class Sandbox:
         self.codes: dict[int, CodeType] = {}
         self.gate = Gate(self.scheduler, self.codes)
         self.scheduler.is_patient = self.gate.is_patient
-        self._environment = Environment(self.scheduler)
         self.is_strict = False
         self._executions = 0
         self.absent: set[str] = set()
@@ -296,6 +295,7 @@ class Sandbox:
         self._builtins = make_builtins(self._import, self._hooks)
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
+        self._environment = Environment(self.scheduler, self._world.network)
         self._finder = Finder(self)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:

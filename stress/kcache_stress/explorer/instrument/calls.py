@@ -5,6 +5,7 @@ What a container's method does to it, what a known function does to its argument
 
 import array
 import copy
+import datetime
 import functools
 import inspect
 import json
@@ -65,6 +66,7 @@ _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
 )
 _RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
+_CLOCKS: Final = frozenset({"now", "utcnow", "today"})
 _HEAP_TYPE: Final = 1 << 9
 """The flag of a class whose attributes may change."""
 _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
@@ -277,6 +279,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in VIEWS:
             touch(owner)
         elif kind in IMMUTABLE or issubclass(kind, type):
+            if name in _CLOCKS and isinstance(owner, type) and issubclass(owner, datetime.date):
+                gate.doubt(f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one")
             use((owner, *arguments) if kind is tuple else arguments)
             if kind is str and name in {"format", "format_map"}:
                 for argument in arguments:

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .library import Replaced
+from .network import Network
+from .pipes import pipe_functions
 from .refusal import refuse
 from .scheduler import HUB, Scheduler
 
@@ -32,11 +34,12 @@ class Environment(Replaced):
 
     Args:
         scheduler: runs its threads.
+        network: has the pipes that they make.
     """
 
     __slots__ = ("_generators", "_issued", "_scheduler")
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, network: Network) -> None:
         self._scheduler = scheduler
         self._generators: dict[int, random.Random] = {}
         self._issued: dict[int, int] = {}
@@ -45,6 +48,7 @@ class Environment(Replaced):
             (os, "getrandom", lambda size, flags=0: self.urandom(size)),  # noqa: ARG005
             (random, "_urandom", self.urandom),
             (uuid, "_generate_time_safe", self._time_based),
+            *((os, name, function) for name, function in pipe_functions(network).items()),
             *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _PROCESSES),
             (subprocess, "_fork_exec", self._for_the_harness("subprocess", vars(subprocess).get("_fork_exec"))),
         )

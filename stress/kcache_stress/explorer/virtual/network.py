@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from ..events import ACQUIRE, READ, RELEASE, TRY, WRITE
 from .locks import VirtualLock
+from .refusal import where
 from .scheduler import HUB, Scheduler
 from .virtual_thread import Timed
 
@@ -199,6 +201,7 @@ class End(_Open):
         outgoing: what it writes; ``None`` for the reading end of a pipe.
         name: its address.
         peer: the address of the other end.
+        waits: whether reads and writes by its descriptor do.
     """
 
     def __init__(
@@ -209,6 +212,7 @@ class End(_Open):
         self.outgoing = outgoing
         self.name = name
         self.peer = peer
+        self.waits = True
 
     @property
     def is_readable(self) -> bool:
@@ -357,6 +361,11 @@ class Network:
         self._ports.clear()
         self._given.clear()
 
+    def _doubt(self, what: str) -> None:
+        if self.scheduler.live and not self.scheduler.steps_are_events:
+            why = f"uses {what}: what they stand for is no part of the states that are compared at this granularity"
+            self.scheduler.doubts[f"{where(sys._getframe(2))}: {why}"] = None
+
     def _next(self, what: str) -> int:
         """Counts what a thread was given: no order of threads shows in it."""
         key = what, self.scheduler.current
@@ -369,6 +378,10 @@ class Network:
         self.ends[number] = end
         return number
 
+    def knows(self, descriptor: object) -> bool:
+        """Whether a number is one of its descriptors, open or not."""
+        return isinstance(descriptor, int) and descriptor >= FIRST_DESCRIPTOR
+
     def end_of(self, descriptor: int) -> Any:
         """What a descriptor stands for.
 
@@ -379,6 +392,7 @@ class Network:
             self.scheduler.touch(self, descriptor, READ)
         if descriptor not in self.ends:
             raise failure(errno.EBADF)
+        self._doubt("descriptors")
         return self.ends[descriptor]
 
     def forget(self, descriptor: int) -> Any:
@@ -395,6 +409,7 @@ class Network:
 
     def port(self, place: Any, address: Any) -> Port:
         """The port at a place, which is the same for all that the address may be written like."""
+        self._doubt("addresses")
         if place not in self._ports:
             self._ports[place] = Port(self, address)
         return self._ports[place]
