@@ -13,7 +13,9 @@ import errno, os, select, selectors, signal, socket, socketserver, threading, ti
 """
 
 
-def explored(folder: Path, made: str, *threads: str, check: str = "True", executions: int = 2_000) -> ScenarioResult:
+def explored(
+    folder: Path, made: str, *threads: str, check: str = "True", executions: int = 2_000, keep=None, **options
+) -> ScenarioResult:
     """All interleavings of threads, each some lines in a method of an object that ``made`` makes."""
     methods = "".join(
         f"    def thread{number}(self):\n{textwrap.indent(textwrap.dedent(text), ' ' * 8)}\n"
@@ -31,9 +33,12 @@ def explored(folder: Path, made: str, *threads: str, check: str = "True", execut
         return [getattr(objects[0], f"thread{number}") for number in range(len(threads))]
 
     def judge(_):
+        if keep is not None:
+            keep(objects[0].got)
+            return None
         return None if objects[0].is_right() else "it is not right"
 
-    return explore_scenario(Scenario((), setup, judge), executions=executions, seconds=60, samples=20)
+    return explore_scenario(Scenario((), setup, judge), executions=executions, seconds=60, samples=20, **options)
 
 
 def passes(result: ScenarioResult) -> bool:
@@ -247,3 +252,62 @@ def test_handlers_of_signals_are_kept_and_never_called(tmp_path):
     assert __import__("signal").getsignal(15) is real
     result = explored(tmp_path, "pass", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "pass")
     assert "only works in main thread" in str(result.problem)
+
+
+def _tried(call: str) -> str:
+    return f"try: self.got.append(({call},))\nexcept OSError as error: self.got.append(error.errno)\n"
+
+
+RACES = {
+    "close and receive": (
+        PAIR + "; self.far.settimeout(0)",
+        "self.near.send(b'a')\nself.near.close()",
+        _tried("self.far.recv(1)") * 2,
+    ),
+    "close while others use it": (PAIR, "self.near.close()", _tried("self.near.send(b'a')"), _tried("self.far.recv(2)")),
+    "unread data": (
+        PAIR,
+        "self.near.send(b'a')\nself.near.close()",
+        _tried("self.far.send(b'b')"),
+        _tried("self.far.recv(1)") * 2,
+    ),
+    "two who receive": (PAIR, "self.near.sendall(b'ab')\nself.near.close()", *[_tried("self.far.recv(1)")] * 2),
+    "connect and listen": (
+        "self.got, self.server, self.client = [], socket.socket(), socket.socket(); self.server.bind(('', 5000))",
+        "self.server.listen()\nself.server.close()",
+        _tried("self.client.connect(('', 5000))") + _tried("self.client.recv(1)"),
+    ),
+    "two who bind": (
+        "self.got, self.one, self.other = [], socket.socket(), socket.socket()",
+        _tried("self.one.bind(('', 5000))") + "self.one.close()",
+        _tried("self.other.bind(('', 5000))"),
+    ),
+    "descriptors": (
+        "self.got, (self.reader, self.writer) = [], os.pipe()",
+        _tried("os.write(self.writer, b'a')") + "os.close(self.writer)",
+        _tried("os.read(self.reader, 2)"),
+        _tried("os.close(self.reader)"),
+    ),
+    "select": (
+        PAIR,
+        _tried("self.near.send(b'a')"),
+        "self.far.close()",
+        _tried("len(select.select([self.far], [self.near], [], 0)[0])"),
+    ),
+}
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_the_search_reaches_what_samples_reach(tmp_path, race):
+    made, *threads = RACES[race]
+    reached = {}
+    for strategy, executions in (("dpor", 20_000), ("pos", 300)):
+        outcomes = reached[strategy] = set()
+
+        def keep(result, outcomes=outcomes):
+            outcomes.add(str(result))
+
+        result = explored(tmp_path, made, *threads, executions=executions, strategy=strategy, keep=keep)
+        assert result.problem is None, told(result)
+    assert reached["dpor"] >= reached["pos"], reached["pos"] - reached["dpor"]
+    assert len(reached["dpor"]) > 1

@@ -33,6 +33,11 @@ UNAVOIDABLE = {
     "ThreadTests.test_*fork*": _FORK,
     "ThreadTests.test_main_thread": "a program has threads of its own: none of them is the main thread",
     "ThreadTests.test_no_refcycle_through_target": _TRACE,
+    "*ThreadingLocalTest.test_cycle_collection": _TRACE,
+    "*ThreadLocalTest.test_cycle_collection": _TRACE,
+    "*LocalTest.test_local_refs": _TRACE,
+    "TestForkInThread.*": _FORK,
+    "ThreadRunningTests.test_unraisable_exception": "what ends a thread is a finding: it is kept, not printed",
 }
 """Tests that give something else on virtual threads, and why."""
 

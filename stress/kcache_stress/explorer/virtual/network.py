@@ -390,9 +390,9 @@ class Network:
         """
         if self.scheduler.live:
             self.scheduler.touch(self, descriptor, READ)
+        self._doubt("descriptors")  # first: this runs code of the standard library, in which threads may be switched
         if descriptor not in self.ends:
             raise failure(errno.EBADF)
-        self._doubt("descriptors")
         return self.ends[descriptor]
 
     def forget(self, descriptor: int) -> Any:

@@ -1,7 +1,7 @@
 """Pipes of a virtual world: ``os.pipe``, and what is done with its descriptors.
 
 Not done: files of descriptors (`os.fdopen`), handing descriptors to other processes, duplicates, pieces that stay whole.
-Descriptors of the system, and pipes that the standard library makes for itself, are left alone.
+Descriptors of the system, and those that other processes are started with, are left alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .network import End, Network
 
-_LIBRARY: Final = os.path.dirname(os.__file__)
+_LEFT_ALONE: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
 
 
 def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
@@ -21,8 +21,8 @@ def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
     real: dict[str, Any] = {name: getattr(os, name, None) for name in ("pipe", "read", "write", "close", "set_blocking", "get_blocking")}
 
     def pipe() -> tuple[int, int]:
-        file = sys._getframe(1).f_code.co_filename
-        if file.startswith(_LIBRARY) and "site-packages" not in file:
+        caller: str = sys._getframe(1).f_globals.get("__name__", "")
+        if caller.partition(".")[0] in _LEFT_ALONE:
             made: tuple[int, int] = real["pipe"]()
             return made
         reader, writer = network.pipe()

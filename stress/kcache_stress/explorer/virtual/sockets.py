@@ -155,9 +155,9 @@ class Socket:
 
     def close(self) -> None:
         """Let go of it; calls that are under way go on."""
-        if self._descriptor < 0:
-            return
         descriptor, end = self.detach(), self._end
+        if descriptor < 0:
+            return
         self.network.forget(descriptor)
         if end is not None:
             end.close()

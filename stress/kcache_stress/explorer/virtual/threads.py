@@ -168,13 +168,19 @@ def make_local(scheduler: Scheduler) -> type:
             return object.__getattribute__(self, name)
 
         def __setattr__(self, name: str, value: Any) -> None:
+            _refuse_dict(self, name)
             _dict(self)[name] = value
 
         def __delattr__(self, name: str) -> None:
+            _refuse_dict(self, name)
             try:
                 del _dict(self)[name]
             except KeyError:
                 raise AttributeError(name) from None
+
+    def _refuse_dict(of: Any, name: str) -> None:
+        if name == "__dict__":
+            raise AttributeError(f"{type(of).__name__!r} object attribute '__dict__' is read-only")
 
     def _dict(of: Any) -> dict[str, Any]:
         thread = _thread_of(scheduler)
