@@ -62,7 +62,14 @@ def test_a_difference_is_told(tmp_path, monkeypatch):
     assert comparison.differences("plain") == []
 
 
-QUICK_VIRTUAL = ("LockTests.*", "PyRLockTests.*", "ConditionTests.*", "SemaphoreTests.*", "EventTests.*", "BarrierTests.*")
+QUICK_VIRTUAL = (
+    "LockTests.*",
+    "PyRLockTests.*",
+    "ConditionTests.*",
+    "SemaphoreTests.*",
+    "EventTests.*",
+    "BarrierTests.*",
+)
 
 
 @pytest.mark.one_in(3)

@@ -24,7 +24,8 @@ def explored(
     made = textwrap.indent(textwrap.dedent(made), " " * 8)
     file = folder / "using.py"
     file.write_text(
-        f"{IMPORTS}\nclass Made:\n    def __init__(self):\n{made}\n{methods}\n    def is_right(self):\n        return {check}\n"
+        f"{IMPORTS}\nclass Made:\n    def __init__(self):\n{made}\n{methods}\n"
+        f"    def is_right(self):\n        return {check}\n"
     )
     objects = []
 
@@ -76,7 +77,9 @@ PRODUCER = """
     """
 
 
-@pytest.mark.parametrize(("before", "told", "is_right"), [("self.waits = True", "self.waits", False), ("", "True", True)])
+@pytest.mark.parametrize(
+    ("before", "told", "is_right"), [("self.waits = True", "self.waits", False), ("", "True", True)]
+)
 def test_a_lost_wakeup(tmp_path, before, told, is_right):
     """A byte that is only sent to who is known to wait comes too early for who is about to."""
     result = explored(
@@ -160,7 +163,13 @@ def test_a_full_connection_waits_for_room(tmp_path):
 
 
 def test_timeouts_are_virtual(tmp_path):
-    wait = "self.far.settimeout(86_400)\ntry: self.got.append(self.far.recv(1))\nexcept TimeoutError: self.got.append(None)"
+    wait = """
+        self.far.settimeout(86_400)
+        try:
+            self.got.append(self.far.recv(1))
+        except TimeoutError:
+            self.got.append(None)
+    """
     result = explored(tmp_path, PAIR, wait, check="self.got == [None] and time.monotonic() > 86_400")
     assert passes(result), told(result)
     result = explored(tmp_path, PAIR, wait, "self.near.send(b'.')", check="self.got == [b'.']")
@@ -244,7 +253,6 @@ def test_what_is_not_there_is_refused_with_its_line(tmp_path, why):
 
 
 def test_handlers_of_signals_are_kept_and_never_called(tmp_path):
-    made = "self.before = signal.signal(signal.SIGTERM, self.stop); self.stops = False\nself.stop = lambda *_: 1"
     made = "self.stop = lambda *_: 1\nself.before = signal.signal(signal.SIGTERM, self.stop)"
     real = __import__("signal").getsignal(15)
     result = explored(tmp_path, made, "signal.getsignal(signal.SIGTERM)", check="signal.getsignal(15) is self.stop")
@@ -264,7 +272,12 @@ RACES = {
         "self.near.send(b'a')\nself.near.close()",
         _tried("self.far.recv(1)") * 2,
     ),
-    "close while others use it": (PAIR, "self.near.close()", _tried("self.near.send(b'a')"), _tried("self.far.recv(2)")),
+    "close while others use it": (
+        PAIR,
+        "self.near.close()",
+        _tried("self.near.send(b'a')"),
+        _tried("self.far.recv(2)"),
+    ),
     "unread data": (
         PAIR,
         "self.near.send(b'a')\nself.near.close()",

@@ -201,10 +201,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def present(self) -> Iterator[None]:
-        """While this is entered, an execution is under way.
-
-        Code that looks for its own module in ``sys.modules`` finds the copy that it is of.
-        """
+        """An execution is under way: code that looks for its own module in ``sys.modules`` finds the copy it is of."""
         if self._is_active:
             yield
             return

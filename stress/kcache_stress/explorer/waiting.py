@@ -87,7 +87,10 @@ def _place(thread: VirtualThread) -> tuple[str, bool]:
     while frame is not None:
         file = frame.f_code.co_filename
         name = os.path.basename(file)
-        if name in ("threading.py", "queue.py", "socket.py", "selectors.py", "_pyio.py") and "site-packages" not in file:
+        if (
+            name in ("threading.py", "queue.py", "socket.py", "selectors.py", "_pyio.py")
+            and "site-packages" not in file
+        ):
             in_condition = in_condition or frame.f_code.co_name == "wait"
         elif not file.startswith(_INSIDE):
             return f"{name}:{frame.f_lineno} in {frame.f_code.co_name}", in_condition

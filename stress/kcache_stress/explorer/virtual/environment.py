@@ -1,6 +1,6 @@
-"""What executions ask of the process beside threads and time: randomness, unique ids, other processes.
+"""Answers to what executions ask of the process beside threads and time: randomness, unique ids, other processes.
 
-It is the same in each execution: what a thread gets depends on which thread it is and what it got before, so that no
+Each is the same in each execution: what a thread gets depends on which thread it is and what it got before, so that no
 order of threads shows in it. While an execution is under way the functions of the process are replaced, for whoever
 holds them in a module of the standard library gets ours, too; nothing is replaced between executions.
 
@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any, Final
 
 from .library import Replaced
@@ -50,8 +50,14 @@ class Environment(Replaced):
             (uuid, "_generate_time_safe", self._time_based),
             *((os, name, function) for name, function in pipe_functions(network).items()),
             *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _PROCESSES),
-            (subprocess, "_fork_exec", self._for_the_harness("subprocess", vars(subprocess).get("_fork_exec"))),
+            *self._starting_programs(),
         )
+
+    def _starting_programs(self) -> Iterator[tuple[ModuleType, str, object]]:
+        """The function in C that all of `subprocess` comes to, where that is imported."""
+        module = sys.modules.get("subprocess")
+        if module is not None and hasattr(module, "_fork_exec"):
+            yield module, "_fork_exec", self._for_the_harness("subprocess", module._fork_exec)
 
     def start_over(self) -> None:
         """Forget what an execution was given."""
@@ -70,7 +76,14 @@ class Environment(Replaced):
         thread = self._scheduler.current
         issued = self._issued[thread] = self._issued.get(thread, 0) + 1
         stamp = _NANOSECONDS_100 + issued
-        fields = (stamp & 0xFFFFFFFF, stamp >> 32 & 0xFFFF, stamp >> 48 & 0x0FFF | 0x1000, 0x80, 0, 0x020000000000 + thread + 1)
+        fields = (
+            stamp & 0xFFFFFFFF,
+            stamp >> 32 & 0xFFFF,
+            stamp >> 48 & 0x0FFF | 0x1000,
+            0x80,
+            0,
+            0x020000000000 + thread + 1,
+        )
         return uuid.UUID(fields=fields).bytes, 0
 
     def _for_the_harness(self, name: str, real: Any) -> Callable[..., Any]:

@@ -104,7 +104,7 @@ def make_io(in_python: Callable[[], ModuleType]) -> ModuleType:
 
 @contextlib.contextmanager
 def found_as(name: str, module: ModuleType) -> Iterator[None]:
-    """While this is entered, ``sys.modules`` has a module under a name: enumerations look for their own module there."""
+    """While this is entered, ``sys.modules`` has a module under a name: enumerations look for their own one there."""
     before = sys.modules.get(name)
     sys.modules[name] = module
     try:

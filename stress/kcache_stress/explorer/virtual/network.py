@@ -1,4 +1,4 @@
-"""What is under virtual sockets and pipes: links of two streams, ports, descriptors, and waiting for a change of them.
+"""Network under virtual sockets and pipes: links of two streams, ports, descriptors, and waits for a change of them.
 
 Each link, and each port, has a virtual lock of its own, under which alone it is looked at and changed. Who has to wait
 leaves a wakeup with it: a lock that the next change releases. So all that a scheduler has to know of them is locks.

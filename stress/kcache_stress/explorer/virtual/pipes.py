@@ -1,6 +1,6 @@
 """Pipes of a virtual world: ``os.pipe``, and what is done with its descriptors.
 
-Not done: files of descriptors (`os.fdopen`), handing descriptors to other processes, duplicates, pieces that stay whole.
+Not done: files of descriptors (`os.fdopen`), handing descriptors to other processes, duplicates, whole pieces.
 Descriptors of the system, and those that other processes are started with, are left alone.
 """
 
@@ -18,7 +18,9 @@ _LEFT_ALONE: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
 
 def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
     """The functions of ``os`` that know virtual descriptors, by name."""
-    real: dict[str, Any] = {name: getattr(os, name, None) for name in ("pipe", "read", "write", "close", "set_blocking", "get_blocking")}
+    real: dict[str, Any] = {
+        name: getattr(os, name, None) for name in ("pipe", "read", "write", "close", "set_blocking", "get_blocking")
+    }
 
     def pipe() -> tuple[int, int]:
         caller: str = sys._getframe(1).f_globals.get("__name__", "")

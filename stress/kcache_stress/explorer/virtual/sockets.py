@@ -95,7 +95,11 @@ class Socket:
             refuse(self.network.scheduler, f"connects to {host}: {WHY}", sys._getframe(1))
         if not 0 <= port <= 0xFFFF:
             raise OverflowError("bind(): port must be 0-65535.")
-        full = (_LOOPBACK[self._family], port or self.network.free_port(), *((0, 0) if self._family != _socket.AF_INET else ()))
+        full = (
+            _LOOPBACK[self._family],
+            port or self.network.free_port(),
+            *((0, 0) if self._family != _socket.AF_INET else ()),
+        )
         return full, (self._family, full[1])
 
     # Connections.

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import importlib.util
 import itertools
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -23,9 +24,9 @@ from typing import Any, Final
 
 from ..events import TRY, WRITE
 from .library import found_as, make_io, make_queue_accelerator, no_process_hooks
+from .network import Network
 from .opcode_tracer import THREADING_CLASSES
 from .refusal import refuse
-from .network import Network
 from .scheduler import HUB, MOST_PROGRAM_THREADS, TICK, Scheduler
 from .signals import make_signal_module
 from .sockets import make_select_module, make_socket_module
@@ -256,7 +257,7 @@ class World:
         self._introduced = dict(threading._active)
 
     def _join_program_thread(self, joined: Any, timeout: float | None = None) -> None:  # noqa: ARG002
-        """``Thread.join`` of a thread whose end is no event: whoever started it waits for it, outside of the program."""
+        """``Thread.join`` of a thread whose end is no event: whoever started it waits for it, outside the program."""
         if joined.ident == self.module("_thread").get_ident():
             raise RuntimeError("cannot join current thread")
         why = "joins a thread of the program, whose end nobody hears of: start it with threading.Thread in the test"
@@ -301,6 +302,7 @@ def _make_repeatable(random: Any) -> None:
 
     seed.__code__ = seed.__code__.replace(co_filename=random.__file__)  # it does change what others see
     random.Random.seed = seed
+    random._urandom = lambda size: os.urandom(size)  # looked up when it is called: executions have their own
     random.seed = random._inst.seed  # the module's functions are methods that were bound before
     random.seed()
 
