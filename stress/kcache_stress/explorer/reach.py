@@ -22,7 +22,7 @@ from kcache_model.errors import TargetError
 
 from .virtual.uncontrolled import ABSENT, WHY
 
-LIBRARY: Final = frozenset({"logging", "sched", "socketserver"})
+LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http"})
 """What of the standard library is virtual: the rest of it calls nobody back and waits for nobody while it holds a lock,
 or its classes are what everybody exchanges."""
 

@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import importlib
 import importlib.util
-import io
 import logging
 import os
 import reprlib
@@ -91,15 +90,6 @@ class Replaced:
 def no_process_hooks() -> AbstractContextManager[None]:
     """What copies ask for when the process forks or ends is no business of the real process, while this is entered."""
     return Replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
-
-
-def make_io(in_python: Callable[[], ModuleType]) -> ModuleType:
-    """The ``io`` of sockets: files in Python, for those in C have real locks; asked for when the first is made."""
-    module = ModuleType("io")
-    module.__dict__.update(
-        RawIOBase=io.RawIOBase, text_encoding=io.text_encoding, __getattr__=lambda name: vars(in_python())[name]
-    )
-    return module
 
 
 @contextlib.contextmanager

@@ -91,7 +91,7 @@ class Socket:
         if self._family == _UNIX:
             return address, (_UNIX, address)
         host, port = address[:2]
-        if host not in _HERE and host != _HOST and not str(host).startswith("127."):
+        if not _is_here(host):
             refuse(self.network.scheduler, f"connects to {host}: {WHY}", sys._getframe(1))
         if not 0 <= port <= 0xFFFF:
             raise OverflowError("bind(): port must be 0-65535.")
@@ -270,6 +270,10 @@ _HOST: Final = "virtual"
 """The name of the host that all is on."""
 
 
+def _is_here(host: Any) -> bool:
+    return host in _HERE or host == _HOST or str(host).startswith("127.")
+
+
 def make_socket_module(network: Network) -> ModuleType:
     """A module that stands in for ``_socket``."""
     scheduler: Scheduler = network.scheduler
@@ -287,7 +291,7 @@ def make_socket_module(network: Network) -> ModuleType:
         host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
     ) -> list[tuple[Any, ...]]:
         del flags
-        if host is not None and host not in _HERE and host != _HOST and not str(host).startswith("127."):
+        if host is not None and not _is_here(host):
             refuse(scheduler, f"asks for the address of {host}: {WHY}", sys._getframe(1))
         number = int(port) if port and str(port).isdigit() else 0
         kind = type or int(_socket.SOCK_STREAM)
@@ -317,6 +321,7 @@ def make_socket_module(network: Network) -> ModuleType:
         getaddrinfo=getaddrinfo,
         close=close,
         gethostname=lambda: _HOST,
+        gethostbyaddr=lambda host: (_HOST, [], [getaddrinfo(host, 0)[0][4][0]]),
         gethostbyname=lambda host: getaddrinfo(host, 0, int(_socket.AF_INET))[0][4][0],
         getdefaulttimeout=lambda: socket.default_timeout,
         setdefaulttimeout=setdefaulttimeout,

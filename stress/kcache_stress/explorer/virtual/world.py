@@ -23,7 +23,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 from ..events import TRY, WRITE
-from .library import found_as, make_io, make_queue_accelerator, no_process_hooks
+from .library import found_as, make_queue_accelerator, no_process_hooks
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
 from .refusal import refuse
@@ -272,7 +272,7 @@ class World:
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         if name == "io" and (globals or {}).get("__name__") == "socket":
-            return make_io(lambda: self.module("_pyio"))
+            return self.module("_pyio")  # files in C have real locks
         package = (globals or {}).get("__package__") or ""
         full = f"{package}.{name}".rstrip(".") if level else name
         if full not in PRIVATE_MODULES or full in ("_queue", "builtins", "importlib"):
