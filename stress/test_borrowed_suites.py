@@ -6,6 +6,7 @@ from itertools import chain
 import pytest
 
 from kcache_stress.explorer.granularity import REWRITTEN
+from stress.borrowed_suites import virtual
 from stress.borrowed_suites.comparison import OTHERS, PACKAGES, QUICK, UNAVOIDABLE, Comparison, Suite
 
 pytestmark = [
@@ -59,3 +60,55 @@ def test_a_difference_is_told(tmp_path, monkeypatch):
     assert (found.test, found.plain) == ("looking_suite.Tests.test_what_is_not", ("passed",))
     assert found.instrumented == ("failed: AssertionError",)
     assert comparison.differences("plain") == []
+
+
+QUICK_VIRTUAL = (
+    "LockTests.*",
+    "PyRLockTests.*",
+    "ConditionTests.*",
+    "SemaphoreTests.*",
+    "EventTests.*",
+    "BarrierTests.*",
+)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("pattern", QUICK_VIRTUAL)
+def test_locks_pass_on_virtual_threads(pattern, tmp_path):
+    given = virtual.run("test.test_threading", tmp_path, 1, pattern)
+    assert given
+    assert not virtual.wrong(given)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("suite", virtual.SUITES)
+def test_suites_about_threads_pass_on_virtual_ones(suite, seed, tmp_path):
+    given = virtual.run(suite, tmp_path, seed, "*")
+    assert list(given.values()).count("passed") > len(given) // 2
+    assert not virtual.wrong(given)
+
+
+def test_what_fails_on_virtual_threads_is_told(tmp_path, monkeypatch):
+    (tmp_path / "waiting_suite.py").write_text(WAITING)
+    monkeypatch.syspath_prepend(tmp_path)
+    given = virtual.run("waiting_suite", tmp_path, 1, "*")
+    assert given["Tests.test_what_is_right"] == "passed"
+    assert len(virtual.wrong(given)) == 2
+    assert "wait_for_ever" in given["Tests.test_what_is_stuck"]
+
+
+WAITING = """
+import threading, unittest
+class Tests(unittest.TestCase):
+    def test_what_is_right(self):
+        done = threading.Event()
+        threading.Thread(target=done.set).start()
+        self.assertTrue(done.wait(3_600))
+    def test_what_is_wrong(self):
+        self.assertTrue(threading.Event().wait(3_600))
+    def test_what_is_stuck(self):
+        self.wait_for_ever()
+    def wait_for_ever(self):
+        threading.Event().wait()
+"""

@@ -277,10 +277,11 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
 
     try:
         laboratory = exploring_of(batch.type).laboratory(batch.target, batch.instrument, batch.options.granularity)
+        done = work(BatchJob(batch, laboratory, began + batch.seconds, outlet.watch, on_finding, on_tally))
     except CannotExploreError as error:
         outlet.send({"event": "tally", "tally": encode_tally(Tally(refused=str(error)), batch.type)})
         return
-    send(work(BatchJob(batch, laboratory, began + batch.seconds, outlet.watch, on_finding, on_tally)))
+    send(done)
 
 
 def _batch_job(outlet: Outlet, batch: Data) -> None:

@@ -224,7 +224,7 @@ class Gate:
 
 
 _RUNTIME: Final = frozenset(
-    {"threading", "_threading_local", "queue", "functools", "contextlib"}
+    {"threading", "_threading_local", "queue", "functools", "contextlib", "socket", "selectors", "_pyio"}
     | {"concurrent.futures._base", "concurrent.futures.thread"}
 )
 

@@ -22,7 +22,7 @@ from kcache_model.errors import TargetError
 
 from .virtual.uncontrolled import ABSENT, WHY
 
-LIBRARY: Final = frozenset({"logging", "sched", "socketserver"})
+LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http"})
 """What of the standard library is virtual: the rest of it calls nobody back and waits for nobody while it holds a lock,
 or its classes are what everybody exchanges."""
 
@@ -37,6 +37,7 @@ _EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
 
 _SEEDS: Final = (
     frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
+    | {"socket", "_socket", "select", "selectors", "signal"}
     | LIBRARY
     | WHY.keys()
     | ABSENT

@@ -30,6 +30,7 @@ from .instrument.facts import Facts, collect_facts
 from .instrument.hooks import HOOK_MARK, make_hooks
 from .loaders import Finder, InstrumentingLoader
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
+from .virtual.environment import Environment
 from .virtual.library import make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
@@ -200,7 +201,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def present(self) -> Iterator[None]:
-        """While this is entered, code that looks for its own module in ``sys.modules`` finds the copy that it is of."""
+        """An execution is under way: code that looks for its own module in ``sys.modules`` finds the copy it is of."""
         if self._is_active:
             yield
             return
@@ -208,7 +209,8 @@ class Sandbox:
         before = {name: modules.get(name) for name in self._own}
         modules.update(self._own)
         try:
-            yield
+            with self._environment:
+                yield
         finally:
             for name, module in before.items():
                 if module is None:
@@ -271,6 +273,7 @@ class Sandbox:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
         self._world.forget_threads(program_threads)
+        self._environment.start_over()
 
     def _start_over(self) -> None:
         self._real: dict[str, ModuleType] = {}
@@ -289,6 +292,7 @@ class Sandbox:
         self._builtins = make_builtins(self._import, self._hooks)
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
+        self._environment = Environment(self.scheduler, self._world.network)
         self._finder = Finder(self)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:

@@ -10,6 +10,7 @@ from types import FrameType
 from .events import ACQUIRE, JOIN
 from .rendering.naming import Names
 from .virtual.locks import VirtualLock, VirtualRLock
+from .virtual.network import Wakeup
 from .virtual.scheduler import HUB, Scheduler
 from .virtual.virtual_thread import SetupDeadlockError, VirtualThread
 
@@ -95,6 +96,8 @@ def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
         holder = obj.owner
     if kind == JOIN:
         return Wait(thread.number, "the end of a thread", where, None)
+    if isinstance(obj, Wakeup):
+        return Wait(thread.number, obj.what, where, None)
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")
@@ -109,7 +112,10 @@ def _place(thread: VirtualThread) -> tuple[str, bool]:
     while frame is not None:
         file = frame.f_code.co_filename
         name = os.path.basename(file)
-        if name in ("threading.py", "queue.py") and "site-packages" not in file:
+        if (
+            name in ("threading.py", "queue.py", "socket.py", "selectors.py", "_pyio.py")
+            and "site-packages" not in file
+        ):
             in_condition = in_condition or frame.f_code.co_name == "wait"
         elif not file.startswith(_INSIDE):
             return f"{name}:{frame.f_lineno} in {frame.f_code.co_name}", in_condition

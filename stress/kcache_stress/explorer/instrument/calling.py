@@ -12,7 +12,7 @@ from .expressions import Expressions, attribute, is_super
 from .knowledge import UNKNOWN_BUILTINS
 from .locality import NEW
 from .names import Hook
-from .tables import COMPARING_NAMES, CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
+from .tables import CLOCK_NAMES, COMPARING_NAMES, CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
 
 _UNTOUCHING: Final = frozenset(
     {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
@@ -211,7 +211,8 @@ class Calls(Expressions):
     def _perhaps_foreign(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
         """Rewrite a call of a method that only matters if its object is a foreign one."""
         operands, name = [self.expression(function.value), *arguments], ast.Constant(self.mangled(function.attr))
-        return self._method_after(node, function, operands, lambda of: build.call("method", of[0], name), [0])
+        watched = None if function.attr in CLOCK_NAMES else [0]
+        return self._method_after(node, function, operands, lambda of: build.call("method", of[0], name), watched)
 
     def _is_own_method(self, function: ast.Attribute) -> bool:
         """Say whether a method of the class that is being rewritten is called on its receiver."""

@@ -5,6 +5,7 @@ What a container's method does to it, what a known function does to its argument
 
 import array
 import copy
+import datetime
 import functools
 import inspect
 import json
@@ -22,6 +23,7 @@ from .beneath import instance_variables
 from .knowledge import HIDDEN, READERS, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
 from .reporting import Accesses
 from .tables import (
+    CLOCK_NAMES,
     COMPARES,
     CONSUMES,
     CONTAINERS,
@@ -147,6 +149,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind is types.GenericAlias:
             call(callee.__origin__, *arguments)
         elif kind is types.ClassMethodDescriptorType:
+            meet_clock(callee.__objclass__, callee.__name__)
             use(arguments)
         elif kind is weakref.ref:
             gate.doubt("whether a weak reference still has its object depends on more than can be seen")
@@ -277,6 +280,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in VIEWS:
             touch(owner)
         elif kind in IMMUTABLE or issubclass(kind, type):
+            meet_clock(owner, name)
             use((owner, *arguments) if kind is tuple else arguments)
             if kind is str and name in {"format", "format_map"}:
                 for argument in arguments:
@@ -292,6 +296,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)
             hand_over(arguments)
+
+    def meet_clock(owner: Any, name: str) -> None:
+        if name in CLOCK_NAMES and isinstance(owner, type) and issubclass(owner, datetime.date):
+            gate.doubt(f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one")
 
     def look_up(item: Any, name: str) -> Any:
         """Find what `item.name` is without running code of the module under test; None if that cannot be told."""
@@ -319,7 +327,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         methods = known(kind)
         if methods is None:
             methods = learn(kind)
-            if kind in quiet and not arguments:
+            if kind in quiet and not arguments and name not in CLOCK_NAMES:
                 return  # as it will be from now on
         if name not in methods:
             other(item, name, arguments)

@@ -15,6 +15,7 @@ import datetime
 import decimal
 import enum
 import functools
+import gc
 import heapq
 import inspect
 import json
@@ -103,6 +104,7 @@ HIDDEN: Final = frozenset(
     {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
     | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
     | {inspect.getgeneratorlocals, inspect.getcoroutinelocals, inspect.getclosurevars}
+    | {gc.collect, gc.get_objects, gc.get_referrers}
 )
 """Functions that reach what Python keeps for itself."""
 _NOT_TRANSPARENT: Final = frozenset(
@@ -154,7 +156,7 @@ _GENERATED: Final = "__create_fn__.<locals>."
 _CONTAINED: Final = frozenset(
     {"contextlib", "collections", "dataclasses", "copy", "configparser", "sched", "weakref", "_weakrefset", "json"}
     | {"pprint", "graphlib", "fractions", "textwrap", "difflib", "string", "reprlib", "functools", "queue", "heapq"}
-    | {"shelve", "_pyio"}
+    | {"shelve", "_pyio", "codecs", "encodings"}
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
 

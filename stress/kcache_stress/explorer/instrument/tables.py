@@ -149,6 +149,8 @@ ITERATORS: Final = frozenset(_iterators())
 PLAIN: Final[frozenset[type]] = frozenset({str, int, bytes, float, bool, complex})
 """Types whose values are safe as slots: hashing and comparing them runs no code of the module under test."""
 
+CLOCK_NAMES: Final = frozenset({"now", "utcnow", "today"})
+"""Class methods of `datetime` that read the real clock."""
 IMMUTABLE: Final[frozenset[type]] = PLAIN | {type(None), tuple, range, slice, type(...), type(NotImplemented)}
 """Types of which no access needs a report, known from the start."""
 

@@ -32,6 +32,7 @@ from ..events import (
 )
 from ..instrument.hooks import Cell
 from ..virtual.locks import VirtualLock, VirtualRLock
+from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
@@ -101,6 +102,8 @@ class Recording(list[Event]):
         kind, obj, _ = thread.pending or (ACQUIRE, None, None)
         if kind == JOIN:
             what = "the end of a thread"
+        elif is_a(obj, Wakeup):
+            what = Wakeup.what
         elif place.library and place.library not in _ENTERING:
             what = f"{self._names.of(place.called)}.{place.library}()"
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _queue
 import atexit
 import builtins
+import contextlib
 import dataclasses
 import functools
 import importlib
@@ -12,7 +13,8 @@ import importlib.util
 import logging
 import os
 import reprlib
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -64,7 +66,7 @@ def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
     return module
 
 
-class _Replaced:
+class Replaced:
     """While this is entered, names of modules of the process mean something else, as far as the modules have them.
 
     A class, for it is entered in each execution: a generator would take several times as long.
@@ -87,7 +89,20 @@ class _Replaced:
 
 def no_process_hooks() -> AbstractContextManager[None]:
     """What copies ask for when the process forks or ends is no business of the real process, while this is entered."""
-    return _Replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
+    return Replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
+
+
+@contextlib.contextmanager
+def found_as(name: str, module: ModuleType) -> Iterator[None]:
+    """While this is entered, ``sys.modules`` has a module under a name: enumerations look for their own one there."""
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+        if before is not None:
+            sys.modules[name] = before
 
 
 def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
@@ -97,7 +112,7 @@ def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
     it contains itself.
     """
     copied = SimpleNamespace(get_ident=get_ident)  # dataclasses have that code once more, until Python 3.12
-    return _Replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
+    return Replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
 
 
 def settle_module(module: ModuleType) -> None:

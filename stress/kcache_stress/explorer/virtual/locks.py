@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import _thread
 from types import TracebackType
+from typing import Final
 
 from ..events import ACQUIRE, QUERY, RELEASE, TRY
 from .scheduler import Scheduler
 from .virtual_thread import Timed
 
-_LONGEST_TIMEOUT = float(2**53)
+_LONGEST_TIMEOUT: Final = _thread.TIMEOUT_MAX
 
 
 class _Lock:
@@ -40,6 +42,13 @@ class _Lock:
         if self.scheduler.live:
             self.scheduler.point(QUERY, self, None)
         return not self.free
+
+    def __repr__(self) -> str:
+        scheduler = self.scheduler
+        if scheduler.live and not (scheduler.aborting or scheduler.is_choosing):
+            scheduler.point(QUERY, self, None)
+        kind = type(self)
+        return f"<{'unlocked' if self.free else 'locked'} {kind.__module__}.{kind.__name__} object at {id(self):#x}>"
 
 
 class VirtualLock(_Lock):

@@ -64,7 +64,7 @@ class Scheduler:
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds.
-        clock_reads: how often the target has asked for it since it last passed.
+        clock_reads: thread -> how often it has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
@@ -85,7 +85,7 @@ class Scheduler:
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
-        self.clock_reads = 0
+        self.clock_reads: dict[int, int] = {}
         self.timeouts_left = 0
         self.timeouts_withheld = self.is_choosing = self._is_watched = self.asks_at_starts = False
         self.failures: list[BaseException] = []
@@ -316,7 +316,7 @@ class Scheduler:
         self.doubts = {}
         if not self.is_stuck:
             self._strategy_failure = None
-        self.preemptions = self.clock_reads = 0
+        self.preemptions, self.clock_reads = 0, {}
         self.now = 0.0
         self.timeouts_withheld = self.asks_at_starts = False
         self.program_threads = self.next_number = program_threads
@@ -421,7 +421,7 @@ class Scheduler:
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
-        self.clock_reads = 0
+        self.clock_reads = {}
 
     def _hub_greenlet(self) -> greenlet.greenlet:
         assert self._hub is not None
@@ -461,7 +461,7 @@ class Scheduler:
         if not deadlines:
             return False
         self.now = max(self.now, min(deadlines))
-        self.clock_reads = 0
+        self.clock_reads = {}
         for thread in timed:
             if isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= self.now:
                 self._run_idle(thread)

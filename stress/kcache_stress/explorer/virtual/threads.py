@@ -157,6 +157,14 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         done.spawn(function)
         return done
 
+    def count() -> int:
+        scheduler.doubts["asks how many threads are running: what it is told depends on no event"] = None
+        started = [thread for number, thread in scheduler.threads.items() if number >= scheduler.program_threads]
+        return sum(not thread.finished for thread in started)
+
+    def interrupt_main(signum: int = 0) -> None:  # noqa: ARG001
+        refuse(scheduler, "uses _thread.interrupt_main: no signal is delivered to virtual threads", sys._getframe(1))
+
     def make_thread_handle(ident: int) -> ThreadHandle:
         made: ThreadHandle = handle()
         made.ident, made.started = ident, True
@@ -177,6 +185,8 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         _ThreadHandle=handle,
         _make_thread_handle=make_thread_handle,
         _set_sentinel=lock,
+        _count=count,
+        interrupt_main=interrupt_main,
         get_ident=get_ident,
         get_native_id=get_ident,
         _get_main_thread_ident=lambda: _FIRST_IDENT + HUB,
@@ -213,13 +223,19 @@ def make_local(scheduler: Scheduler) -> type:
             return object.__getattribute__(self, name)
 
         def __setattr__(self, name: str, value: Any) -> None:
+            _refuse_dict(self, name)
             _dict(self)[name] = value
 
         def __delattr__(self, name: str) -> None:
+            _refuse_dict(self, name)
             try:
                 del _dict(self)[name]
             except KeyError:
                 raise AttributeError(name) from None
+
+    def _refuse_dict(of: Any, name: str) -> None:
+        if name == "__dict__":
+            raise AttributeError(f"{type(of).__name__!r} object attribute '__dict__' is read-only")
 
     def _dict(of: Any) -> dict[str, Any]:
         thread = _thread_of(scheduler)

@@ -13,6 +13,8 @@ import contextlib
 import functools
 import importlib.util
 import itertools
+import os
+import sys
 import time
 from collections.abc import Callable
 from importlib.machinery import PathFinder
@@ -21,9 +23,13 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 from ..events import TRY, WRITE
-from .library import make_queue_accelerator, no_process_hooks
+from .library import found_as, make_queue_accelerator, no_process_hooks
+from .network import Network
 from .opcode_tracer import THREADING_CLASSES
+from .refusal import refuse
 from .scheduler import HUB, MOST_PROGRAM_THREADS, TICK, Scheduler
+from .signals import make_signal_module
+from .sockets import make_select_module, make_socket_module
 from .thread_class import simplify_threads
 from .threads import make_thread_module
 from .uncontrolled import STAND_INS
@@ -32,12 +38,13 @@ from .virtual_thread import NEVER, Aborted, Timed
 PRIVATE_MODULES = (
     *("_thread", "time", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib", "random"),
     *("concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
+    *("_socket", "socket", "select", "selectors", "signal", "_pyio"),
     *("builtins", "importlib", *STAND_INS),
 )
 """The modules of a virtual world."""
 
 _PATIENT_READS = 50
-"""How often the clock may be read while no time passes before it begins to run by itself."""
+"""How often a thread may read the clock while no time passes before it begins to run by itself."""
 
 _EPOCH_SECONDS = 1_700_000_000.0
 
@@ -64,8 +71,8 @@ class Clock:
         scheduler = self._scheduler
         if scheduler.live:
             scheduler.touch(scheduler, "now", WRITE)
-        scheduler.clock_reads += 1
-        impatience = scheduler.clock_reads - _PATIENT_READS
+        reads = scheduler.clock_reads[scheduler.current] = scheduler.clock_reads.get(scheduler.current, 0) + 1
+        impatience = reads - _PATIENT_READS
         # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
         # between: who polls would find each of its waits over before it began, and keep everybody from going on.
         scheduler.now += TICK if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
@@ -86,7 +93,7 @@ class Clock:
 
 
 def make_time_module(scheduler: Scheduler) -> ModuleType:
-    """A module that stands in for ``time``."""
+    """A module that stands in for ``time``; what a process or a thread has worked is the time that has passed."""
     clock = Clock(scheduler)
 
     def nanoseconds(read: Callable[[], float]) -> Callable[[], int]:
@@ -95,6 +102,17 @@ def make_time_module(scheduler: Scheduler) -> ModuleType:
     def wall() -> float:
         return _EPOCH_SECONDS + clock.read()
 
+    def of_seconds(real: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the seconds since the epoch: of now if none are given."""
+        return lambda seconds=None: real(wall() if seconds is None else seconds)
+
+    def of_a_time(real: Callable[..., Any], texts: int) -> Callable[..., Any]:
+        """A function of some texts and a broken-down time: of now if none is given."""
+        return lambda *args: real(*args, *(() if len(args) > texts else (time.localtime(wall()),)))
+
+    def read_by_id(clock_id: int) -> float:
+        return wall() if clock_id == getattr(time, "CLOCK_REALTIME", 0) else clock.read()
+
     module = ModuleType("time")
     module.__dict__.update({name: value for name, value in vars(time).items() if not name.startswith("__")})
     module.__dict__.update(
@@ -102,9 +120,18 @@ def make_time_module(scheduler: Scheduler) -> ModuleType:
         time=wall,
         monotonic=clock.read,
         perf_counter=clock.read,
+        process_time=clock.read,
+        thread_time=clock.read,
+        clock_gettime=read_by_id,
         time_ns=nanoseconds(wall),
         monotonic_ns=nanoseconds(clock.read),
         perf_counter_ns=nanoseconds(clock.read),
+        process_time_ns=nanoseconds(clock.read),
+        thread_time_ns=nanoseconds(clock.read),
+        clock_gettime_ns=lambda clock_id: int(read_by_id(clock_id) * 1_000_000_000),
+        **{name: of_seconds(vars(time)[name]) for name in ("localtime", "gmtime", "ctime")},
+        asctime=of_a_time(time.asctime, 0),
+        strftime=of_a_time(time.strftime, 1),
     )
     return module
 
@@ -128,6 +155,7 @@ class World:
         self._thread_hashes = itertools.count(1)
         self._introduced: dict[int, Any] = {}
         self._original: dict[str, object] = {}
+        self.network = Network(scheduler)
         self._made: dict[str, Any] = {
             "_thread": make_thread_module(scheduler),
             "time": make_time_module(scheduler),
@@ -150,6 +178,9 @@ class World:
         It knows those of the next program, or as many as there may be if nobody knows how many that will be.
         What is drawn at random is drawn in the same order again, too.
         """
+        self.network.start_over()
+        if "signal" in self._made:
+            self._made["signal"]._start_over()
         if "random" in self._made:
             self._made["random"].seed()
         threading = self._made.get("threading")
@@ -165,8 +196,8 @@ class World:
 
     def _make(self, name: str) -> ModuleType:
         made: ModuleType
-        if name == "_queue":
-            made = self._made[name] = make_queue_accelerator(lambda: self.module("queue"))
+        if name in _MAKERS:
+            made = self._made[name] = _MAKERS[name](self)
             return made
         parent, _, child = name.rpartition(".")
         spec = PathFinder.find_spec(name, self.module(parent).__path__ if parent else None)
@@ -189,7 +220,7 @@ class World:
             code = self._compile(parse, spec.origin, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
-        with no_process_hooks():
+        with no_process_hooks(), found_as(name, module) if name == "socket" else contextlib.nullcontext():
             exec(code, module.__dict__)
         if name == "threading":
             simplify_threads(module, self.module("_thread"), self.scheduler)
@@ -220,7 +251,15 @@ class World:
             self.scheduler.current = number
             threading.current_thread()
         self.scheduler.current = HUB
+        threading._DummyThread.join = lambda thread, timeout=None: self._join_program_thread(thread, timeout)
         self._introduced = dict(threading._active)
+
+    def _join_program_thread(self, joined: Any, timeout: float | None = None) -> None:  # noqa: ARG002
+        """``Thread.join`` of a thread whose end is no event: whoever started it waits for it, outside the program."""
+        if joined.ident == self.module("_thread").get_ident():
+            raise RuntimeError("cannot join current thread")
+        why = "joins a thread of the program, whose end nobody hears of: start it with threading.Thread in the test"
+        refuse(self.scheduler, why, sys._getframe(1))
 
     def _note_failure(self, failed: Any) -> None:
         """What ``threading.excepthook`` prints in production: an exception that ended a thread."""
@@ -230,6 +269,8 @@ class World:
     def _import(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
+        if name == "io" and (globals or {}).get("__name__") == "socket":
+            return self.module("_pyio")  # files in C have real locks
         package = (globals or {}).get("__package__") or ""
         full = f"{package}.{name}".rstrip(".") if level else name
         if full not in PRIVATE_MODULES or full in ("_queue", "builtins", "importlib"):
@@ -241,6 +282,15 @@ class World:
         return found if fromlist else self.module(full.partition(".")[0])
 
 
+_MAKERS: Final[dict[str, Callable[[World], ModuleType]]] = {
+    "_queue": lambda world: make_queue_accelerator(lambda: world.module("queue")),
+    "_socket": lambda world: make_socket_module(world.network),
+    "select": lambda world: make_select_module(world.network),
+    "signal": lambda world: make_signal_module(world.scheduler),
+}
+"""Modules in C, as far as they are asked for."""
+
+
 def _make_repeatable(random: Any) -> None:
     """Let generators without a seed give the same in each execution."""
     original = random.Random.seed
@@ -250,6 +300,7 @@ def _make_repeatable(random: Any) -> None:
 
     seed.__code__ = seed.__code__.replace(co_filename=random.__file__)  # it does change what others see
     random.Random.seed = seed
+    random._urandom = lambda size: os.urandom(size)  # looked up when it is called: executions have their own
     random.seed = random._inst.seed  # the module's functions are methods that were bound before
     random.seed()
 

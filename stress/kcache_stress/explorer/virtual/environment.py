@@ -1,0 +1,95 @@
+"""Answers to what executions ask of the process beside threads and time: randomness, unique ids, other processes.
+
+Each is the same in each execution: what a thread gets depends on which thread it is and what it got before, so that no
+order of threads shows in it. While an execution is under way the functions of the process are replaced, for whoever
+holds them in a module of the standard library gets ours, too; nothing is replaced between executions.
+
+Not controlled are the identity of the process, which only changes from one process to the next, addresses (`id()`, and
+the order of a set of objects that are hashed by it), and what `datetime` says of the time: that is told as no proof.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, Final
+
+from .library import Replaced
+from .network import Network
+from .pipes import pipe_functions
+from .refusal import refuse
+from .scheduler import HUB, Scheduler
+
+_PROCESSES: Final = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "abort", "_exit")
+_NANOSECONDS_100: Final = 0x1EE83A5_0000_0000
+"""A time of the virtual epoch's year, as the ids of :func:`uuid.uuid1` count it."""
+
+
+class Environment(Replaced):
+    """While this is entered, an execution is under way.
+
+    Args:
+        scheduler: runs its threads.
+        network: has the pipes that they make.
+    """
+
+    __slots__ = ("_generators", "_issued", "_scheduler")
+
+    def __init__(self, scheduler: Scheduler, network: Network) -> None:
+        self._scheduler = scheduler
+        self._generators: dict[int, random.Random] = {}
+        self._issued: dict[int, int] = {}
+        super().__init__(
+            (os, "urandom", self.urandom),
+            (os, "getrandom", lambda size, flags=0: self.urandom(size)),  # noqa: ARG005
+            (random, "_urandom", self.urandom),
+            (uuid, "_generate_time_safe", self._time_based),
+            *((os, name, function) for name, function in pipe_functions(network).items()),
+            *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _PROCESSES),
+            *self._starting_programs(),
+        )
+
+    def _starting_programs(self) -> Iterator[tuple[ModuleType, str, object]]:
+        """The function in C that all of `subprocess` comes to, where that is imported."""
+        module = sys.modules.get("subprocess")
+        if module is not None and hasattr(module, "_fork_exec"):
+            yield module, "_fork_exec", self._for_the_harness("subprocess", module._fork_exec)
+
+    def start_over(self) -> None:
+        """Forget what an execution was given."""
+        self._generators.clear()
+        self._issued.clear()
+
+    def urandom(self, size: int) -> bytes:
+        """``os.urandom``."""
+        thread = self._scheduler.current
+        if thread not in self._generators:
+            self._generators[thread] = random.Random(f"kcache {thread}")
+        return self._generators[thread].randbytes(size)
+
+    def _time_based(self) -> tuple[bytes, int]:
+        """What :func:`uuid.uuid1` is made of: a later one for each call of a thread, a node for each thread."""
+        thread = self._scheduler.current
+        issued = self._issued[thread] = self._issued.get(thread, 0) + 1
+        stamp = _NANOSECONDS_100 + issued
+        fields = (
+            stamp & 0xFFFFFFFF,
+            stamp >> 32 & 0xFFFF,
+            stamp >> 48 & 0x0FFF | 0x1000,
+            0x80,
+            0,
+            0x020000000000 + thread + 1,
+        )
+        return uuid.UUID(fields=fields).bytes, 0
+
+    def _for_the_harness(self, name: str, real: Any) -> Callable[..., Any]:
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if self._scheduler.current != HUB:
+                refuse(self._scheduler, f"uses {name}: other processes cannot be scheduled", sys._getframe(1))
+            return real(*args, **kwargs)
+
+        return guarded

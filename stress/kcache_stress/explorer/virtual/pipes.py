@@ -1,0 +1,73 @@
+"""Pipes of a virtual world: ``os.pipe``, and what is done with its descriptors.
+
+Not done: files of descriptors (`os.fdopen`), handing descriptors to other processes, duplicates, whole pieces.
+Descriptors of the system, and those that other processes are started with, are left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from .network import End, Network
+
+_LEFT_ALONE: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
+
+
+def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
+    """The functions of ``os`` that know virtual descriptors, by name."""
+    real: dict[str, Any] = {
+        name: getattr(os, name, None) for name in ("pipe", "read", "write", "close", "set_blocking", "get_blocking")
+    }
+
+    def pipe() -> tuple[int, int]:
+        caller: str = sys._getframe(1).f_globals.get("__name__", "")
+        if caller.partition(".")[0] in _LEFT_ALONE:
+            made: tuple[int, int] = real["pipe"]()
+            return made
+        reader, writer = network.pipe()
+        return network.descriptor(reader), network.descriptor(writer)
+
+    def read(fd: int, length: int) -> bytes:
+        end = _end(fd)
+        if end is None:
+            found: bytes = real["read"](fd, length)
+            return found
+        return network.attempt(end, lambda: end.take(length), None if end.waits else 0)
+
+    def write(fd: int, data: Any) -> int:
+        end, view = _end(fd), memoryview(data).cast("B")
+        if end is None:
+            written: int = real["write"](fd, data)
+            return written
+        return network.attempt(end, lambda: end.put(view), None if end.waits else 0)
+
+    def close(fd: int) -> None:
+        if network.knows(fd):
+            network.forget(fd).close()
+        else:
+            real["close"](fd)
+
+    def set_blocking(fd: int, blocking: bool) -> None:
+        end = _end(fd)
+        if end is None:
+            real["set_blocking"](fd, blocking)
+            return
+        with end.link.lock:
+            end.waits = bool(blocking)
+
+    def get_blocking(fd: int) -> bool:
+        end = _end(fd)
+        found: bool = real["get_blocking"](fd) if end is None else end.waits
+        return found
+
+    def _end(fd: int) -> End | None:
+        if not network.knows(fd):
+            return None
+        end: End = network.end_of(fd)
+        return end
+
+    own = (pipe, read, write, close, set_blocking, get_blocking)
+    return {function.__name__: function for function in own}

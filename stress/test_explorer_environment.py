@@ -1,0 +1,152 @@
+"""Environment of executions: what a thread is told of chance, ids, time and threads depends on its schedule alone."""
+
+import functools
+import textwrap
+import threading
+import uuid
+from pathlib import Path
+
+import pytest
+
+from kcache_stress.explorer.scenarios import Scenario, explore_scenario
+from kcache_stress.explorer.strategies.interface import Coverage
+
+MODULE = """
+import datetime, gc, os, random, secrets, subprocess, threading, time, uuid
+
+def asked():
+    {asked}
+"""
+
+
+def explored(folder: Path, asked: str, threads: int = 2, **options):
+    """All interleavings of threads that ask for something, and what they were given."""
+    file = folder / "asking.py"
+    file.write_text(MODULE.format(asked=asked))
+    seen = set()
+
+    def keep(results):
+        seen.add(tuple(map(str, results)))
+
+    scenario = Scenario((), lambda load: [load(file).asked] * threads, keep)
+    return explore_scenario(scenario, executions=500, seconds=60, **options), seen
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("random.random()", "random.Random().random()", "secrets.token_hex(8)", "secrets.choice(range(10_000))"),
+        *("os.urandom(4)", "uuid.uuid4()", "uuid.uuid1()", "random.SystemRandom().random()"),
+        *("time.localtime()", "time.gmtime()", "time.ctime()", "time.asctime()", "time.strftime('%c')"),
+        *("time.process_time()", "time.thread_time_ns()", "time.time_ns()", "time.clock_gettime(time.CLOCK_REALTIME)"),
+        *("threading.get_native_id()", "threading.active_count()", "len(threading.enumerate())"),
+    ],
+)
+def test_each_run_of_an_execution_is_told_the_same(tmp_path, asked):
+    """One thread has one execution, which is run again and again: by the search, its audit, and anew."""
+    result, seen = explored(tmp_path, f"return {asked}", threads=1, samples=5)
+    assert result.problem is None
+    assert explored(tmp_path, f"return {asked}", threads=1, samples=5)[1] == seen
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("asked", ["os.urandom(4)", "uuid.uuid4()", "uuid.uuid1()", "secrets.token_hex(8)"])
+def test_what_is_drawn_depends_on_the_thread_and_not_on_the_order(tmp_path, asked):
+    """Nobody gets what another one got."""
+    result, seen = explored(tmp_path, f"return {asked}, {asked}")
+    assert result.problem is None
+    ((one, other),) = seen
+    assert one != other
+    assert len(set(one.split(", "))) == 2
+
+
+def test_ids_are_what_they_say(tmp_path):
+    asked = "made = uuid.uuid1(), uuid.uuid4(); return [(i.version, i.variant) for i in made] + [made[0].time > 0]"
+    _, seen = explored(tmp_path, asked, threads=1, samples=0)
+    assert seen == {(str([(1, uuid.RFC_4122), (4, uuid.RFC_4122), True]),)}
+
+
+def test_nothing_is_replaced_between_executions(tmp_path):
+    before = uuid.uuid4(), uuid.uuid1()
+    explored(tmp_path, "return uuid.uuid4()", threads=1, samples=0)
+    assert len({*before, uuid.uuid4(), uuid.uuid1()}) == 4
+
+
+@pytest.mark.parametrize("asked", ["datetime.datetime.now()", "datetime.date.today()", "gc.collect()"])
+def test_what_no_event_tells_is_no_proof(tmp_path, asked):
+    """The real clock, and what is garbage: that follows from what other threads let go of."""
+    result, _ = explored(tmp_path, f"{asked}", samples=0)
+    assert (result.problem, result.coverage) == (None, Coverage.NO_PROOF)
+    assert "asking.py:5" in result.note
+    result, _ = explored(tmp_path, "return datetime.datetime(2020, 1, 1), gc.isenabled", samples=0)
+    assert result.coverage is Coverage.EXHAUSTED
+
+
+@pytest.mark.parametrize("asked", ["os.fork()", "subprocess.run(['true'])", "import _thread; _thread.interrupt_main()"])
+def test_other_processes_and_signals_are_refused(tmp_path, asked):
+    result, _ = explored(tmp_path, asked)
+    assert result.refused.startswith("asking.py:5 in asked uses "), result
+
+
+JOINING = """
+import threading
+class Made:
+    def __init__(self):
+        self.thread = None
+    def tells(self):
+        self.thread = threading.current_thread()
+    def joins(self):
+        if self.thread is not None:
+            self.thread.join()
+"""
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_joining_a_thread_of_the_program_is_no_false_finding(tmp_path, is_own):
+    """Nobody may wait for itself; that others may is not known here, and not held against them."""
+    (tmp_path / "joining.py").write_text(JOINING)
+
+    def setup(load):
+        made = load(tmp_path / "joining.py").Made()
+        return [lambda: (made.tells(), made.joins())] if is_own else [made.tells, made.joins]
+
+    result = explore_scenario(Scenario((), setup), executions=100, samples=0)
+    if is_own:
+        assert "cannot join current thread" in str(result.problem)
+    else:
+        assert result.problem is None
+        assert "joins a thread of the program" in result.refused
+
+
+READS = """
+import threading, time
+def reads(times):
+    begun = time.monotonic()
+    for _ in range(times):
+        time.monotonic()
+    return time.monotonic() - begun
+"""
+
+
+def test_the_clock_runs_for_who_polls_it_and_not_for_many_who_look(tmp_path):
+    (tmp_path / "reading.py").write_text(textwrap.dedent(READS))
+    took = []
+
+    def explored_with(*times):
+        took.clear()
+
+        def setup(load):
+            reads = load(tmp_path / "reading.py").reads
+            return [functools.partial(reads, n) for n in times]
+
+        assert explore_scenario(Scenario((), setup, took.extend), executions=5, strategy="pos").problem is None
+        return max(took)
+
+    assert explored_with(30, 30, 30) < 0.001
+    assert explored_with(120) > 1_000
+
+
+def test_locks_show_whether_they_are_held(tmp_path):
+    result, seen = explored(tmp_path, "lock = threading.RLock(); lock.acquire(); return repr(lock)[:30]", threads=1)
+    assert result.problem is None
+    assert {text[:8] for (text,) in seen} == {repr(threading.Lock()).replace("unlocked", "locked")[:8]}
