@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
+from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.errors import FormatError
@@ -103,7 +103,7 @@ def replay_program_in_child(
         HarnessError: the harness failed.
     """
     findings: list[Finding] = []
-    total = 0
+    total, end = 0, JobEnd("done")
     hash_seeds = (program.hash_seed, int(not program.hash_seed)) if program.is_unsteady else (program.hash_seed,)
     for hash_seed in hash_seeds:
         rounds = [0]
