@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from kcache.cli import main
 from kcache_model.indexers.recording import judge_recording
+from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
 from kcache_model.verdict import Status
 
 PAGE = (Path(__file__).parent / "recordings.md").read_text(encoding="utf-8")
@@ -82,13 +83,34 @@ def run(arguments: list[str], folder: Path) -> str:
 
 def test_the_sample_is_judged_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (recording,) = blocks("jsonl")
-    (output,) = blocks("console")
+    output = blocks("console")[0]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "recording.jsonl").write_text(recording, encoding="utf-8")
     command, _, expected = output.partition("\n")
     done = CliRunner(env={"NO_COLOR": "1"}).invoke(main, command.removeprefix("$ kcache ").split(), prog_name="kcache")
     assert done.exit_code == 1
     assert done.output == expected
+
+
+def test_the_queue_is_judged_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (recording,) = blocks("json")
+    output = blocks("console")[1]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queue.jsonl").write_text(recording, encoding="utf-8")
+    command, _, expected = output.partition("\n")
+    done = CliRunner(env={"NO_COLOR": "1"}).invoke(main, command.removeprefix("$ kcache ").split(), prog_name="kcache")
+    assert done.exit_code == 1
+    assert done.output.startswith(expected)
+
+
+def test_all_operations_of_the_standard_specifications_are_named() -> None:
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    named = {name: row for row in rows for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])}
+    assert named.keys() == STANDARD_SPECIFICATIONS.keys()
+    for name, specification in STANDARD_SPECIFICATIONS.items():
+        row = named[name] + named["register"] * (name == "cas-register")
+        for template in specification.vocabulary:
+            assert f"`{template.name}(" in row, (name, template.name)
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go here")

@@ -13,6 +13,7 @@ from rich.console import Console
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 from benchmarks.linearizability import tables
+from benchmarks.linearizability.specified import specified
 from benchmarks.linearizability.tables import Effort
 from benchmarks.sheet import Sheet, shown
 
@@ -29,6 +30,7 @@ TABLES: dict[str, Callable[[Effort], Sheet]] = {
     "by-key": tables.by_key,
     "generic": tables.generic,
     "evidence": tables.evidence,
+    "specified": specified,
 }
 
 

@@ -19,7 +19,7 @@ def test_all_tables_are_printed():
     command = [sys.executable, str(SCRIPT), "--tiny"]
     ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=240)
     assert ended.returncode == 0, ended.stderr
-    for title in ("Speed", "Growth", "Memory", "Streamed", "Key by key", "Generic search", "Evidence"):
+    for title in ("Speed", "Growth", "Memory", "Streamed", "Key by key", "Generic search", "Evidence", "Specified"):
         assert title in ended.stdout
 
 

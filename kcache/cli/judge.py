@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, Final, NoReturn
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
-from kcache_conformance.objects.recordings import judge_calls
+from kcache_conformance.objects.recordings import JudgedCalls, judge_calls, judge_specified
 from kcache_conformance.report.finding_places import versions
 from kcache_conformance.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
 from kcache_conformance.report.page.cutting import MOST_CALLS
@@ -20,9 +21,11 @@ from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.report.written_runs import VERDICT_SCHEMA
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.target_types import SPECIFIED, target_type_named
 from kcache_model.codec import encode_call, encode_finding
+from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.foreign_recordings import format_of
 from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.program import History
 from kcache_model.indexers.recording import (
@@ -33,19 +36,32 @@ from kcache_model.indexers.recording import (
     judge_recording,
     recorded_history,
 )
+from kcache_model.linearizability import SearchBudget
 from kcache_model.render import brief_text, outcome_text
+from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
 from kcache_model.verdict import Status
 
 from .console import STATUS_STYLES, is_whole, seconds_so_far, show_finding, stdout_console
 from .deadline import TooLate, deadline
 from .exits import EXIT_CODES, clear_errors
-from .options import budget_option, megabytes, strict_errors_option, type_option, type_text, verbosity_options
+from .options import (
+    budget_option,
+    json_value,
+    megabytes,
+    strict_errors_option,
+    type_option,
+    type_text,
+    verbosity_options,
+)
 from .outputs import Outputs, outputs_option
 from .rereading import Rereadable
 
 _MOST_SHOWN = 12
 _OWN = frozenset({"json", "html"})
 """Formats in which a verdict on a recording has more to say than a run."""
+
+_MOST_STEPS: Final = 10**12
+"""Of a search: time and memory are asked for."""
 
 _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 """How many times its budget the command may take, to explain what it found included; and how many seconds on top."""
@@ -54,6 +70,19 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @type_option("What the calls were made on:")
+@click.option(
+    "--spec",
+    metavar="SPEC",
+    help="What the calls were made on, by what they must give: "
+    f"{', '.join(STANDARD_SPECIFICATIONS)}, or MODULE:SPEC of your own.",
+)
+@click.option(
+    "--initial",
+    "start",
+    callback=json_value,
+    metavar="JSON",
+    help="With --spec: what a register, or each key of a map, holds at first, or where a counter begins.",
+)
 @budget_option("60s", "How long to read and to judge.")
 @click.option(
     "--memory",
@@ -67,21 +96,52 @@ _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
 @verbosity_options
 @outputs_option
 def judge(
-    file: str, target_type: TargetType, budget_seconds: float, memory: float, strict_errors: bool, outputs: Outputs
+    file: str,
+    target_type: TargetType,
+    spec: str | None,
+    start: Any,
+    budget_seconds: float,
+    memory: float,
+    strict_errors: bool,
+    outputs: Outputs,
 ) -> None:
-    """Judge FILE, a history of an indexed cache that was recorded elsewhere, in any language: is it linearizable?
+    """Judge FILE, a history that was recorded elsewhere, in any language: is it linearizable?
 
-    FILE has one JSON document on each line, see docs/recordings.md; - reads standard input. Recorded as events, it is
-    judged while it is read, however long it is.
+    It is one of an indexed cache, unless --spec or --type says otherwise. FILE has one JSON document on each line, or
+    with --spec what Jepsen, Knossos, Elle and Porcupine read, see docs/recordings.md; - reads standard input.
+    Recorded as events, calls on an indexed cache are judged while they are read, however many there are.
     """
     console = stdout_console()
+    is_typed = click.get_current_context().get_parameter_source("target_type") is ParameterSource.COMMANDLINE
+    if spec is not None and is_typed:
+        raise click.UsageError("give --spec or --type, not both")
+    if spec is None and start is not None:
+        raise click.UsageError("--initial needs --spec")
     options = SuiteOptions(
-        kind=target_type.name, strict_errors=strict_errors, budget_seconds=budget_seconds, phases=("judge",)
+        kind=target_type.name if spec is None else f"{SPECIFIED}{spec}",
+        strict_errors=strict_errors,
+        budget_seconds=budget_seconds,
+        phases=("judge",),
     )
     with clear_errors():
         outputs.touch()
+        budget = SearchBudget(budget_seconds, _MOST_STEPS, memory)
+        if spec is not None:
+            _judge_calls(
+                console,
+                file,
+                options,
+                outputs,
+                lambda lines: judge_specified(spec, lines, start=start, strict_errors=strict_errors, budget=budget),
+            )
         if target_type.specification is not None:
-            _judge_calls(console, file, target_type, options, outputs)
+            _judge_calls(
+                console,
+                file,
+                options,
+                outputs,
+                lambda lines: judge_calls(target_type, lines, strict_errors=strict_errors, budget=budget),
+            )
         if target_type.name != DEFAULT_TYPE:
             raise click.UsageError(f"recordings of --type {target_type.name} cannot be judged: it has no specification")
         try:
@@ -90,6 +150,11 @@ def judge(
                 Rereadable.opened(file) as lines,
                 _counting(console) as count,
             ):
+                foreign = format_of(lines())
+                if foreign is not None:
+                    raise FormatError(
+                        f"{file} is in the format {foreign.value}: say with --spec what the calls were made on"
+                    )
                 found = judge_recording(
                     lines, strict_errors=strict_errors, seconds=budget_seconds, megabytes=memory, on_calls=count
                 )
@@ -97,14 +162,8 @@ def judge(
                 if "html" in outputs.files and not drawn.calls and found.calls <= MOST_CALLS:
                     drawn = recorded_history(lines)
         except TooLate:
-            why = "the recording did not come to its end in time, or there is no answer yet"
-            console.print(f"kcache judge {file}", soft_wrap=True)
-            console.print(f"  {why}", soft_wrap=True)
-            report = _report(file, options, Status.UNKNOWN, why, None, 0)
-            head = _verdict_head(file, Status.UNKNOWN, target_type)
             nothing: dict[str, object] = {"anomaly": None, "calls": 0, "open": 0, "threads": 0, "core": []}
-            page = Page(report.title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
-            _finish(console, report, outputs, lambda: {**head, "reason": why, **nothing}, lambda: page)
+            _too_late(console, file, options, outputs, nothing)
         console.print(f"kcache judge {file}", soft_wrap=True)
         console.print(f"  {_counts(found)}")
         finding = _finding(found, is_whole=is_whole(console)) if found.verdict.status is Status.VIOLATION else None
@@ -122,19 +181,41 @@ def judge(
         )
 
 
-def _judge_calls(
-    console: Console, file: str, target_type: TargetType, options: SuiteOptions, outputs: Outputs
+def _too_late(
+    console: Console, file: str, options: SuiteOptions, outputs: Outputs, nothing: dict[str, object]
 ) -> NoReturn:
-    """The history of calls on an object of a type with a specification."""
-    with Rereadable.opened(file) as lines:
-        strict, seconds = options.strict_errors, options.budget_seconds
-        found = judge_calls(target_type, lines(), strict_errors=strict, seconds=seconds)
+    """The verdict on what was not read or judged in time; ``nothing`` stands in the document for what is not known."""
+    why = "the recording did not come to its end in time, or there is no answer yet"
+    report = _report(file, options, Status.UNKNOWN, why, None, 0)
+    console.print(report.title, soft_wrap=True)
+    console.print(f"  {why}", soft_wrap=True)
+    head = _verdict_head(file, Status.UNKNOWN, target_type_named(options.kind))
+    page = Page(report.title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
+    _finish(console, report, outputs, lambda: {**head, "reason": why, **nothing}, lambda: page)
+
+
+def _judge_calls(
+    console: Console,
+    file: str,
+    options: SuiteOptions,
+    outputs: Outputs,
+    judged: Callable[[Iterable[str]], JudgedCalls],
+) -> NoReturn:
+    """The history of calls on an object with a specification."""
+    target_type = target_type_named(options.kind)
+    try:
+        with deadline(_PATIENCE * options.budget_seconds + _LEAST_PATIENCE), Rereadable.opened(file) as lines:
+            found = judged(lines())
+    except TooLate:
+        _too_late(console, file, options, outputs, {"calls": 0, "finding": None})
     title, status, finding = f"kcache judge {type_text(target_type)}{file}", found.verdict.status, found.finding
     console.print(title, soft_wrap=True)
     console.print(f"  {len(found.calls)} calls")
     if finding is not None:
         console.print()
         show_finding(console, finding, "<recorded>")
+    elif found.verdict.reason:
+        console.print(f"  {found.verdict.reason}", soft_wrap=True)
 
     def document() -> dict[str, object]:
         told = None if finding is None else encode_finding(finding, target_type.codec)
@@ -142,8 +223,8 @@ def _judge_calls(
 
     def page() -> Page:
         if finding is None:
-            return Page(title, status, HEADLINES[status])
-        return page_of_finding(finding, "<recorded>", title=title, strict_errors=strict)
+            return Page(title, status, HEADLINES[status], tuple(filter(None, [found.verdict.reason])))
+        return page_of_finding(finding, "<recorded>", title=title, strict_errors=options.strict_errors)
 
     report = _report(file, options, status, found.verdict.reason, finding, len(found.calls))
     _finish(console, report, outputs, document, page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -18,8 +19,9 @@ from kcache_conformance.classes import CLASS, PREFIX, class_type_name
 from kcache_conformance.guessed_type import guessed_type
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import TARGET_TYPES, target_type_named
+from kcache_conformance.target_types import SPECIFIED, TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
+from kcache_model.object_types.plain import plain_value
 from kcache_model.rules import Contract
 
 from .console import QUIET, VERBOSE, VERBOSITY
@@ -49,6 +51,16 @@ def megabytes(_context: click.Context, _parameter: click.Parameter, value: str) 
     if found is None or float(found[1]) == 0:
         raise click.BadParameter(f"{value!r} is no size; write for example 500MB or 2GB")
     return float(found[1]) * (1024.0 if found[2].upper() == "GB" else 1.0)
+
+
+def json_value(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
+    """Option callback: plain data from a JSON document; ``None`` if the option is not given."""
+    if value is None:
+        return None
+    try:
+        return plain_value(json.loads(value))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no JSON; write for example 0 or '\"text\"'") from None
 
 
 def target_argument(function: F) -> F:
@@ -246,6 +258,8 @@ def type_text(target_type: TargetType) -> str:
     if target_type.name.startswith(PREFIX):
         model = target_type.name.removeprefix(PREFIX).partition("=")[2]
         return f"--spec {model} " if model else ""
+    if target_type.name.startswith(SPECIFIED):
+        return f"--spec {target_type.name.removeprefix(SPECIFIED)} "
     return "" if target_type.name == DEFAULT_TYPE else f"--type {target_type.name} "
 
 

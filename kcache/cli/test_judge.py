@@ -178,7 +178,7 @@ def test_budget(recording: Path) -> None:
     [
         (b"", "the recording is empty"),
         (b"\xff\xfe\x00", "is no text in UTF-8"),
-        (b"hello\n", "line 1: no JSON"),
+        (b"hello\n", "line 1: neither JSON lines"),
         (text(RIGHT)[:-10].encode(), "line 5, the last one, is cut off"),
         (text((HEADER, ADDED)).encode(), "line 2: thread 1 returns from a call that it has not begun"),
         (text((HEADER, LOOK, ADD)).encode(), "line 3: the clock goes backwards, from 3 to 1"),

@@ -46,6 +46,11 @@ class Outcome:
     def __hash__(self) -> int:
         return hash((self.value, self.error))  # what waits has neither; the judges hash millions of these
 
+    @property
+    def is_told(self) -> bool:
+        """Whether it was recorded."""
+        return True
+
     def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:
         """Whether it is what the specification expects; an error of any type will do unless ``strict_errors``."""
         if expected.error is None or strict_errors:
@@ -64,6 +69,26 @@ class Outcome:
 
 WAITS = Outcome(waits=True)
 """The call waits until another thread does something."""
+
+
+class _Untold(Outcome):
+    """What a call gave that ended well, where nobody wrote it down."""
+
+    __slots__ = ()
+
+    @property
+    def is_told(self) -> bool:
+        return False
+
+    def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:  # noqa: ARG002
+        return expected.error is None and not expected.waits
+
+    def __str__(self) -> str:
+        return "not recorded"
+
+
+UNTOLD = _Untold()
+"""The call returned, but what is not recorded."""
 
 
 def error_text(error: BaseException) -> str:

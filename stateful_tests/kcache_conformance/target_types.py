@@ -20,6 +20,9 @@ from .target_type import TargetType
 ENTRY_POINTS: Final = "kcache.target_types"
 """The group of entry points under which other packages offer target types, or object types."""
 
+SPECIFIED: Final = "spec="
+"""How the name of a target type begins that is a specification and nothing else; its name follows."""
+
 _BUILT_IN: Final[Mapping[str, str]] = {
     "indexer": "indexers.target_type:INDEXER",
     "fifo": "queues.object_types:FIFO",
@@ -60,8 +63,9 @@ TARGET_TYPES: Final[Mapping[str, TargetType]] = _Loaded()
 def target_type_named(name: str) -> TargetType:
     """The target type of a name.
 
-    It is one of :data:`TARGET_TYPES`, one that an installed package offers under the entry point group
-    ``kcache.target_types``, or ``package.module:NAME`` of a target type or an object type.
+    It is one of :data:`TARGET_TYPES`, ``spec=`` and the name of a specification, one that an installed package offers
+    under the entry point group ``kcache.target_types``, or ``package.module:NAME`` of a target type or an object
+    type.
 
     Raises:
         TargetError: there is no such thing.
@@ -72,6 +76,10 @@ def target_type_named(name: str) -> TargetType:
         from .classes.class_type import class_type
 
         return class_type(name)
+    if name.startswith(SPECIFIED):
+        from .objects.specifications import type_of_specification
+
+        return _as_target_type(name, type_of_specification(name.removeprefix(SPECIFIED)))
     if ":" in name:
         return _as_target_type(name, load_object(name, wanted="TYPE"))
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from ..history import Call
 
+T = TypeVar("T")
+
 IsImpossible = Callable[[Sequence[Call]], bool]
+
+_MOST_ASKED = 1_000
+"""Times that :func:`smaller_part` asks."""
 
 
 def impossible_core(calls: Sequence[Call], is_impossible: IsImpossible) -> tuple[Call, ...]:
@@ -32,3 +38,25 @@ def with_optional_writes(core: Sequence[Call], calls: Sequence[Call]) -> list[Ca
         replace(call, returned=None, outcome=None) for call in calls if id(call) not in kept and call.operation.is_write
     ]
     return [*core, *optional]
+
+
+def smaller_part(whole: Sequence[T], is_impossible: Callable[[Sequence[T]], bool]) -> Sequence[T]:
+    """A part that is impossible as the whole is: pieces are left out, large ones first, single ones last.
+
+    As A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002). Where that takes too many
+    questions, the part is not minimal.
+    """
+    asked = 0
+    size = len(whole) // 2
+    while size:
+        at = len(whole)
+        while at > 0:
+            rest = [*whole[: max(at - size, 0)], *whole[at:]]
+            asked += 1
+            if asked > _MOST_ASKED:
+                return whole
+            if is_impossible(rest):
+                whole = rest
+            at -= size
+        size //= 2
+    return whole

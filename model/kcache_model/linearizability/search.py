@@ -2,14 +2,21 @@
 
 J. M. Wing, C. Gong: Testing and Verifying Concurrent Objects (1993). G. Lowe: Testing for Linearizability (2016).
 
-Depth first over the calls that may come next: those that no open call precedes. A pair (calls taken, state) that was
-visited before is not visited again. A read that agrees with the state and leaves it as it is is taken at once, and no
-alternative to it is tried: taking a call only ever frees others. Exponential in the number of concurrent writes.
+Depth first over the calls that may come next: those that no open call precedes. What keeps it small:
+
+* A pair (calls taken, state) that was visited before is not visited again. Nor is one with more pending calls taken
+  than one that was: pending calls may be left out, so whatever follows the former also follows the latter.
+* Of pending calls that do the same, the one that began first is taken first.
+* A read that agrees with the state and leaves it as it is is taken at once, and no alternative to it is tried: taking a
+  call only ever frees others. A pending one is not taken.
+* States are numbered, and what a call makes of a state is remembered, also for other calls that do and gave the same.
+
+Exponential in the number of concurrent writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -37,7 +44,7 @@ class SearchResult:
     Attributes:
         status: OK, VIOLATION, or UNKNOWN if the budget ran out.
         order: positions of the calls: the linearization if OK, else the longest order that the model could follow.
-        steps: applications of the model.
+        steps: applications of the model, those that were remembered included.
     """
 
     status: Status
@@ -57,82 +64,188 @@ def search_linearization(
     Args:
         model: the specification.
         initial: the state before the first call.
-        calls: the calls; a pending one may be left out of the order or take any outcome. Operations have ``is_write``.
+        calls: the calls; a pending one may be left out of the order or take any outcome. Operations have ``is_write``:
+            one that has not leaves the state as it is wherever it gives the outcome of its call.
         budget: where to give up.
         agrees: whether an observed outcome agrees with an expected one.
     """
-    by_invocation = sorted(range(len(calls)), key=lambda position: calls[position].invoked)
-    left = sum(call.returned is not None for call in calls)
+    window = _Window(calls)
+    follower = _Follower(model, calls, agrees)
     running = RunningBudget(budget)
     longest: tuple[int, ...] = ()
     order: list[int] = []
-    visited: set[tuple[int, S]] = set()
-    # Each frame: calls taken, the first that is not, state, completed calls that are left, calls that may come next.
-    stack = [_Frame(0, 0, initial, left, _candidates(calls, by_invocation, 0, 0))]
-    while stack:
-        frame = stack[-1]
-        if not frame.left:
-            return SearchResult(Status.OK, tuple(order), running.spent)
-        if not frame.untried:
-            if len(order) > len(longest):
-                longest = tuple(order)
-            stack.pop()
-            if order:
-                order.pop()
-            continue
-        number = frame.untried.pop()
-        position = by_invocation[number]
-        try:
+    # (first call that was not taken, those taken after it, state) -> the pending calls taken there, the fewest.
+    visited: dict[tuple[int, int, int], list[int]] = {}
+    start = _Taken(0, 0, 0)
+    stack = [_Frame(start, follower.number(initial), [], 0)]
+    try:
+        _expand(stack[0], window, follower, running)
+        while stack:
+            frame = stack[-1]
+            if frame.taken.first == window.completed:
+                return SearchResult(Status.OK, tuple(order), running.spent)
+            if not frame.untried:
+                if len(order) > len(longest):
+                    longest = tuple(order)
+                stack.pop()
+                if order:
+                    order.pop()
+                continue
+            number = frame.untried.pop()
             running.spend()
-        except BudgetExhausted:
-            return SearchResult(Status.UNKNOWN, max(longest, tuple(order), key=len), running.spent)
-        call = calls[position]
-        after, expected = model.respond(frame.state, call.operation, call.outcome)
-        if call.outcome is not None and not agrees(call.outcome, expected):
-            continue
-        if not call.operation.is_write and after == frame.state:
-            frame.untried.clear()
-        taken = frame.taken | 1 << number
-        if (taken, after) in visited:
-            continue
-        visited.add((taken, after))
-        first = frame.first
-        while taken >> first & 1:
-            first += 1
-        candidates = _candidates(calls, by_invocation, taken, first)
-        order.append(position)
-        stack.append(_Frame(taken, first, after, frame.left - (call.returned is not None), candidates))
+            after = follower.follow(frame.state, window.positions[number])
+            if after is None:
+                continue
+            taken = window.take(frame.taken, number)
+            fewest = visited.setdefault((taken.first, taken.later, after), [])
+            if any(known & taken.pending == known for known in fewest):
+                continue
+            fewest[:] = [known for known in fewest if known & taken.pending != taken.pending]
+            fewest.append(taken.pending)
+            order.append(window.positions[number])
+            stack.append(_Frame(taken, after, [], number))
+            _expand(stack[-1], window, follower, running)
+    except BudgetExhausted:
+        return SearchResult(Status.UNKNOWN, max(longest, tuple(order), key=len), running.spent)
     return SearchResult(Status.VIOLATION, longest, running.spent)
+
+
+class _Taken(NamedTuple):
+    """The calls that were taken.
+
+    Attributes:
+        first: all completed calls before this one were, it was not.
+        later: a bit for each completed call from there on.
+        pending: a bit for each pending one.
+    """
+
+    first: int
+    later: int
+    pending: int
 
 
 class _Frame(NamedTuple):
     """The search after some calls.
 
     Attributes:
-        taken: a bit for each call that was taken, in the order of invocations.
-        first: the first that was not taken.
-        state: of the model.
-        left: how many completed calls were not taken.
+        taken: these calls.
+        state: the number of the state.
         untried: the calls that may come next and have not been tried, the last one first.
+        number: the last call.
     """
 
-    taken: int
-    first: int
-    state: Any
-    left: int
+    taken: _Taken
+    state: int
     untried: list[int]
+    number: int
 
 
-def _candidates(calls: Sequence[Call[Any]], by_invocation: Sequence[int], taken: int, first: int) -> list[int]:
-    """The calls that may come next: none that is left had returned before they began."""
+def _expand(frame: _Frame, window: _Window, follower: _Follower, running: RunningBudget) -> None:
+    """Enter what may come next: a read that agrees alone, if there is one."""
     found = []
-    earliest = float("inf")
-    for number in range(first, len(by_invocation)):
-        call = calls[by_invocation[number]]
-        if call.invoked > earliest:
-            break
-        if not taken >> number & 1:
-            found.append(number)
-            if call.returned is not None and call.returned < earliest:
-                earliest = call.returned
-    return found[::-1]
+    for number in window.candidates(frame.taken):
+        position = window.positions[number]
+        if not follower.writes[position]:
+            running.spend()
+            after = follower.follow(frame.state, position)
+            if after is None or (after == frame.state and number >= window.completed):
+                continue
+            if after == frame.state:
+                frame.untried.append(number)
+                return
+        found.append(number)
+    frame.untried.extend(reversed(found))
+
+
+class _Window:
+    """The calls in the order of their invocations, numbered: first those that returned, then those that are pending.
+
+    Attributes:
+        positions: where each stands among all calls.
+        completed: how many returned.
+    """
+
+    def __init__(self, calls: Sequence[Call[Any]]) -> None:
+        by_invocation = sorted(range(len(calls)), key=lambda position: calls[position].invoked)
+        completed = [position for position in by_invocation if calls[position].returned is not None]
+        pending = [position for position in by_invocation if calls[position].returned is None]
+        self.positions = completed + pending
+        self.completed = len(completed)
+        self._invoked = [calls[position].invoked for position in completed]
+        self._returned = [calls[position].returned or 0 for position in completed]
+        self._pending_invoked = [calls[position].invoked for position in pending]
+        alike: dict[Hashable, int] = {}
+        for number, position in enumerate(pending):
+            operation = calls[position].operation
+            alike[operation] = alike.get(operation, 0) | 1 << number
+        # A bit for each of the pending calls that do the same.
+        self._alike = list(alike.values())
+
+    def take(self, taken: _Taken, number: int) -> _Taken:
+        first, later, pending = taken
+        if number >= self.completed:
+            return _Taken(first, later, pending | 1 << number - self.completed)
+        later |= 1 << number - first
+        while later & 1:
+            later >>= 1
+            first += 1
+        return _Taken(first, later, pending)
+
+    def candidates(self, taken: _Taken) -> list[int]:
+        """The calls that may come next: none that is left had returned before they began. Pending ones come last."""
+        first, later, pending = taken
+        found = []
+        earliest = float("inf")
+        for number in range(first, self.completed):
+            if self._invoked[number] > earliest:
+                break
+            if not later & 1:
+                found.append(number)
+                earliest = min(earliest, self._returned[number])
+            later >>= 1
+        for alike in self._alike:
+            left = alike & ~pending
+            if left:
+                number = (left & -left).bit_length() - 1  # the first of them
+                if self._pending_invoked[number] <= earliest:
+                    found.append(self.completed + number)
+        return found
+
+
+class _Follower:
+    """The model with numbered states, which remembers what it was asked.
+
+    Attributes:
+        writes: for each call, whether it may change the state.
+    """
+
+    def __init__(
+        self, model: SequentialModel[Any], calls: Sequence[Call[Any]], agrees: Callable[[Outcome, Outcome], bool]
+    ) -> None:
+        self._model = model
+        self._agrees = agrees
+        self._calls = calls
+        self.writes = [call.operation.is_write for call in calls]
+        kinds: dict[Hashable, int] = {}
+        self._kinds = [
+            kinds.setdefault((call.operation, call.outcome, call.returned is None), len(kinds)) for call in calls
+        ]
+        self._states: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+        self._known: dict[tuple[int, int], int | None] = {}
+
+    def number(self, state: Any) -> int:
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number
+
+    def follow(self, state: int, position: int) -> int | None:
+        """The state after a call; ``None`` if the model gives something else there."""
+        key = (state, self._kinds[position])
+        if key not in self._known:
+            call = self._calls[position]
+            after, expected = self._model.respond(self._states[state], call.operation, call.outcome)
+            is_right = call.outcome is None or self._agrees(call.outcome, expected)
+            self._known[key] = self.number(after) if is_right else None
+        return self._known[key]

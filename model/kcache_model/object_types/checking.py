@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..history import FINAL_THREAD, Call
 from ..linearizability import SearchBudget
@@ -12,6 +12,9 @@ from ..linearizability.search import search_linearization
 from ..outcomes import Outcome
 from ..verdict import Status
 from .specification import Specification, States, follow
+
+_MOST_TOLD: Final = 12
+"""Calls of an order that are told."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class CallsVerdict:
         wrong: the call that no order explains.
         expected: what that call gives in the order that gets furthest.
         order: the positions of the calls in that order.
+        shown: the calls that are impossible together, where these are not all; positions count these then.
     """
 
     status: Status
@@ -31,6 +35,7 @@ class CallsVerdict:
     wrong: Call[Any] | None = None
     expected: Outcome | None = None
     order: tuple[int, ...] = ()
+    shown: tuple[Call[Any], ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -63,11 +68,16 @@ def check_calls(
 
     result = search_linearization(following, (initial,), calls, budget or SearchBudget(), agrees)
     if result.status is not Status.VIOLATION:
-        return CallsVerdict(result.status)
+        reason = (
+            f"the search gave up after {result.steps:,} steps; the order that got furthest has {len(result.order):,} "
+            f"of {len(calls):,} calls. Give it a larger budget, or judge shorter histories"
+        )
+        return CallsVerdict(result.status, reason * (result.status is Status.UNKNOWN))
     states: States = (initial,)
+    taken = set(result.order)
     for position in result.order:
         states, _ = following.respond(states, calls[position].operation, calls[position].outcome)
-    left = [call for position, call in enumerate(calls) if position not in result.order and call.returned is not None]
+    left = [call for position, call in enumerate(calls) if position not in taken and call.returned is not None]
     wrong = min(left, key=lambda call: call.returned or 0)
     _, expected = follow(specification, states, wrong.operation, wrong.outcome)
     order = [calls[position] for position in result.order]
@@ -81,11 +91,17 @@ class _Following:
     specification: Specification[Any, Any]
 
     def respond(self, states: States, operation: Any, observed: Outcome | None, /) -> tuple[States, Outcome]:
+        if observed is None:  # pending: whatever it may have done
+            found = [effect for state in states for effect in self.specification.effects(state, operation)]
+            if found:
+                return tuple(dict.fromkeys(after for after, _ in found)), found[0][1]
         return follow(self.specification, states, operation, observed)
 
 
 def _reason(order: Sequence[Call[Any]], wrong: Call[Any], expected: Outcome) -> str:
-    own = ", ".join(str(call.operation) for call in order)
+    own = ", ".join(str(call.operation) for call in order[-_MOST_TOLD:])
+    if len(order) > _MOST_TOLD:
+        own = f"{len(order)} calls, the last of them {own},"
     after = f"after {own}" if own else "on the new object"
     whose = (
         f" of thread {wrong.thread + 1}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,15 +90,21 @@ class Applies(Protocol):
 
 
 @dataclass(frozen=True)
-class _Functional:
+class Functional:
     """The specification of an object whose calls give one thing each."""
 
     applies: Applies
 
-    def initial(self, program: ObjectProgram) -> Any:  # noqa: ARG002
+    def initial(self, program: ObjectProgram | None = None) -> Any:  # noqa: ARG002
+        """The state of a new object."""
         return self.applies.initial()
 
     def effects(self, state: Any, operation: MethodCall) -> Sequence[tuple[Any, Outcome]]:
+        """The state that comes after, and what is given then; none if it waits.
+
+        Raises:
+            TargetError: the specification cannot be used.
+        """
         try:
             found = self.applies.apply(state, operation)
         except _MISTAKES as error:
@@ -209,7 +216,8 @@ def object_type(
         litmus_tests: programs to try first: what each thread calls.
     """
     words: Vocabulary = tuple(vocabulary)
-    whole: Any = specification if hasattr(specification, "effects") else _Functional(specification)
+    whole: Any = specification if hasattr(specification, "effects") else Functional(specification)
+    codec = plain_codec(words)
     return ObjectType(
         name=name,
         summary=summary or name,
@@ -225,15 +233,22 @@ def object_type(
         smoke=tuple(alphabet(words, 0)),
         read_back=lambda _: _reads(words),
         exact_errors=True,
-        codec=Codec(
-            _encode,
-            lambda data: _decode(data, words),
-            _encode_operation,
-            lambda data: _decode_operation(data, words),
-        ),
+        codec=codec,
         script=_script,
         litmus_tests=lambda _: [ObjectProgram(threads=tuple(map(tuple, test))) for test in litmus_tests],
     )
+
+
+def plain_codec(vocabulary: Vocabulary) -> Codec:
+    """How calls of methods with plain arguments are written; without a vocabulary, any method is one."""
+    decode = partial(_decode_operation, known_methods(vocabulary))
+    return Codec(_encode, partial(_decode, decode), _encode_operation, decode)
+
+
+def known_methods(vocabulary: Vocabulary) -> dict[tuple[str, int], MethodCall]:
+    """(name, number of arguments) -> a call of the method."""
+    first = [next(template.smallest(0)) for template in vocabulary]
+    return {(operation.name, len(operation.arguments)): operation for operation in first}
 
 
 def _never_made() -> Any:
@@ -282,23 +297,44 @@ def _encode_operation(operation: MethodCall) -> Json:
     return {"op": operation.name, "arguments": list(operation.arguments)}
 
 
-def _decode(data: Any, vocabulary: Vocabulary) -> ObjectProgram:
+def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectProgram:
     def calls(data: Any) -> tuple[MethodCall, ...]:
-        return tuple(_decode_operation(call, vocabulary) for call in list_of(data))
+        return tuple(map(decode_operation, list_of(data)))
 
     fields = fields_of(data, "a program", {"prefix", "threads"}, set())
     return ObjectProgram(calls(fields["prefix"]), tuple(map(calls, list_of(fields["threads"]))))
 
 
-def _decode_operation(data: Any, vocabulary: Vocabulary) -> MethodCall:
-    known = {operation.name: operation for operation in alphabet(vocabulary, 0)}
+def _decode_operation(known: Mapping[tuple[str, int], MethodCall], data: Any) -> MethodCall:
     fields = fields_of(data, "an operation", {"op"}, {"arguments"})
-    name = text_of(fields["op"])
-    if name not in known:
-        raise FormatError(f"there is no operation {shown(name)}; known are: {', '.join(known)}")
     arguments = tuple(map(plain_value, list_of(fields.get("arguments", []))))
-    called: MethodCall = replace(known[name], arguments=arguments)
-    return called
+    return known_call(known, text_of(fields["op"]), arguments)
+
+
+def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments: tuple[Any, ...]) -> MethodCall:
+    """A call of a method.
+
+    Args:
+        known: (name, number of arguments) -> a call of the method; if there are none, any method is known.
+        name: of the method.
+        arguments: plain, immutable data.
+
+    Raises:
+        FormatError: the method is not known, or takes other arguments.
+    """
+    if not known:
+        return MethodCall(name, arguments)
+    takes = [number for method_name, number in known if method_name == name]
+    if not takes:
+        raise FormatError(
+            f"there is no operation {shown(name)}; known are: {', '.join(dict.fromkeys(name for name, _ in known))}"
+        )
+    if len(arguments) not in takes:
+        numbers = " or ".join(map(str, takes))
+        raise FormatError(
+            f"{name} takes {numbers} argument{'s' * (takes != [1])}, not {len(arguments)}: {shown(list(arguments))}"
+        )
+    return replace(known[name, len(arguments)], arguments=arguments)
 
 
 def _script(program: ObjectProgram, target: str, remarks: Remarks) -> str:

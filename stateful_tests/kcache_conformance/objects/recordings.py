@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcache_model.codec import read_history
+from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.foreign_recordings import format_of, read_foreign
 from kcache_model.history import Call
 from kcache_model.linearizability import SearchBudget
-from kcache_model.object_types.checking import CallsVerdict, check_calls
+from kcache_model.object_types.checking import CallsVerdict
+from kcache_model.object_types.judging import Judge, judge_of
+from kcache_model.render import brief_text, outcome_text
+from kcache_model.standard_specifications import Specifies
 from kcache_model.verdict import Status
 
 from ..target_type import TargetType
+from .specifications import specification_named, type_of_specification
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,12 @@ class JudgedCalls:
     Attributes:
         calls: what was recorded, in the order of the invocations.
         verdict: whether some order of the calls explains it.
+        lines: where each call begins, and where it ends if it does; empty where each is one line.
     """
 
     calls: tuple[Call[Any], ...]
     verdict: CallsVerdict
+    lines: tuple[tuple[int, int | None], ...] = ()
 
     @property
     def finding(self) -> Finding | None:
@@ -35,21 +43,31 @@ class JudgedCalls:
         if verdict.status is not Status.VIOLATION:
             return None
         kind = FindingKind.EXCEPTION if verdict.is_error else FindingKind.NONLINEARIZABLE
-        core = tuple(at for at, call in enumerate(self.calls) if call is verdict.wrong)
+        shown = verdict.shown or self.calls
         return Finding(
             kind,
             "judge",
             verdict.reason,
             expected=verdict.expected,
             observed=None if verdict.wrong is None else verdict.wrong.outcome,
-            calls=self.calls,
-            core=core,
+            calls=shown,
+            core=tuple(at for at, call in enumerate(shown) if call is verdict.wrong),
             order=verdict.order,
+            detail="\n".join(self._places(shown)),
         )
+
+    def _places(self, shown: tuple[Call[Any], ...]) -> Iterable[str]:
+        lines = dict(zip(map(id, self.calls), self.lines, strict=False))
+        for call in shown:
+            if id(call) in lines:
+                begin, end = lines[id(call)]
+                where = f"line {begin}" if end is None else f"lines {begin} to {end}"
+                told = "no response" if call.outcome is None else outcome_text(call.outcome)
+                yield f"{where}: {brief_text(call.operation)} -> {told}"
 
 
 def judge_calls(
-    target_type: TargetType, lines: Iterable[str], *, strict_errors: bool = False, seconds: float = 60.0
+    target_type: TargetType, lines: Iterable[str], *, strict_errors: bool = False, budget: SearchBudget | None = None
 ) -> JudgedCalls:
     """Judge a history of calls on one object.
 
@@ -58,7 +76,7 @@ def judge_calls(
         lines: a header ``{"schema": "kcache/history/1", "program": {...}}``, then one call on each line. The program
             says how the object was made; types whose objects are all made alike need none.
         strict_errors: ask for the very errors of the specification.
-        seconds: the most time; the search is exponential in the number of calls that overlap.
+        budget: where to give up; the search is exponential in the number of calls that overlap.
 
     Raises:
         FormatError: the lines are no history; the message names the line.
@@ -67,11 +85,50 @@ def judge_calls(
     header, calls = read_history(lines, set(), {"program"}, target_type.codec)
     program = target_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
     specification = target_type.specification(program)
-    budget = SearchBudget(seconds=seconds)
-    initial = specification.initial(program)
-    return JudgedCalls(
-        calls,
-        check_calls(
-            specification, initial, calls, strict_errors=strict_errors or target_type.exact_errors, budget=budget
-        ),
+    judge = Judge(
+        specification, specification.initial(program), strict_errors=strict_errors or target_type.exact_errors
     )
+    return JudgedCalls(calls, judge.judge(calls, budget or SearchBudget(seconds=60.0)))
+
+
+def judge_specified(
+    name: str,
+    lines: Iterable[str],
+    *,
+    start: Any = None,
+    strict_errors: bool = False,
+    budget: SearchBudget | None = None,
+) -> JudgedCalls:
+    """Judge a history of calls on an object of a specification, in kcache's format or in one of another tool.
+
+    Args:
+        name: of the specification.
+        lines: the recording.
+        start: what the object holds at first, for standard specifications; ``None`` if nothing.
+        strict_errors: ask for the very errors of the specification.
+        budget: where to give up.
+
+    Raises:
+        FormatError: the lines are no history; the message names the line.
+        TargetError: there is no such specification, or it cannot be used, or it does not know ``start``.
+    """
+    specification: Any = specification_named(name)
+    if start is not None:
+        if not isinstance(specification, Specifies) or not specification.has_start:
+            raise FormatError(f"objects of the specification {name} hold always the same at first: leave --initial out")
+        specification = replace(specification, start=start)
+    kept = list(lines)
+    calls: tuple[Call[Any], ...] = ()
+    places: tuple[tuple[int, int | None], ...] = ()
+    found = format_of(kept)
+    if found is not None:
+        if not isinstance(specification, Specifies):
+            raise FormatError(f"a recording in the format {found.value} needs a standard specification, not {name}")
+        foreign = read_foreign(kept, found, specification)
+        calls, places = foreign.calls, foreign.lines
+    elif any(map(str.strip, kept)):
+        _, calls = read_history(kept, set(), set(), type_of_specification(name).codec)
+    told = getattr(specification, "told", lambda call: call)
+    calls = tuple(map(told, calls))
+    judge = judge_of(specification, strict_errors=strict_errors or not isinstance(specification, Specifies))
+    return JudgedCalls(calls, judge.judge(calls, budget or SearchBudget(seconds=60.0)), places)

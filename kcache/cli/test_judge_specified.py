@@ -1,0 +1,170 @@
+"""``kcache judge --spec`` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from kcache.cli.test_judge import judge
+
+HEADER = json.dumps({"schema": "kcache/history/1"})
+
+
+def history(*calls: tuple[str, list[Any], Any]) -> str:
+    """Calls of one thread, one after another."""
+    lines = [HEADER]
+    for at, (name, arguments, result) in enumerate(calls):
+        outcome = result if isinstance(result, dict) else {"result": result}
+        times = {"invoked": 2 * at, "returned": 2 * at + 1}
+        lines.append(json.dumps({"thread": 0, "op": name, "arguments": arguments, **times, "outcome": outcome}))
+    return "\n".join(lines) + "\n"
+
+
+RIGHT = history(("put", ["a", 1], None), ("get", ["a"], 1), ("size", [], 1), ("keys", [], ["a"]))
+WRONG = history(("put", ["a", 1], None), ("get", ["a"], 2))
+EDN = """[{:process 0, :type :invoke, :f :write, :value 1}
+ {:process 0, :type :ok, :f :write, :value 1}
+ {:process 1, :type :invoke, :f :read, :value nil}
+ {:process 1, :type :ok, :f :read, :value %s}]
+"""
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return tmp_path / "recording"
+
+
+def test_right_and_wrong(recording: Path) -> None:
+    recording.write_text(RIGHT, encoding="utf-8")
+    done = judge("--spec", "map", str(recording))
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines() == [f"kcache judge --spec map {recording}", "  4 calls", "", "ok"]
+    done = judge("--spec", "map", "-", input=WRONG)
+    assert done.exit_code == 1
+    told = "get('a') of thread 1 gave 2, which no order of the calls allows; the order that gets furthest:"
+    assert told in done.output
+
+
+def test_recording_of_another_tool(recording: Path) -> None:
+    recording.write_text(EDN % "1", encoding="utf-8")
+    assert judge("--spec", "register", str(recording)).exit_code == 0
+    recording.write_text(EDN % "nil", encoding="utf-8")
+    done = judge("--spec", "register", str(recording))
+    assert done.exit_code == 1
+    assert "    lines 1 to 2: write(1) -> None\n    lines 3 to 4: read() -> None\n" in done.output
+    done = judge(str(recording))
+    assert (done.exit_code, done.output) == (
+        2,
+        f"kcache: {recording} is in the format EDN: say with --spec what the calls were made on\n",
+    )
+
+
+def test_every_format(recording: Path, tmp_path: Path) -> None:
+    recording.write_text(EDN % "3", encoding="utf-8")
+    verdict, junit, page, sarif = (tmp_path / f"out.{name}" for name in ("json", "xml", "html", "sarif"))
+    files = ("--json", str(verdict), "--junit", str(junit), "--html", str(page))
+    done = judge("--spec", "register", str(recording), *files, "--format", "sarif", "--output", str(sarif))
+    assert done.exit_code == 1, done.output
+    told = json.loads(verdict.read_text(encoding="utf-8"))
+    assert (told["type"], told["status"], told["calls"]) == ("spec=register", "violation", 2)
+    assert [call["op"] for call in told["finding"]["calls"]] == ["write", "read"]
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
+    assert "read()" in page.read_text(encoding="utf-8")
+    assert len(json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]) == 1
+
+
+@pytest.mark.parametrize(("initial", "code"), [("7", 0), ("8", 1)])
+def test_what_is_held_at_first(initial: str, code: int) -> None:
+    read = history(("read", [], 7))
+    assert judge("--spec", "register", "--initial", initial, "-", input=read).exit_code == code
+
+
+def test_a_long_history_is_told_by_few_calls() -> None:
+    many = [("add", [number], True) for number in range(200)]
+    done = judge("--spec", "set", "-", input=history(*many, ("contains", [3], False), ("size", [], 200)))
+    assert done.exit_code == 1
+    assert "contains(3) of thread 1 gave False" in done.output
+    assert len(done.output.splitlines()) < 30
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"), [({"result": None}, 0), ({"error": "IndexError"}, 0), ({"result": 1}, 1), ({"error": "E"}, 0)]
+)
+def test_an_error_says_that_there_is_nothing(outcome: dict[str, Any], code: int) -> None:
+    assert judge("--spec", "stack", "-", input=history(("pop", [], outcome))).exit_code == code
+
+
+OWN = """
+class Doubling:
+    def initial(self):
+        return 1
+
+    def apply(self, state, call):
+        if call.name == "double":
+            return 2 * state, None
+        if call.name == "value":
+            return state, state
+        raise TypeError("doublings have no " + call.name)
+
+class Unfinished:
+    def initial(self):
+        return 1
+"""
+
+
+def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "doublings.py").write_text(OWN, encoding="utf-8")
+    calls = [("double", [], None), ("double", [], None)]
+    spec = ("--spec", "doublings.py:Doubling", "-")
+    assert judge(*spec, input=history(*calls, ("value", [], 4))).exit_code == 0
+    assert judge(*spec, input=history(*calls, ("value", [], 2))).exit_code == 1
+    done = judge(*spec, input=history(("halve", [], None)))
+    assert done.exit_code == 2
+    assert "apply(1, halve()) raised TypeError: doublings have no halve" in done.output
+    done = judge("--spec", "doublings.py:Unfinished", "-", input=history(*calls))
+    assert (done.exit_code, done.output) == (
+        2,
+        "kcache: doublings.py:Unfinished is no specification: it has no apply\n",
+    )
+    done = judge(*spec, input=EDN % "1")
+    assert "a recording in the format EDN needs a standard specification, not doublings.py:Doubling" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "input", "message"),
+    [
+        (("--spec", "tree"), RIGHT, "there is no specification tree; known are register, cas-register, "),
+        (("--spec", "map"), history(("fly", [], None)), 'line 2: there is no operation "fly"; known are: get, put, '),
+        (("--spec", "map"), history(("put", ["a"], None)), "line 2: put takes 2 arguments, not 1: ["),
+        (("--spec", "queue"), history(("enqueue", [None], None)), "line 2: enqueue(None): null cannot be put in"),
+        (("--spec", "counter"), history(("add", ["x"], None)), "line 2: add('x'): a counter adds numbers"),
+        (("--spec", "map"), RIGHT + "{", "line 6: "),
+        (("--spec", "map"), "nothing", "line 1: neither JSON lines"),
+        (
+            ("--spec", "map"),
+            '{"schema": "kcache/events/1"}',
+            'line 1: expected "schema": "kcache/history/1", found "kca',
+        ),
+        (("--spec", "set", "--initial", "1"), RIGHT, "objects of the specification set hold always the same at first"),
+        (("--spec", "map", "--type", "fifo"), RIGHT, "give --spec or --type, not both"),
+        (("--initial", "1"), RIGHT, "--initial needs --spec"),
+        (("--spec", "map", "--initial", "x"), RIGHT, "'x' is no JSON"),
+    ],
+)
+def test_what_is_asked_wrongly_is_one_clear_line(arguments: tuple[str, ...], input: str, message: str) -> None:
+    done = judge(*arguments, "-", input=input)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("text", ["", HEADER + "\n"])
+def test_a_recording_without_calls_is_unknown(text: str) -> None:
+    done = judge("--spec", "map", "-", input=text)
+    assert done.exit_code == 3
+    assert "holds no call that has ended" in done.output

@@ -1,0 +1,169 @@
+"""EDN, Clojure's notation of data, as far as recordings use it: https://github.com/edn-format/edn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..errors import FormatError
+from .foreign_calls import ForeignEvent
+
+_TOKEN: Final = re.compile(
+    r"""(?P<blank>[\s,]+|;[^\n]*)
+    |"(?P<text>(?:\\.|[^"\\])*)"
+    |(?P<open>\#\{|[\[({])
+    |(?P<close>[\])}])
+    |(?P<discard>\#_)
+    |\#(?P<tag>[^\s,;"\[\](){}]+)
+    |\\(?P<character>newline|return|space|tab|u[0-9a-fA-F]{4}|.)
+    |(?P<atom>[^\s,;"\[\](){}]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSES: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_CONSTANTS: Final = {"nil": None, "true": True, "false": False}
+_INTEGER: Final = re.compile(r"[+-]?\d+N?")
+_FLOAT: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_CHARACTERS: Final = {"newline": "\n", "return": "\r", "space": " ", "tab": "\t"}
+_DEEPEST: Final = 100
+_FIELDS: Final = ("type", "process", "f")
+
+
+class Keyword(str):
+    """A keyword, without its colon."""
+
+    __slots__ = ()
+
+
+def edn_value(text: str) -> Any:
+    """The first value of a text: vectors and lists as tuples, sets as frozensets, tags left out.
+
+    Raises:
+        FormatError: there is none, or it has no end.
+    """
+    for _, value in _Reader(text).values():
+        return value
+    raise FormatError("there is no value")
+
+
+def edn_events(text: str) -> Iterator[ForeignEvent]:
+    """The events of a history: maps one after another, or in one vector or list.
+
+    Those of processes without a number are left out.
+
+    Raises:
+        FormatError: the text is none; the message names the line.
+    """
+    for line, value in _Reader(text).values(is_flat=True):
+        if not isinstance(value, dict):
+            raise FormatError(f"line {line}: an event must be a map such as {{:process 0, :type :invoke, :f :read}}")
+        missing = [name for name in _FIELDS if name not in value]
+        if missing:
+            raise FormatError(f"line {line}: an event needs :{', :'.join(missing)}")
+        process = value["process"]
+        if isinstance(process, int) and not isinstance(process, bool):
+            key = value.get("key")
+            yield ForeignEvent(line, process, str(value["type"]), str(value["f"]), key, value.get("value"))
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._line, self._counted = 1, 0
+
+    def values(self, *, is_flat: bool = False) -> Iterator[tuple[int, Any]]:
+        """Each value with the line that it begins on; if flat, those of a vector or list in its place."""
+        closing: str | None = None
+        while (token := self._next()) is not None:
+            kind, text, line = token
+            if kind == "open" and is_flat and closing is None and text in "[(":
+                closing = _CLOSES[text]
+            elif kind == "close" and text == closing:
+                closing = None
+            elif kind == "discard":
+                self._value(self._needed(), 0)
+            else:
+                yield line, self._value(token, 0)
+        if closing is not None:
+            raise FormatError(f"line {self._line}: the history ends without {closing}; is the file cut off?")
+
+    def _next(self) -> tuple[str, str, int] | None:
+        while self._at < len(self._text):
+            found = _TOKEN.match(self._text, self._at)
+            if found is None:
+                raise FormatError(f"line {self._line_at(self._at)}: a text without an end, or what is no EDN")
+            begin, self._at = self._at, found.end()
+            kind = str(found.lastgroup)
+            if kind != "blank":
+                return kind, found[kind], self._line_at(begin)
+        self._line_at(self._at)
+        return None
+
+    def _line_at(self, at: int) -> int:
+        self._line += self._text.count("\n", self._counted, at)
+        self._counted = at
+        return self._line
+
+    def _needed(self) -> tuple[str, str, int]:
+        token = self._next()
+        if token is None:
+            raise FormatError(f"line {self._line}: the text ends within a value; is the file cut off?")
+        return token
+
+    def _value(self, token: tuple[str, str, int], depth: int) -> Any:
+        kind, text, line = token
+        if depth > _DEEPEST:
+            raise FormatError(f"line {line}: values are nested more than {_DEEPEST} deep")
+        if kind == "open":
+            return self._collection(text, line, depth)
+        if kind == "tag":
+            return self._value(self._needed(), depth + 1)
+        if kind == "text":
+            return _ESCAPE.sub(_escaped, text)
+        if kind == "character":
+            return chr(int(text[1:], 16)) if len(text) == 5 and text[0] == "u" else _CHARACTERS.get(text, text)
+        if kind == "atom":
+            return _atom(text)
+        raise FormatError(f"line {line}: {text} closes nothing")
+
+    def _collection(self, begin: str, line: int, depth: int) -> Any:
+        found = []
+        while True:
+            token = self._needed()
+            if token[0] == "close":
+                break
+            value = self._value(self._needed() if token[0] == "discard" else token, depth + 1)
+            if token[0] != "discard":
+                found.append(value)
+        if token[1] != _CLOSES[begin]:
+            raise FormatError(f"line {token[2]}: {token[1]} where {_CLOSES[begin]} should close what line {line} opens")
+        try:
+            if begin == "#{":
+                return frozenset(found)
+            if begin == "{":
+                if len(found) % 2:
+                    raise FormatError(f"line {line}: a map has a key without a value")
+                return dict(zip(found[::2], found[1::2], strict=True))
+        except TypeError:
+            raise FormatError(f"line {line}: a map or a set as a key, or in a set, cannot be read") from None
+        return tuple(found)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    told = found[1]
+    return chr(int(told[1:], 16)) if len(told) == 5 else _ESCAPED.get(told, told)
+
+
+def _atom(text: str) -> Any:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text.startswith(":"):
+        return Keyword(text[1:])
+    if _INTEGER.fullmatch(text):
+        return int(text.rstrip("N"))
+    if _FLOAT.fullmatch(text):
+        return float(text.rstrip("M"))
+    return text

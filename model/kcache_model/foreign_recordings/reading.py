@@ -1,0 +1,175 @@
+"""Recordings of other tools as calls on an object of a standard specification."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..errors import FormatError
+from ..history import Call
+from ..object_types.plain import MethodCall, known_call, known_methods, plain_value
+from ..outcomes import UNTOLD, Outcome, returned
+from ..standard_specifications import Specifies
+from .edn import edn_events
+from .foreign_calls import ForeignCall, calls_of
+from .jepsen_text import is_event, text_events
+
+_MOST_BEFORE_EVENTS: Final = 200
+"""Lines of a log within which there must be an event."""
+
+_STEPS: Final[Mapping[str, str]] = {"r": "read", "w": "write", "read": "read", "write": "write"}
+
+
+class ForeignFormat(enum.StrEnum):
+    """A format of another tool."""
+
+    EDN = "EDN"
+    JEPSEN_TEXT = "Jepsen log"
+
+
+def format_of(lines: Iterable[str]) -> ForeignFormat | None:
+    """The format that a recording seems to be in, by how it begins; ``None`` if it is JSON or nothing.
+
+    Raises:
+        FormatError: it is in none that can be read.
+    """
+    beginning = list(itertools.islice(filter(str.strip, lines), _MOST_BEFORE_EVENTS))
+    if not beginning:
+        return None
+    first = beginning[0].strip()
+    if first.startswith(("[", "(", ";", "#", "{:")) or first == "{":
+        return ForeignFormat.EDN
+    if first.startswith("{"):
+        return None
+    if any(map(is_event, beginning)):
+        return ForeignFormat.JEPSEN_TEXT
+    raise FormatError(
+        "line 1: neither JSON lines ({...}), nor EDN ([{:process 0, :type :invoke, ...} ...]), nor a Jepsen log "
+        "(0  :invoke  :read  nil)"
+    )
+
+
+@dataclass(frozen=True)
+class ForeignRecording:
+    """What was read.
+
+    Attributes:
+        calls: those that happened or may have, in the order of their invocations; the clock counts events.
+        lines: where each begins, and where it ends if it does.
+    """
+
+    calls: tuple[Call[MethodCall], ...]
+    lines: tuple[tuple[int, int | None], ...]
+
+
+def read_foreign(lines: Iterable[str], found: ForeignFormat, specification: Specifies) -> ForeignRecording:
+    """The calls of a recording.
+
+    A call that ended with ``:info`` is pending, as is one without an end. One that ended with ``:fail`` did not
+    happen; only in logs, where that is how a register says that it held something else, a ``:cas`` did, and changed
+    nothing.
+
+    Args:
+        lines: the recording.
+        found: its format.
+        specification: what the calls were made on.
+
+    Raises:
+        FormatError: they cannot be read; the message names the line.
+    """
+    is_text = found is ForeignFormat.JEPSEN_TEXT
+    events = text_events(lines) if is_text else edn_events("".join(lines))
+    translator = _Translator(specification, is_text)
+    calls, places = [], []
+    for foreign in calls_of(events):
+        try:
+            call = translator.call(foreign)
+        except FormatError as error:
+            raise FormatError(f"line {foreign.begin.line}: {error}") from None
+        if call is not None:
+            calls.append(call)
+            places.append((foreign.begin.line, None if foreign.end is None else foreign.end.line))
+    return ForeignRecording(tuple(calls), tuple(places))
+
+
+class _Translator:
+    def __init__(self, specification: Specifies, is_text: bool) -> None:
+        self._specification = specification
+        self._is_text = is_text
+        self._known = known_methods(specification.vocabulary)
+        self._is_keyed = ("txn", 1) in self._known or ("put", 2) in self._known
+
+    def call(self, foreign: ForeignCall) -> Call[MethodCall] | None:
+        """The call; ``None`` if it did not happen, or may as well not have."""
+        begin, end = foreign.begin, foreign.end
+        is_failed = end is not None and end.type == "fail"
+        is_unequal = is_failed and self._is_text and begin.f == "cas" and isinstance(end and end.value, tuple)
+        if is_failed and not is_unequal:
+            return None
+        given = None if end is None else end.value
+        operation, given = self._operation(begin.f, begin.key, begin.value, given)
+        refusal = self._specification.refusal(operation)
+        if refusal:
+            raise FormatError(f"{operation}: {refusal}")
+        if foreign.is_pending:
+            return Call(begin.process, operation, foreign.invoked, None, None) if operation.is_write else None
+        outcome = returned(False) if is_unequal else self._outcome(operation, begin.value, given)
+        return Call(begin.process, operation, foreign.invoked, foreign.returned, outcome)
+
+    def _operation(self, f: str, key: Any, asked: Any, given: Any) -> tuple[MethodCall, Any]:
+        """What was called, and what it gave without the key."""
+        name = self._specification.also_called.get(f, f)
+        if name == "txn" and ("txn", 1) in self._known:
+            return _transaction(asked, given)
+        takes = [number for known, number in self._known if known == name]
+        keys = () if key is None else (plain_value(key),)
+        if not keys and self._is_keyed and takes and isinstance(asked, tuple) and len(asked) == 2:
+            keys, asked = (plain_value(asked[0]),), asked[1]
+            if isinstance(given, tuple) and len(given) == 2 and plain_value(given[0]) == keys[0]:
+                given = given[1]
+        wanted = takes[0] - len(keys) if takes else 0
+        rest: tuple[Any, ...] = ()
+        if wanted == 1:
+            rest = (asked,)
+        elif wanted > 1:
+            rest = asked if isinstance(asked, tuple) else (asked,)
+        return known_call(self._known, name, (*keys, *map(plain_value, rest))), given
+
+    def _outcome(self, operation: MethodCall, asked: Any, given: Any) -> Outcome:
+        name = operation.name
+        value = plain_value(given)
+        if name in self._specification.may_be_null:
+            return returned(value)
+        if name not in self._specification.never_null:
+            return returned()
+        is_echo = bool(operation.arguments) and name != "txn" and not isinstance(given, bool)
+        if is_echo and value == plain_value(asked):
+            return returned(True) if name == "cas" else UNTOLD
+        return UNTOLD if value is None or (name == "acquire" and value is not True) else returned(value)
+
+
+def _transaction(asked: Any, given: Any) -> tuple[MethodCall, Any]:
+    """The call for a transaction: a plain read or write, if it is one step."""
+    steps = []
+    for step in asked if isinstance(asked, tuple) else (asked,):
+        if not isinstance(step, tuple) or len(step) != 3 or step[0] not in _STEPS:
+            kind = step[0] if isinstance(step, tuple) and step else step
+            raise FormatError(
+                f"a transaction is made of [:r KEY nil] and [:w KEY VALUE], not of {kind!s}"
+                + "; histories of list-append cannot be read" * (kind == "append")
+            )
+        name, key, value = _STEPS[step[0]], plain_value(step[1]), plain_value(step[2])
+        steps.append(("read", key) if name == "read" else ("write", key, value))
+    told = given if isinstance(given, tuple) and len(given) == len(steps) else None
+    found = (
+        None
+        if told is None
+        else [plain_value(step[2]) for step, own in zip(told, steps, strict=True) if own[0] == "read"]
+    )
+    if len(steps) == 1:
+        name, *arguments = steps[0]
+        return MethodCall(name, tuple(arguments), name == "write"), found[0] if found else None
+    return MethodCall("txn", (tuple(steps),)), None if found is None else tuple(found)
