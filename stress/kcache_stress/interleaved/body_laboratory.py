@@ -62,7 +62,7 @@ class InterleavedLaboratory:
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
         self._pulse: Callable[[], None] = lambda: None
-        self._others = {granularity: self}
+        self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
         self._copies.sandbox.load(self.target.module)
 
     @property
