@@ -79,17 +79,18 @@ class Judge:
         core = self.quick_core(part)
         if core is not None and not core:
             return CallsVerdict(Status.OK)
-        simpler = self._simpler(part)
+        is_short = len(part) <= _MOST_SHOWN
         if core is None:
+            simpler = self._simpler(part)
             verdict = simpler._search(part, budget)
             if verdict.status is not Status.VIOLATION:
                 return verdict
-        if len(part) <= _MOST_SHOWN:
-            return self._search(part, SearchBudget())
-        if core is None:
-            return self._with_core(part, verdict, simpler)
-        core = sorted(core, key=lambda call: call.invoked)
-        return replace(self._search(core, SearchBudget()), status=Status.VIOLATION, shown=tuple(core))
+            if not is_short:
+                return self._with_core(part, verdict, simpler)
+        elif not is_short:
+            core = sorted(core, key=lambda call: call.invoked)
+            return replace(self._search(core, SearchBudget()), status=Status.VIOLATION, shown=tuple(core))
+        return self._search(part, SearchBudget())
 
     def _search(self, calls: Calls, budget: SearchBudget) -> CallsVerdict:
         return check_calls(self.specification, self.initial, calls, strict_errors=self.strict_errors, budget=budget)
