@@ -23,7 +23,8 @@ import threading
 
 from kcache.testing import run
 
-IS_EXPLORED = threading is not sys.modules["threading"]
+def is_explored():
+    return threading is not sys.modules["threading"]
 
 class Counter:
     def __init__(self):
@@ -128,34 +129,36 @@ def own_threads():
     assert counter.value == 2
 
 def artefact():
-    twice("add" if IS_EXPLORED else "add_locked", 2)
+    twice("add" if is_explored() else "add_locked", 2)
 
 def artefact_that_is_compared():
     counter = Counter()
-    add = counter.add if IS_EXPLORED else counter.add_locked
+    add = counter.add if is_explored() else counter.add_locked
     run(add, add, serializable=True, state=lambda: counter.value)
 
 def artefact_in_lock_order():
     counter = Counter()
-    run(counter.one_first, counter.other_first if IS_EXPLORED else counter.one_first)
+    run(counter.one_first, counter.other_first if is_explored() else counter.one_first)
 
 def fails_anyway():
-    twice("add" if IS_EXPLORED else "add_locked", 2 if IS_EXPLORED else 3)
+    twice("add" if is_explored() else "add_locked", 2 if is_explored() else 3)
 
 def spins():
     counter = Counter()
     def add():
-        while not IS_EXPLORED:
+        while not is_explored():
             pass
         counter.add()
     run(add, counter.add)
     assert counter.value == 2
 
 def blocks():
-    if not IS_EXPLORED:
+    if not is_explored():
         threading.Event().wait()
     twice("add", 2)
 """
+
+OPTIONS = ExploreOptions(executions=100, candidates=ExploreOptions(samples=5, executions=20))
 
 
 @pytest.fixture
@@ -167,7 +170,7 @@ def target(tmp_path: Path) -> str:
 
 def said_of(spec: str) -> str:
     """The last line about what the explorer finds in a test."""
-    found = explore(InterleavedLaboratory(spec), InterleavedProgram(), ExploreOptions()).finding
+    found = explore(InterleavedLaboratory(spec), InterleavedProgram(), OPTIONS).finding
     assert found is not None
     return found.detail.splitlines()[-1]
 
@@ -214,7 +217,7 @@ def test_bodies_that_do_not_end_are_given_up(target: str, name: str, monkeypatch
 
 
 def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
-    found = explore(InterleavedLaboratory(f"{target}:in_a_loop"), InterleavedProgram(), ExploreOptions()).finding
+    found = explore(InterleavedLaboratory(f"{target}:in_a_loop"), InterleavedProgram(), OPTIONS).finding
     assert found is not None
     assert found.interleaving is not None
     read = decode_interleaving(encode_interleaving(found.interleaving))

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
@@ -129,8 +130,8 @@ class _Conductor:
         self._is_given_up = False
         self._beats = 0
         self._changed = threading.Condition()
-        self._threads: dict[int, threading.Thread] = {}
-        self._own: set[threading.Thread] = set()
+        self._threads: dict[int, Thread] = {}
+        self._own: set[Thread] = set()
         self._ended: set[int] = set()
 
     @property
@@ -163,7 +164,7 @@ class _Conductor:
             except BaseException as error:
                 self.shown.error, self.shown.has_ended = error, True
 
-        main = threading.Thread(target=call, daemon=True)
+        main = Thread(target=call, daemon=True)
         with controlled(self), self._adopting(), _looking_for_opcodes():
             if is_whole:
                 self._adopt(main)
@@ -176,26 +177,26 @@ class _Conductor:
     @contextlib.contextmanager
     def _adopting(self) -> Iterator[None]:
         """While this is entered, threads that those of the body start belong to it, too."""
-        start = threading.Thread.start
+        start = Thread.start
 
-        def adopt_and_start(thread: threading.Thread) -> None:
+        def adopt_and_start(thread: Thread) -> None:
             if threading.current_thread() in self._own and thread not in self._own:
                 self._adopt(thread)
             start(thread)
 
-        threading.Thread.start = adopt_and_start  # type: ignore[method-assign]
+        Thread.start = adopt_and_start  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:
-            threading.Thread.start = start  # type: ignore[method-assign]
+            Thread.start = start  # type: ignore[method-assign]
 
-    def _adopt(self, thread: threading.Thread) -> None:
+    def _adopt(self, thread: Thread) -> None:
         """Give a thread its number."""
         number = len(self._threads)
         self._threads[number] = thread
         self._trace(thread, number)
 
-    def _trace(self, thread: threading.Thread, number: int | None) -> None:
+    def _trace(self, thread: Thread, number: int | None) -> None:
         run = thread.run
 
         def run_traced() -> None:
@@ -296,7 +297,7 @@ class _Conductor:
             self._turn = min(following, len(turns) - 1)
             self._changed.notify_all()
 
-    def _watch(self, main: threading.Thread) -> None:
+    def _watch(self, main: Thread) -> None:
         until = time.monotonic() + _MOST_SECONDS * self._patience
         seen, since = self._state(), time.monotonic()
         while main.is_alive() and (now := time.monotonic()) < until:
