@@ -55,7 +55,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._subject = self.subject()
-        makes = type(self).model
+        makes: Any = type(self).model
         self._modelled = _NONE if makes is None else makes()
 
     def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> None:

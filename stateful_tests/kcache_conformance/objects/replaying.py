@@ -48,6 +48,7 @@ def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
 
 
 def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
+    mismatch = None
     with closing(PatientCaller()) as makes:
         for _ in range(_RUNS):
             mismatch = run_program(
