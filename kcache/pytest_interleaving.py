@@ -174,13 +174,13 @@ def _not_explored(item: pytest.Item, started: _Started) -> str:
     return f"it needs the fixture {foreign}" if foreign else ""
 
 
-def _foreign_fixtures(item: Any) -> Iterator[str]:
+def _foreign_fixtures(item: Any) -> list[str]:
     """The fixtures and parameters of a test that only pytest can make: of conftest.py, of plugins, of hooks."""
     from kcache_stress.interleaved.arguments import Surroundings
 
     names = [name for name in item._fixtureinfo.initialnames if not name.startswith(_AROUND)]
     if item.cls is not None and issubclass(item.cls, unittest.TestCase):
-        return iter(names)
+        return names
     places = (item.module,) if item.cls is None else (item.cls, item.module)
     return Surroundings(item.function, places, _parameters(item)).unknown(names)
 

@@ -10,7 +10,7 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,26 +58,41 @@ class Surroundings:
     places: Sequence[Any]
     chosen: Mapping[str, int]
 
-    def unknown(self, also: Sequence[str] = ()) -> Iterator[str]:
+    def unknown(self, also: Sequence[str] = ()) -> list[str]:
         """The names of what cannot be made here: fixtures of conftest.py and of plugins, values that a hook makes.
 
         Args:
             also: what is asked for beside that, with which it may be made.
         """
-        todo, seen = [*self.names(), *also], set[str]()
+        return [name for name, is_known in self._reached(also).items() if not is_known]
+
+    def emptied(self) -> Path | None:
+        """The folder for ``tmp_path``, the same for each call, without what the last one left; ``None`` if unused."""
+        if not self._reached(()).get(_TMP_PATH):
+            return None
+        remove_folder()
+        _folder().mkdir(mode=0o700)
+        return _folder()
+
+    def _reached(self, also: Sequence[str]) -> dict[str, bool]:
+        """All that is asked for on the way -> whether it can be made."""
+        todo, seen, values = [*self.names(), *also], dict[str, bool](), self.parametrized()
         while todo:
             name = todo.pop(0)
-            if name in seen or name == _TMP_PATH or name in self.parametrized():
+            if name in seen:
                 continue
-            seen.add(name)
-            fixture = self.fixture(name)
-            if fixture is None or name in required(fixture[0]):  # where it extends one of the same name
-                yield name
+            fixture = None if name in values else self.fixture(name)
+            # A fixture may extend one of the same name.
+            seen[name] = (
+                name == _TMP_PATH or name in values or (fixture is not None and name not in required(fixture[0]))
+            )
+            if fixture is None or not seen[name]:
                 continue
             function, params = fixture
             inner = required(function)[self.is_method(name) :]
             has_param = bool(params) and self.chosen.get(name, len(params)) < len(params)
             todo += [one for one in inner if one != _REQUEST or not has_param]
+        return seen
 
     def names(self) -> list[str]:
         """All that the test takes, and what it uses without taking it."""
@@ -111,14 +126,15 @@ class Surroundings:
         """Whether a fixture is a method of the test's class."""
         return len(self.places) > 1 and name in _fixtures_of(self.places[0])
 
-    def arguments(self, made: object, stack: ExitStack) -> dict[str, Any]:
+    def arguments(self, made: object, stack: ExitStack, folder: Path | None = None) -> dict[str, Any]:
         """The arguments for one call.
 
         Args:
             made: the object whose method is called, if it is one.
             stack: ends fixtures when it is left.
+            folder: for ``tmp_path``.
         """
-        values = _Making(self, made, stack, self.parametrized())
+        values = _Making(self, made, stack, {**self.parametrized(), _TMP_PATH: folder})
         known = {name: values.of(name) for name in self.names()}
         return {name: known[name] for name in required(self.function)[len(self.places) > 1 :]}
 
@@ -133,7 +149,7 @@ class _Making:
     def of(self, name: str) -> Any:
         """The value of a parameter or fixture; made once."""
         if name not in self.known:
-            self.known[name] = self._folder() if name == _TMP_PATH else self._new(name)
+            self.known[name] = self._new(name)
         return self.known[name]
 
     def _new(self, name: str) -> Any:
@@ -150,12 +166,14 @@ class _Making:
         afterwards(self.stack, lambda: next(made, None), made.close)
         return value
 
-    def _folder(self) -> Path:
-        """The same folder for each call, empty."""
-        folder = Path(tempfile.gettempdir(), f"kcache-test-{os.getpid()}")
-        folder.mkdir(mode=0o700)
-        self.stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        return folder
+
+def _folder() -> Path:
+    return Path(tempfile.gettempdir(), f"kcache-test-{os.getpid()}")
+
+
+def remove_folder() -> None:
+    """Remove what the last call has in ``tmp_path``, if there is any."""
+    shutil.rmtree(_folder(), ignore_errors=True)
 
 
 def afterwards(stack: ExitStack, done: Callable[[], object], given_up: Callable[[], object] = lambda: None) -> None:

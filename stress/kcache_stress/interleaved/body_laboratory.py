@@ -25,6 +25,7 @@ from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
+from .arguments import remove_folder
 from .confirming import confirm
 from .named_test import InterleavedTest, load_test
 from .runner import InterleavedRunner, Shape
@@ -101,6 +102,7 @@ class InterleavedLaboratory:
             yield Experiment(runner, AS_FOUND)
         finally:
             runner.clean_up()
+            remove_folder()
 
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
@@ -136,6 +138,7 @@ class InterleavedLaboratory:
             if not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             told = render_interleaving(runner, found.schedule, texts, problem)
+            remove_folder()
             confirmation = confirm(self._test(program).called, told, problem.kind, self._shape, self._pulse)
             self._shape.is_confirmed = confirmation.is_confirmed
             detail = "\n".join(filter(None, (detail, confirmation.text)))

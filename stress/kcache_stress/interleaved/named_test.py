@@ -16,7 +16,7 @@ from kcache_model.errors import TargetError
 
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..loading import load_object, loaded_module, named_packages
-from .arguments import Surroundings, afterwards
+from .arguments import Surroundings, afterwards, remove_folder
 from .running import RealThreads, controlled
 from .texts import source_of
 
@@ -40,7 +40,7 @@ class InterleavedTest:
     attribute: str
     instrument: tuple[str, ...]
     folder: Path | None
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     unsupported: frozenset[str] = frozenset()
 
     def with_parameters(self, parameters: Mapping[str, int]) -> InterleavedTest:
@@ -82,8 +82,11 @@ class InterleavedTest:
 
     def called(self) -> Any:
         """Call it once with real threads."""
-        with controlled(RealThreads()):
-            return self.body(_module_of(self.name))()
+        try:
+            with controlled(RealThreads()):
+                return self.body(_module_of(self.name))()
+        finally:
+            remove_folder()
 
 
 def load_test(spec: Any) -> InterleavedTest:
@@ -133,7 +136,8 @@ def _of_unittest(module: ModuleType, holder: Any, name: str) -> Callable[[], Any
         with ExitStack() as stack:
             _around(stack, module, "setUpModule", "tearDownModule", module)
             holder.setUpClass()
-            afterwards(stack, holder.doClassCleanups)
+            if getattr(holder, "_class_cleanups", ()):  # without any, it would leave a note on the class
+                afterwards(stack, holder.doClassCleanups)
             afterwards(stack, holder.tearDownClass)
             holder(name).debug()
 
@@ -142,6 +146,7 @@ def _of_unittest(module: ModuleType, holder: Any, name: str) -> Callable[[], Any
 
 def _of_pytest(surroundings: Surroundings, name: str) -> Callable[[], Any]:
     """A function, or a method of a class, with its arguments, and all that is to be called around it."""
+    folder = surroundings.emptied()  # before there are threads, which must not be seen to do that
 
     def call() -> Any:
         *classes, module = surroundings.places
@@ -149,11 +154,11 @@ def _of_pytest(surroundings: Surroundings, name: str) -> Callable[[], Any]:
             _around(stack, module, "setup_module", "teardown_module", module)
             if not classes:
                 _around(stack, module, "setup_function", "teardown_function", surroundings.function)
-                return surroundings.function(**surroundings.arguments(None, stack))
+                return surroundings.function(**surroundings.arguments(None, stack, folder))
             _around(stack, classes[0], "setup_class", "teardown_class", classes[0])
             made = classes[0]()
             method = getattr(made, name)
-            arguments = surroundings.arguments(made, stack)
+            arguments = surroundings.arguments(made, stack, folder)
             _around(stack, made, "setup_method", "teardown_method", method)
             return method(**arguments)
 
