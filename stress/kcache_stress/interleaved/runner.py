@@ -20,7 +20,7 @@ from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import FAILED_CHECK, call_texts, failed_check, short
 
-_LONG_SECONDS: Final = 1.0
+_LONG_SECONDS: Final = 0.05
 """Who waits so long for something waits for as long as it takes: what a test does takes far less."""
 
 _MOST_ORDERS: Final = 1_000
