@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import re
 import sys
 import threading
 import unittest
@@ -201,10 +202,17 @@ def _spec(item: Any) -> str:
 def _no_matter_of_order(finding: Finding) -> str:
     """Why a finding says nothing about the order of threads; empty if it does."""
     from kcache_model.finding import FindingKind
+    from kcache_model.places import file_name
     from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
+        places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
+        where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
+        return f"{finding.summary}{where}"
+    if finding.kind is FindingKind.LIVELOCK:  # a test may just be long
         return finding.summary
+    if finding.interleaving is None:
+        return f"it does not show again with the same schedule: {finding.summary}"
     if finding.unseen:
         return f"{finding.summary}; real threads do not show it, and code that is not seen ran: {finding.unseen}"
     return f"under the explorer it fails in every order: {finding.summary}" if FAILS_ALWAYS in finding.detail else ""
