@@ -259,10 +259,7 @@ class Sandbox:
         return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
 
     def unseen(self, trace: Trace) -> str:
-        """The first code that ran in an execution without being seen, and may have locks of its own; empty if none.
-
-        A lock that excludes one thread from another is taken by both: what one thread alone runs excludes nobody.
-        """
+        """The first code that several threads ran unseen, and that may exclude some by its locks; empty if none."""
         if not self.is_strict:
             return next(iter(self.gate.met), "")
         ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise)]

@@ -33,7 +33,7 @@ from .runner import InterleavedRunner, Shape
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
 
-FAILS_ALWAYS: Final = "It fails in every order that was tried: this is no matter of the order."
+FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
 
 _CONFIRMING_SECONDS: Final = 3.0

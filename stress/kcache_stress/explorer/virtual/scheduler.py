@@ -11,7 +11,6 @@ work. If it has to wait, the target's own threads run until it need not.
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from collections.abc import Callable, Container, Sequence
 from types import CodeType, FrameType
@@ -87,7 +86,7 @@ class Scheduler:
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
         self.clock_reads: dict[int, int] = {}
-        self.timeouts_left, self.longest = 0, math.inf
+        self.timeouts_left, self.longest = 0, float("inf")
         self.timeouts_withheld = self.is_choosing = self._is_watched = self.asks_at_starts = False
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
