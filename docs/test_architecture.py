@@ -21,7 +21,10 @@ PACKAGES = {
     for package in (kcache, kcache_model, kcache_stress, kcache_conformance)
 }
 OPTIONAL = ("crosshair", "distributed", "hypothesis_crosshair_provider", "kubernetes")
-TOP_FLOOR = ("kcache.cli", "kcache.testing", "kcache.extending", "kcache.pytest_plugin", "kcache.__main__")
+TOP_FLOOR = (
+    *("kcache.cli", "kcache.testing", "kcache.extending", "kcache.pytest_plugin", "kcache.pytest_interleaving"),
+    "kcache.__main__",
+)
 FACADE_USERS = ("kcache_conformance.pytest_suite",)
 MAY_IMPORT = {
     "kcache": {"kcache"},

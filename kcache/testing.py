@@ -10,8 +10,9 @@ run_conformance(new_indexer, seconds=20)
 from __future__ import annotations
 
 import functools
+import sys
 import unittest
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +44,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.interleaved.arguments import positions
 from kcache_stress.interleaved.running import clock, is_controlled, run
 from kcache_stress.loading import importable_spec
 
@@ -112,6 +114,7 @@ def run_conformance(
     instrument: Iterable[str] = (),
     most_findings: int = MOST_FINDINGS,
     shape: tuple[int, int] | None = None,
+    parameters: Mapping[str, int] | None = None,
 ) -> SuiteResult:
     """Check an implementation; returns only if nothing is wrong.
 
@@ -136,6 +139,7 @@ def run_conformance(
             named in ``kcache_instrument``, of the factory or of its module.
         most_findings: after so many violations the run ends.
         shape: the most threads of a program, and the most calls of each; of types with a vocabulary.
+        parameters: of tests: the positions of the values of their parameters in what they are parametrized with.
 
     Returns:
         What was done; its findings are advice.
@@ -161,6 +165,7 @@ def run_conformance(
         instrument=tuple(instrument),
         most_findings=most_findings,
         shape=shape,
+        parameters=parameters or {},
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -191,7 +196,7 @@ def interleaved(
     decorator with and without arguments, of functions and of methods, also of a ``unittest.TestCase``.
 
     Args:
-        test: takes no arguments.
+        test: takes what ``pytest.mark.parametrize`` gives it, fixtures of its own module, and ``tmp_path``.
         instrument: the packages whose code is looked into; by default those that the module of the test imports, if
             they are written in Python, and always the module itself.
         seconds: how long to search. A search that ends before is exhaustive, if nothing says ``no proof``.
@@ -202,7 +207,7 @@ def interleaved(
     Raises:
         ConformanceError: from the test: it fails in some order.
         InconclusiveError: from the test: it cannot be explored, or ``exhaustive`` asks for more than was possible.
-        TargetError: from the test: it takes arguments, or cannot be imported by name.
+        TargetError: from the test: it takes something else, or cannot be imported by name.
     """
 
     def decorated(body: Any) -> Any:
@@ -213,14 +218,22 @@ def interleaved(
                 body(*args, **kwargs)
                 return
             itself: Any = explored
-            result = run_conformance(itself, type="test", seed=seed, seconds=seconds, patience_seconds=patience_seconds)
+            marked = (explored, *map(type, args[:1]), sys.modules.get(body.__module__))
+            result = run_conformance(
+                itself,
+                type="test",
+                seed=seed,
+                seconds=seconds,
+                patience_seconds=patience_seconds,
+                parameters=positions(kwargs, marked),
+            )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:
                 why = next((phase.no_proof for phase in result.phases if phase.no_proof), "more seconds may help")
                 raise InconclusiveError(f"not every order of its threads was run: {why}")
 
         packages = (instrument,) if isinstance(instrument, str) else tuple(instrument)
-        vars(explored)["kcache_instrument"] = packages
+        vars(explored).update(kcache_instrument=packages, kcache_interleaved=True)
         return explored
 
     return decorated if test is None else decorated(test)

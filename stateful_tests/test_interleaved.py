@@ -101,7 +101,7 @@ def test_a_body_without_threads_is_never_ok() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("takes_arguments", "takes tmp_path: a test under the explorer takes no arguments"),
+        ("takes_arguments", "takes capsys: a test under the explorer takes the fixtures of its own module"),
         ("Method", "is no test"),
         ("nothing", "has no nothing"),
         ("SoldOut", "is no test"),
@@ -109,7 +109,7 @@ def test_a_body_without_threads_is_never_ok() -> None:
 )
 def test_what_is_no_test_is_one_clear_line(name: str, text: str) -> None:
     with pytest.raises(TargetError, match=text):
-        load_test(f"{BODIES}:{name}")
+        load_test(f"{BODIES}:{name}").with_parameters({})
 
 
 def test_a_local_function_says_where_it_has_to_be() -> None:

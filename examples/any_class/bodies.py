@@ -145,8 +145,8 @@ def starts_nothing() -> None:
     assert Stock(1).sell() == 0
 
 
-def takes_arguments(tmp_path: object) -> None:
-    assert tmp_path
+def takes_arguments(capsys: object) -> None:
+    assert capsys
 
 
 class Method:

@@ -12,7 +12,20 @@ import kcache
 
 from .exits import BEGAN, closed_pipe, end_in_order, open_missing_streams
 
-_COMMANDS = ("check", "explore", "verify", "stress", "judge", "fuzz", "init", "replay", "report", "rules", "targets")
+_COMMANDS = (
+    "check",
+    "explore",
+    "verify",
+    "stress",
+    "judge",
+    "fuzz",
+    "init",
+    "replay",
+    "report",
+    "rules",
+    "run",
+    "targets",
+)
 
 _EPILOG = """
 \b

@@ -1,8 +1,9 @@
-"""Program of an interleaved test: the body says what its threads do, so all that is left is how its process hashes."""
+"""Program of an interleaved test: its body says what threads do; left are its parameters, and how a process hashes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .call_program import CallProgram
@@ -15,11 +16,13 @@ class InterleavedProgram(CallProgram[Any]):
 
     Attributes:
         hash_seed: ``PYTHONHASHSEED`` of the process that runs it.
+        parameters: the positions of its parameters' values in what the test is parametrized with.
     """
 
     prefix: tuple[Any, ...] = ()
     threads: tuple[tuple[Any, ...], ...] = ()
     hash_seed: int = 0
+    parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """The same for a process with another hash seed."""
@@ -28,7 +31,8 @@ class InterleavedProgram(CallProgram[Any]):
 
 def encode_program(program: InterleavedProgram) -> dict[str, Any]:
     """The program as plain JSON."""
-    return {"hash_seed": program.hash_seed} if program.hash_seed else {}
+    data = {"hash_seed": program.hash_seed, "parameters": dict(program.parameters)}
+    return {name: value for name, value in data.items() if value}
 
 
 def decode_program(data: Any) -> InterleavedProgram:
@@ -37,6 +41,11 @@ def decode_program(data: Any) -> InterleavedProgram:
     Raises:
         FormatError: it is something else.
     """
-    if not isinstance(data, dict) or data.keys() - {"hash_seed"} or not isinstance(data.get("hash_seed", 0), int):
-        raise FormatError("the program of a test holds a hash seed alone")
-    return InterleavedProgram(hash_seed=data.get("hash_seed", 0))
+    known: dict[str, Any] = (
+        data if isinstance(data, dict) and not data.keys() - {"hash_seed", "parameters"} else {"hash_seed": None}
+    )
+    seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
+    is_named = isinstance(parameters, dict) and all(isinstance(number, int) for number in parameters.values())
+    if not isinstance(seed, int) or not is_named:
+        raise FormatError("the program of a test holds a hash seed and the positions of its parameters, nothing else")
+    return InterleavedProgram(hash_seed=seed, parameters=parameters)

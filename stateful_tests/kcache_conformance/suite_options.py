@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from kcache_model.indexers.items import Semantics
@@ -47,6 +47,7 @@ class SuiteOptions:
         declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
         waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
         shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
+        parameters: the positions of the values of a test's parameters in what it is parametrized with; of tests.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -63,6 +64,7 @@ class SuiteOptions:
     declared: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None
+    parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def is_strict(self) -> bool:

@@ -29,7 +29,8 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
 
     def searches(spec: str) -> Iterator[Search]:
         options = ExploreOptions(executions=_EXECUTIONS, seconds=context.seconds, seed=context.seed)
-        yield Search(InterleavedLaboratory(spec, context.options.instrument), InterleavedProgram(), options)
+        program = InterleavedProgram(parameters=context.options.parameters)
+        yield Search(InterleavedLaboratory(spec, context.options.instrument), program, options)
 
     return explorer_phase(context, searches, "test")
 
@@ -38,7 +39,8 @@ def _stopped(stopped: Stopped) -> Finding:
     """An execution froze or ended the whole process."""
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
-    token = ReplayToken(stopped.name, InterleavedProgram(), kind, instrument=stopped.options.instrument)
+    program = InterleavedProgram(parameters=stopped.options.parameters)
+    token = ReplayToken(stopped.name, program, kind, instrument=stopped.options.instrument)
     return Finding(kind, stopped.phase, f"the test {did}", detail=stopped.detail, schedule=TOKENS.encode(token))
 
 
@@ -60,6 +62,7 @@ TEST = TargetType(
     reference="kcache_conformance.interleaved.reference:nothing_is_lost",
     phases={"explorer": _explorer},
     load=load_test,
+    prepare=lambda test, options: test.with_parameters(options.parameters),
     not_tested=lambda _: (),
     stopped=_stopped,
     examples=lambda: (),

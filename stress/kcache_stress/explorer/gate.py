@@ -250,7 +250,8 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
         seen.add(id(found))
         if len(seen) > _MOST_REACHED:
             return None
-        if type(found) in _FIXED or isinstance(found, _BLIND) or type(found).__module__.startswith(_RUNTIME_MODULES):
+        kind = type(found)  # isinstance would ask for __class__, which may be a property of the code that is watched
+        if kind in _FIXED or issubclass(kind, _BLIND) or kind.__module__.startswith(_RUNTIME_MODULES):
             fixed.add(id(found))
         else:
             todo += _referents(found)

@@ -259,11 +259,12 @@ class Sandbox:
         return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
 
     def unseen(self, trace: Trace) -> str:
-        """The first code that ran in an execution without being seen, and may have locks of its own; empty if none."""
+        """The first code that several threads ran unseen, and that may exclude some by its locks; empty if none."""
         if not self.is_strict:
             return next(iter(self.gate.met), "")
-        slots = (slot for _, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise))
-        return next((str(slot) for slot in slots if not slot.is_contained), "")
+        ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise)]
+        unseen = [(thread, slot) for thread, slot in ran if not slot.is_contained]
+        return str(unseen[0][1]) if len({thread for thread, _ in unseen}) > 1 else ""
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
         step = Together(parts)

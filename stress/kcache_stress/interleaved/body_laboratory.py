@@ -22,7 +22,10 @@ from ..explorer.rendering.renderer import Texts, render_interleaving
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
+from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
+from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
+from .arguments import remove_folder
 from .confirming import confirm
 from .named_test import InterleavedTest, load_test
 from .runner import InterleavedRunner, Shape
@@ -30,7 +33,11 @@ from .runner import InterleavedRunner, Shape
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
 
+FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
+_FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
+
 _CONFIRMING_SECONDS: Final = 3.0
+_SAMPLES: Final = 8
 
 
 class InterleavedLaboratory:
@@ -88,13 +95,14 @@ class InterleavedLaboratory:
         self, program: InterleavedProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[Experiment[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
-        del program, strict_errors
+        del strict_errors
         self._pulse = pulse
-        runner = InterleavedRunner(self.target, self._copies, self._shape, pulse)
+        runner = InterleavedRunner(self._test(program), self._copies, self._shape, pulse)
         try:
             yield Experiment(runner, AS_FOUND)
         finally:
             runner.clean_up()
+            remove_folder()
 
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
@@ -113,12 +121,12 @@ class InterleavedLaboratory:
         detail: str = "",
     ) -> Finding:
         """The finding of a problem, with what the counterexample does where there is one."""
-        del program, strict_errors
-        own = InterleavedProgram(hash_seed=own_hash_seed())
+        del strict_errors
+        own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
         told = None
         if found is not None:
-            runner = InterleavedRunner(self.target, self._copies, self._shape, lambda: None)
+            runner = InterleavedRunner(self._test(program), self._copies, self._shape, lambda: None)
             texts = Texts(
                 called="",
                 made=lambda: runner.made,
@@ -127,10 +135,11 @@ class InterleavedLaboratory:
                 before=_nothing,
                 afterwards=_nothing,
             )
-            if not found.preemptions and problem.kind is not FindingKind.DEADLOCK:
-                detail = f"It fails without concurrency, too: with the threads one after another.\n{detail}"
+            if not found.preemptions:
+                detail = f"{self._without_preemptions(runner, problem)}{detail}"
             told = render_interleaving(runner, found.schedule, texts, problem)
-            confirmation = confirm(self.target.called, told, problem.kind, self._shape, self._pulse)
+            remove_folder()
+            confirmation = confirm(self._test(program).called, told, problem.kind, self._shape, self._pulse)
             self._shape.is_confirmed = confirmation.is_confirmed
             detail = "\n".join(filter(None, (detail, confirmation.text)))
             token = ReplayToken(
@@ -155,17 +164,28 @@ class InterleavedLaboratory:
 
     def goes_wrong(self, program: InterleavedProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether the test fails with real threads: paused as in its finding, or called again and again for a while."""
-        del program, strict_errors
+        del strict_errors
         if self._shape.is_confirmed:
             return True
+        test = self._test(program)
         until = time.monotonic() + _CONFIRMING_SECONDS
         while time.monotonic() < until:
             watch.alive()
             try:
-                self.target.called()
+                test.called()
             except Exception:
                 return True
         return False
+
+    def _test(self, program: InterleavedProgram) -> InterleavedTest:
+        return self.target.with_parameters(program.parameters)
+
+    def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
+        """What a failure says that needs no preemption: it may be no matter of the order at all."""
+        samples = map(PartialOrderSampling, range(_SAMPLES))
+        if all(search(runner, sample, AS_FOUND, SearchLimits(1)).problem is not None for sample in samples):
+            return f"{FAILS_ALWAYS}\n"
+        return "" if problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"
 
 
 def _nothing(_: Any) -> Sequence[tuple[str, str]]:

@@ -20,6 +20,9 @@ from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import FAILED_CHECK, call_texts, failed_check, short
 
+_LONG_SECONDS: Final = 0.05
+"""Who waits so long for something waits for as long as it takes: what a test does takes far less."""
+
 _MOST_ORDERS: Final = 1_000
 _MOST_ORDERS_TOLD: Final = 4
 
@@ -70,6 +73,7 @@ class InterleavedRunner(ScenarioRunner):
         self._parts: Sequence[Part] = ()
         self._strategy: Strategy | None = None
         self._is_learning = False
+        copies.sandbox.scheduler.longest = _LONG_SECONDS
         super().__init__(Scenario(test.instrument, self._threads_of), copies)
         if self._asked is not None and self._asked.is_serializable and shape.orders is None:
             self._learn_orders()

@@ -96,6 +96,17 @@ class Control(Protocol):
         ...
 
 
+class RealThreads:
+    """Runs bodies as they are, also where a decorator would have them explored."""
+
+    threading = threading
+    time = time
+
+    def together(self, asked: Together) -> list[Any]:
+        """Run the threads that a body asks for; what each returned."""
+        return in_threads(threading, asked)
+
+
 _control: Control | None = None
 """What runs the body that is under way; ``None`` where real threads do."""
 

@@ -124,6 +124,19 @@ _TRANSPARENT_PARTS: Final[dict[str, tuple[str, ...]]] = {
     "re": ("",),
     "weakref": ("ref",),
     "dataclasses": ("_is_dataclass_instance", "is_dataclass", "fields"),  # they look at the class alone
+    "unittest": tuple(  # they call the test, and note on its own object that they have
+        f"TestCase.{one}"
+        for one in (
+            "__init__",
+            "debug",
+            "_call",
+            "setUp",
+            "tearDown",
+            "addCleanup",
+            "doCleanups",
+            "addTypeEqualityFunc",
+        )
+    ),
 }
 """Of these modules, the functions whose qualified names begin so."""
 
@@ -139,7 +152,8 @@ def is_transparent(code: CodeType) -> bool:
     elif file.startswith(_LIBRARY) and "site-packages" not in file:
         name = file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
     else:
-        return makes_objects(code) or makes_tuples(code)  # both touch the new object alone
+        # Both touch the new object alone; pytest.raises calls what it is given, and looks at what that raises.
+        return makes_objects(code) or makes_tuples(code) or file.endswith(_PYTEST_RAISES)
     top = name.partition(os.sep)[0]
     if code.co_qualname in _NOT_TRANSPARENT:
         return False
@@ -149,7 +163,17 @@ def is_transparent(code: CodeType) -> bool:
 
 
 _JSON: Final = f"json{os.sep}"
-_READING_FILES: Final = ("copy.py", "pprint.py", f"{_JSON}encoder.py", f"{_JSON}__init__.py", "dataclasses.py")
+_PYTEST_RAISES: Final = os.sep + os.path.join("_pytest", "raises.py")
+_ASSERTIONS: Final = os.path.join("unittest", "case.py")
+_REACH_FURTHER: Final = ("TestCase.assertWarns", "TestCase.assertLogs", "TestCase.assertNoLogs", "_AssertWarnsContext")
+_READING_FILES: Final = (
+    "copy.py",
+    "pprint.py",
+    f"{_JSON}encoder.py",
+    f"{_JSON}__init__.py",
+    "dataclasses.py",
+    _ASSERTIONS,
+)
 _GENERATED: Final = "__create_fn__.<locals>."
 """How the functions that ``dataclasses`` makes are called."""
 
@@ -159,6 +183,10 @@ _CONTAINED: Final = frozenset(
     | {"shelve", "_pyio", "codecs", "encodings"}
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
+
+
+def _asserts(code: CodeType) -> bool:
+    return not code.co_qualname.startswith(_REACH_FURTHER)
 
 
 def makes_objects(code: CodeType) -> bool:
@@ -186,7 +214,8 @@ def touches_arguments_only(code: CodeType) -> bool:
     file = code.co_filename
     if not file.startswith(_LIBRARY) or "site-packages" in file:
         return code.co_qualname.startswith(_GENERATED)
-    return file[len(_LIBRARY) :].partition(os.sep)[0].removesuffix(".py") in _CONTAINED
+    name = file[len(_LIBRARY) :]
+    return name.partition(os.sep)[0].removesuffix(".py") in _CONTAINED or (name == _ASSERTIONS and _asserts(code))
 
 
 def only_reads(code: CodeType) -> bool:

@@ -70,7 +70,7 @@ class Scheduler:
         preemptions: how often a thread was left that could have gone on.
         failures: what escaped from threads that the target started.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
-        is_patient: asked where a wait with a timeout begins: whether it is never cut short.
+        is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
         watcher: their trace function where there is no tracer; ``None`` for none.
     """
 
@@ -86,7 +86,7 @@ class Scheduler:
         self.threads: dict[int, VirtualThread] = {}
         self.now = 0.0
         self.clock_reads: dict[int, int] = {}
-        self.timeouts_left = 0
+        self.timeouts_left, self.longest = 0, float("inf")
         self.timeouts_withheld = self.is_choosing = self._is_watched = self.asks_at_starts = False
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}

@@ -58,7 +58,8 @@ class Timed:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
-        self.is_patient = scheduler.live and scheduler.is_patient()
+        is_long = deadline - scheduler.now >= scheduler.longest
+        self.is_patient = scheduler.live and (is_long or scheduler.is_patient())
 
     @property
     def free(self) -> bool:

@@ -1,0 +1,46 @@
+"""``kcache run``: a test suite that knows nothing of kcache, each test in every order of its threads."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import click
+
+from .options import duration, instrument_option, seed_option
+
+_PLUGIN = "kcache.pytest_interleaving"
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--budget-per-test",
+    callback=duration,
+    metavar="DURATION",
+    default="2s",
+    show_default=True,
+    help="How long to search the interleavings of one test; a finding ends it early.",
+)
+@seed_option("Decides which samples are taken first.")
+@instrument_option
+def run(
+    program: str, arguments: tuple[str, ...], budget_per_test: float, seed: int, instrument: tuple[str, ...]
+) -> None:
+    """Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.
+
+    Each test runs once. One that starts threads and passes is then explored: it fails if it fails in any order. The
+    summary says of each how far that went, and what could not be controlled. Exit codes are those of pytest.
+    """
+    if program != "pytest":
+        raise click.UsageError(f"only pytest can be run, not {program}; write kcache run pytest -- tests")
+    if importlib.util.find_spec("pytest") is None:
+        raise click.UsageError('pytest is not installed beside kcache: pip install "kcache[pytest]"')
+    command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
+    command += [f"--kcache-test-seed={seed}", *(f"--kcache-test-instrument={package}" for package in instrument)]
+    try:
+        sys.exit(subprocess.run([*command, *arguments], check=False).returncode)
+    except KeyboardInterrupt:
+        sys.exit(2)  # as pytest, which has been interrupted, too

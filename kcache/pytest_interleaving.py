@@ -1,0 +1,230 @@
+"""The pytest plugin of ``kcache run pytest``: each test that starts threads runs once as it is, then in every order.
+
+The harness is imported when the first test has started
+a thread. With pytest-xdist, workers write into their reports what the summary of the controller shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import re
+import sys
+import threading
+import unittest
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from kcache_conformance.events import SuiteResult
+    from kcache_model.finding import Finding
+
+PROPERTY: Final = "kcache"
+"""The user property of a report that holds the line of the summary."""
+
+_FOUND: Final = "fails in some order"
+_EXPLORED: Final = "explored"
+_AS_IT_IS: Final = "ran as it is"
+_PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+_AROUND: Final = ("_xunit_setup_", "_unittest_")
+"""Begins the names of the fixtures of pytest that call setUp, setup_method and the like."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options that ``kcache run pytest`` gives to the child, and pytest-xdist to its workers."""
+    group = parser.getgroup("kcache", "interleavings of tests that start threads")
+    group.addoption("--kcache-test-budget", type=float, default=2.0, help="seconds for the interleavings of a test")
+    group.addoption("--kcache-test-seed", type=int, default=0, help="of everything random")
+    group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begins to listen to what tests start."""
+    config.pluginmanager.register(_Explorer(config), "kcache-explorer")
+
+
+@dataclass
+class _Started:
+    """What a test has started: threads, as ``Thread.start`` tells, and processes, as audit events tell."""
+
+    is_listening: bool = False
+    threads: int = 0
+    process: str = ""
+
+    def hear(self, event: str, _: tuple[Any, ...]) -> None:
+        """An audit event."""
+        if self.is_listening and event in _PROCESSES and not self.process:
+            from kcache_stress.explorer.virtual.refusal import where
+
+            self.process = where(sys._getframe(1))
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """While this is entered, what is started is counted anew."""
+        real = threading.Thread.start
+
+        @functools.wraps(real)
+        def start(thread: threading.Thread) -> None:
+            self.threads += 1
+            real(thread)
+
+        self.threads, self.process, self.is_listening = 0, "", True
+        threading.Thread.start = start  # type: ignore[method-assign,assignment]
+        try:
+            yield
+        finally:
+            threading.Thread.start = real  # type: ignore[method-assign]
+            self.is_listening = False
+
+
+@dataclass
+class _Explorer:
+    """Explores the tests that start threads, when they have passed."""
+
+    config: pytest.Config
+    started: _Started = field(default_factory=_Started)
+
+    def __post_init__(self) -> None:
+        sys.addaudithook(self.started.hear)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        """Runs a test as it is, then in every order of its threads."""
+        started = self.started
+        with started.listening():
+            yield
+        function = getattr(item, "function", None)
+        if not (started.threads or started.process) or function is None or hasattr(function, "kcache_interleaved"):
+            return
+        reason = _not_explored(item, started)
+        if reason:
+            _note(item, _AS_IT_IS, reason)
+            return
+        self._explore(item)
+
+    def _explore(self, item: pytest.Item) -> None:
+        from kcache_conformance.isolation import HarnessError
+        from kcache_conformance.suite import run_suite
+        from kcache_conformance.suite_options import SuiteOptions
+        from kcache_model.errors import TargetError
+
+        spec = _spec(item)
+        asked = self.config.option
+        options = SuiteOptions(
+            kind="test",
+            seed=asked.kcache_test_seed,
+            budget_seconds=asked.kcache_test_budget,
+            instrument=tuple(asked.kcache_test_instrument),
+            most_findings=1,
+            parameters=_parameters(item),
+        )
+        try:
+            result = run_suite(spec, options)
+        except (TargetError, HarnessError) as error:
+            _note(item, _AS_IT_IS, str(error))
+            return
+        self._tell(item, spec, result)
+
+    def _tell(self, item: pytest.Item, spec: str, result: SuiteResult) -> None:
+        finding = next(iter(result.findings), None)
+        counts = result.phases[-1].counts if result.phases else {}
+        executions = f"{counts.get('executions', 0)} executions"
+        if finding is not None:
+            why = _no_matter_of_order(finding)
+            _note(item, _AS_IT_IS if why else _FOUND, why or finding.summary)
+            if not why:
+                _fail(finding, spec)
+        elif result.phases and result.phases[-1].refused:
+            _note(item, _AS_IT_IS, result.phases[-1].refused)
+        elif counts.get("exhausted"):
+            _note(item, _EXPLORED, f"{executions}, exhausted")
+        else:
+            no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
+            _note(item, _EXPLORED, f"{executions}, {f'no proof: {no_proof}' if no_proof else 'budget spent'}")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """One line for each test that started threads or processes."""
+        if hasattr(self.config, "workerinput"):
+            return
+        lines, tests = dict[str, str](), set[str]()
+        for reports in terminalreporter.stats.values():
+            for report in reports:
+                if getattr(report, "when", "") == "call":
+                    tests.add(report.nodeid)
+                    lines.update((report.nodeid, text) for name, text in report.user_properties if name == PROPERTY)
+        terminalreporter.section("kcache: tests that start threads")
+        for nodeid, text in sorted(lines.items()):
+            what, _, why = text.partition(": ")
+            terminalreporter.write_line(f"{what}: {nodeid}: {why}")
+        kinds = (_FOUND, _EXPLORED, _AS_IT_IS)
+        told = [f"{sum(text.startswith(f'{kind}:') for text in lines.values())} {kind}" for kind in kinds]
+        terminalreporter.write_line(f"{', '.join(told)}; {len(tests) - len(lines)} start none")
+
+
+def _not_explored(item: pytest.Item, started: _Started) -> str:
+    """Why a test is not explored, as far as that is known before it is tried; empty if it may be."""
+    if inspect.iscoroutinefunction(item.function):  # type: ignore[attr-defined]
+        return "it is a coroutine: event loops cannot be scheduled"
+    if started.process:
+        return f"{started.process} starts a process, which cannot be scheduled"
+    foreign = ", ".join(_foreign_fixtures(item))
+    return f"it needs the fixture {foreign}" if foreign else ""
+
+
+def _foreign_fixtures(item: Any) -> list[str]:
+    """The fixtures and parameters of a test that only pytest can make: of conftest.py, of plugins, of hooks."""
+    from kcache_stress.interleaved.arguments import Surroundings
+
+    names = [name for name in item._fixtureinfo.initialnames if not name.startswith(_AROUND)]
+    if item.cls is not None and issubclass(item.cls, unittest.TestCase):
+        return names
+    places = (item.module,) if item.cls is None else (item.cls, item.module)
+    return Surroundings(item.function, places, _parameters(item)).unknown(names)
+
+
+def _parameters(item: Any) -> dict[str, int]:
+    return dict(getattr(getattr(item, "callspec", None), "indices", {}))
+
+
+def _spec(item: Any) -> str:
+    """The name by which a process can load a test."""
+    from kcache_stress.loading import importable_spec
+
+    name = item.originalname if item.cls is None else f"{item.cls.__qualname__}.{item.originalname}"
+    found = importable_spec(item.function if item.cls is None else item.cls)
+    return f"{found.rpartition(':')[0] if found is not None else item.path}:{name}"
+
+
+def _no_matter_of_order(finding: Finding) -> str:
+    """Why a finding says nothing about the order of threads; empty if it does."""
+    from kcache_model.finding import FindingKind
+    from kcache_model.places import file_name
+    from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS
+
+    if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
+        places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
+        where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
+        return f"{finding.summary}{where}"
+    if finding.kind is FindingKind.LIVELOCK:  # a test may just be long
+        return finding.summary
+    if finding.interleaving is None:
+        return f"it does not show again with the same schedule: {finding.summary}"
+    if finding.unseen:
+        return f"{finding.summary}; real threads do not show it, and code that is not seen ran: {finding.unseen}"
+    return f"under the explorer it fails in every order: {finding.summary}" if FAILS_ALWAYS in finding.detail else ""
+
+
+def _note(item: pytest.Item, what: str, why: str) -> None:
+    """What the summary will say of a test; the report carries it there, from another process perhaps."""
+    item.user_properties.append((PROPERTY, f"{what}: {' '.join(why.split())}"))
+
+
+def _fail(finding: Finding, spec: str) -> None:
+    from kcache_conformance.report.capturing import captured
+    from kcache_conformance.report.finding_text import print_finding
+
+    pytest.fail(captured(lambda console: print_finding(console, finding, spec)).strip("\n"), pytrace=False)

@@ -1,0 +1,210 @@
+"""``kcache run pytest``: a suite that knows nothing of kcache; what fails in some order is found, the rest is told."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kcache.cli import main
+
+COUNTERS = """
+import threading
+
+
+class Racy:
+    def __init__(self):
+        self.count = 0
+
+    def get(self):
+        return self.count
+
+    def add(self):
+        self.count = self.get() + 1
+
+
+class Locked(Racy):
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+
+    def add(self):
+        with self.lock:
+            super().add()
+"""
+
+SUITE = """
+import subprocess
+import sys
+import threading
+
+import pytest
+from counters import Locked, Racy
+
+
+def count(counter):
+    thread = threading.Thread(target=counter.add)
+    thread.start()
+    counter.add()
+    thread.join()
+    return counter.count
+
+
+def test_racy():
+    assert count(Racy()) == 2
+
+
+def test_locked():
+    assert count(Locked()) == 2
+
+
+def test_needs(monkeypatch):
+    assert count(Locked()) == 2
+
+
+def test_process():
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(subprocess.run([sys.executable, "-c", ""]).returncode))
+    thread.start()
+    thread.join()
+    assert ended == [0]
+
+
+def test_alone():
+    assert Racy().get() == 0
+"""
+
+SURROUNDED = """
+import asyncio
+import os
+import unittest
+
+import pytest
+from counters import Locked, Racy
+from test_counters import count
+
+os.environ.setdefault("COLLECTED_BY", str(os.getpid()))
+
+
+@pytest.fixture
+def made(kind, tmp_path):
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("")
+    yield kind()
+
+
+@pytest.mark.parametrize("kind", [Locked, pytest.param(Racy, id="racy")])
+def test_made(made):
+    assert count(made) == 2
+
+
+class TestSetUp:
+    def setup_method(self):
+        self.counter = Locked()
+
+    def test_set_up(self):
+        assert count(self.counter) == 2
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.kind = Racy
+
+    def test_locked(self):
+        self.assertEqual(count(Locked()), 2)
+
+    def test_racy(self):
+        self.assertEqual(count(self.kind()), 2)
+
+
+def test_loop():
+    async def ask():
+        return await asyncio.get_running_loop().run_in_executor(None, lambda: 3)
+
+    assert asyncio.run(ask()) == 3
+
+
+def test_always():
+    assert count(Locked()) == 2
+    assert os.environ["COLLECTED_BY"] == str(os.getpid())
+"""
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, list[str], str]:
+    """The exit code, the lines of the summary, and all that was printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kcache", "run", "pytest", "--", "-p", "no:cacheprovider", "-W", "error", *arguments],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    output = done.stdout + done.stderr
+    told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
+    assert told is not None, output
+    return done.returncode, told[1].splitlines(), output
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "counters.py").write_text(COUNTERS, encoding="utf-8")
+    (tmp_path / "test_counters.py").write_text(SUITE, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.nightly)])
+def test_what_fails_in_some_order_is_found_and_the_rest_is_told(project: Path, workers: tuple[str, ...]) -> None:
+    code, lines, output = run(project, *workers)
+    assert code == 1
+    assert "4 passed" in output
+    assert "kcache replay kt1." in output
+    locked, needs, process, racy, counts = lines
+    assert re.fullmatch(r"explored: test_counters.py::test_locked: [0-9]+ executions, exhausted", locked)
+    assert needs == "ran as it is: test_counters.py::test_needs: it needs the fixture monkeypatch"
+    place = r"test_counters.py:[0-9]+ in <lambda>"
+    start = "ran as it is: test_counters.py::test_process: "
+    assert re.fullmatch(rf"{start}{place} starts a process, which cannot be scheduled", process)
+    assert racy.startswith(
+        "fails in some order: test_counters.py::test_racy: the test fails: assert count(Racy()) == 2"
+    )
+    assert counts == "1 fails in some order, 1 explored, 2 ran as it is; 1 start none"
+
+
+@pytest.mark.nightly
+def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(project: Path) -> None:
+    (project / "test_surrounded.py").write_text(SURROUNDED, encoding="utf-8")
+    code, lines, _ = run(project, "test_surrounded.py")
+    assert code == 1
+    told = {line.split("::", 1)[1]: line.split(": ")[0] for line in lines[:-1]}
+    names = {name.rpartition(": ")[0].partition(": ")[0] or name: what for name, what in told.items()}
+    assert names == {
+        "Case::test_locked": "explored",
+        "Case::test_racy": "fails in some order",
+        "TestSetUp::test_set_up": "explored",
+        "test_always": "ran as it is",
+        "test_loop": "ran as it is",
+        "test_made[Locked]": "explored",
+        "test_made[racy]": "fails in some order",
+    }
+    (always,) = (line for line in lines if "test_always" in line)
+    assert "under the explorer it fails in every order" in always
+    (loop,) = (line for line in lines if "test_loop" in line)
+    assert "its event loop cannot be scheduled" in loop
+
+
+def test_only_pytest_can_be_run() -> None:
+    done = CliRunner().invoke(main, ["run", "unittest", "tests"])
+    assert done.exit_code == 2
+    assert "only pytest can be run, not unittest; write kcache run pytest -- tests" in done.output
+    done = CliRunner().invoke(main, ["run", "pytest", "--budget-per-test", "soon"])
+    assert done.exit_code == 2
+    assert "'soon' is no duration" in done.output
