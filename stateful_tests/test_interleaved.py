@@ -66,12 +66,23 @@ def test_a_pool_is_explored_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["passes_sold_once", "passes_without_a_check", "passes_in_order", "passes_after_a_day"]
+    "name",
+    [
+        "passes_sold_once",
+        "passes_without_a_check",
+        "passes_in_order",
+    ],
 )
 def test_its_twin_passes_in_every_order(name: str) -> None:
     found = explored(name)
     assert found.finding is None
     assert found.is_exhausted, found.note
+
+
+def test_a_long_wait_takes_no_time_and_is_no_proof() -> None:
+    found = explored("passes_after_a_day")
+    assert found.finding is None
+    assert "long ones of a test only if nothing else goes on" in found.no_proof
 
 
 def test_threads_of_a_body_that_start_elsewhere_pass_where_it_is_right() -> None:

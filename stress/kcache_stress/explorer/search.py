@@ -17,7 +17,9 @@ from .strategies.interface import Coverage, Ending, Step, Strategy
 from .waiting import running
 
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
-_WITHHELD = "waits with a timeout end early at most twice in an execution"
+_WITHHELD = (
+    "waits with a timeout end early at most twice in an execution; long ones of a test only if nothing else goes on"
+)
 _FAIR_STEPS = 50
 _DOUBTS_SHOWN = 3
 _FAIR_ATTEMPTS = 2

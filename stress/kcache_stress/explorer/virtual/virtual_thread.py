@@ -66,9 +66,7 @@ class Timed:
         """Whether the wait is over, or may be cut short by the scheduler's choice."""
         if self.waitable.free:
             return True
-        if self.is_patient:
-            return False
-        if self.scheduler.timeouts_left > 0:
+        if not self.is_patient and self.scheduler.timeouts_left > 0:
             return True
         self.scheduler.timeouts_withheld = True
         return False
