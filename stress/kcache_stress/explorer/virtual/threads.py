@@ -110,6 +110,9 @@ class ThreadHandle:
         if scheduler.current == HUB:
             scheduler.settle()
 
+    def _at_fork_reinit(self) -> None:
+        """The thread is gone with its execution; nothing is to be given back."""
+
     def _look(self) -> None:
         if self.scheduler.live:
             self.scheduler.point(QUERY, self, None)
