@@ -148,6 +148,7 @@ def explore(
         seconds=budget,
         preemptions=preemptions,
         depth=depth,
+        walk=0 if target_type.exploring is None else target_type.exploring.walk,
         seed=seed,
         strict_errors=suite_options.strict_errors,
     )

@@ -71,6 +71,7 @@ class Exploring:
         small_scope: all programs of a bound for a target and semantics, until a deadline on ``time.monotonic``.
         count: how many these are; ``None`` if they cannot be counted in time.
         only: the one program that there is; ``None`` if there are more.
+        walk: see :class:`~kcache_stress.explorer.explore.ExploreOptions`.
     """
 
     laboratory: Callable[[str, tuple[str, ...], Granularity], Laboratory[Any, Any]]
@@ -80,6 +81,7 @@ class Exploring:
     small_scope: Callable[[Bound, Any, Semantics, float], Iterator[Any]]
     count: Callable[[Bound, Any, Semantics, float], int | None]
     only: Any = None
+    walk: int = 0
 
 
 @dataclass(frozen=True)

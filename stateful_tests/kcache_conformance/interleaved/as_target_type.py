@@ -22,13 +22,15 @@ from ..phase import PhaseContext, PhaseOutcome
 from ..target_type import Exploring, Stopped, TargetType
 
 _EXECUTIONS: Final = 100_000
+WALK: Final = 200
+"""Executions of a selective walk: it finds what needs many threads, which an exhaustive search comes to last."""
 
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
     """The interleavings of the test."""
 
     def searches(spec: str) -> Iterator[Search]:
-        options = ExploreOptions(executions=_EXECUTIONS, seconds=context.seconds, seed=context.seed)
+        options = ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=context.seconds, seed=context.seed)
         program = InterleavedProgram(parameters=context.options.parameters)
         yield Search(InterleavedLaboratory(spec, context.options.instrument), program, options)
 
@@ -76,6 +78,7 @@ TEST = TargetType(
         small_scope=_nothing_small,
         count=_nothing_small,
         only=InterleavedProgram(),
+        walk=WALK,
     ),
     replay=_replay,
     hash_seed=hash_seed,

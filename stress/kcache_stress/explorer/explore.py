@@ -66,6 +66,7 @@ class ExploreOptions:
         strategy: how interleavings are searched: a :class:`StrategyName`, or one of :func:`strategy_named`.
         granularity: where threads may be switched.
         samples: how many samples AUTO takes first.
+        walk: how many executions of a selective walk it tries then; for tests, which may have many threads.
         executions: the most executions of one program.
         seconds: the most time for one program.
         preemptions: the highest bound of BOUNDED.
@@ -79,6 +80,7 @@ class ExploreOptions:
     strategy: str = StrategyName.AUTO
     granularity: Granularity = Granularity.FREE
     samples: int = 20
+    walk: int = 0
     executions: int = 20_000
     seconds: float = 10.0
     preemptions: int = 2
@@ -269,7 +271,8 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
         states = StateHashing(experiment.runner.sandbox, experiment.judge.monitor)
         return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
-        return [(PartialOrderSampling(options.seed), options.samples), (Dpor(), options.executions)]
+        walks = [(SelectiveWalk(options.seed), options.walk)] if options.walk else []
+        return [(PartialOrderSampling(options.seed), options.samples), *walks, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
 
 
