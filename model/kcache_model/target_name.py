@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import ast
-import functools
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .errors import TargetError
+
+
+@dataclass(frozen=True)
+class Applied:
+    """Something with the arguments with which it is called, which are copied each time.
+
+    Attributes:
+        func: what is called.
+        arguments: by position.
+        keywords: by name.
+    """
+
+    func: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+
+    def __call__(self) -> Any:
+        """Call it."""
+        return self.func(*copy.deepcopy(self.arguments), **copy.deepcopy(dict(self.keywords)))
 
 
 @dataclass(frozen=True)
@@ -45,7 +65,7 @@ class TargetName:
         except (SyntaxError, ValueError, AssertionError):
             what = f"{self.attribute}{self.call}: the arguments must be plain values, such as (2, ttl=9)"
             raise TargetError(what) from None
-        return functools.partial(found, *given, **named)
+        return Applied(found, tuple(given), named)
 
 
 def target_name(spec: str) -> TargetName:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from kcache_model.object_types.plain import ObjectProgram, PlainDriver, object_t
 from kcache_model.object_types.replayed import Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
+from kcache_model.target_name import Applied
 from kcache_stress.loading import load_object
 
 from ..objects.as_target_type import target_type
@@ -109,7 +109,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
     """The class of a name, and what makes its objects."""
     makes: Any = load_object(name, wanted="Class")
-    kind = makes.func if isinstance(makes, functools.partial) else makes
+    kind = makes.func if isinstance(makes, Applied) else makes
     if not isinstance(kind, type):
         raise TargetError(f"{name} is a {type(kind).__name__}, not a class")
     return kind, makes
