@@ -16,6 +16,7 @@ SUITES = ("test.test_threading", "test.test_queue", "test.test_thread", "test.te
 """The first one holds `test.lock_tests`."""
 
 _DAEMON = "threads of a program are daemons, as no execution outlives them, and so are those that they start"
+_START = "starting a thread is one step of the virtual runtime, not what the source of threading does it with"
 _TRACE = "the trace of the execution keeps objects until it is over"
 
 REFUSED = (
@@ -35,6 +36,8 @@ UNAVOIDABLE = {
     "ThreadTests.test_various_ops*": _DAEMON,
     "ThreadTests.test_disallow_instantiation": "the type of virtual locks may be called, as it may from Python 3.13 on",
     "ThreadTests.test_main_thread": "a program has threads of its own: none of them is the main thread",
+    "ThreadTests.test_limbo_cleanup": _START,
+    "ThreadTests.test_tstate_lock": _START,
     "ThreadTests.test_no_refcycle_through_target": _TRACE,
     "*ThreadingLocalTest.test_cycle_collection": _TRACE,
     "*ThreadLocalTest.test_cycle_collection": _TRACE,
