@@ -24,7 +24,7 @@ from .pipes import pipe_functions
 from .refusal import refuse, where
 from .scheduler import HUB, Scheduler
 
-_DOUBLING: Final = ("fork", "forkpty", "abort", "_exit")
+_DOUBLING: Final = ("fork", "forkpty")
 _STARTING: Final = ("posix_spawn", "posix_spawnp", "system")
 _NANOSECONDS_100: Final = 0x1EE83A5_0000_0000
 """A time of the virtual epoch's year, as the ids of :func:`uuid.uuid1` count it."""
