@@ -109,6 +109,15 @@ def test_a_body_without_threads_is_never_ok() -> None:
     assert "starts no threads" in found.refused
 
 
+def test_a_refusal_before_the_threads_is_told_with_its_line(tmp_path: Path) -> None:
+    body = "import socket\ndef test_it():\n    socket.create_connection(('example.com', 80))\n"
+    (tmp_path / "far_away.py").write_text(body)
+    found = explore(
+        InterleavedLaboratory(f"{tmp_path / 'far_away.py'}:test_it"), InterleavedProgram(), ExploreOptions(seconds=60.0)
+    )
+    assert found.refused.startswith("far_away.py:3 in test_it asks for the address of example.com")
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -295,6 +295,7 @@ RACES = {
         _tried("self.one.bind(('', 5000))") + "self.one.close()",
         _tried("self.other.bind(('', 5000))"),
     ),
+    "waiting or not": (PAIR, "self.far.setblocking(False)", _tried("self.far.recv(1)"), _tried("self.near.send(b'a')")),
     "descriptors": (
         "self.got, (self.reader, self.writer) = [], os.pipe()",
         _tried("os.write(self.writer, b'a')") + "os.close(self.writer)",

@@ -14,6 +14,7 @@ import sys
 import unittest
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.scenario_runner import Copies
@@ -47,7 +48,7 @@ def _run(copies: Copies, suite: str, owner: str, name: str, seed: int) -> str:
     sandbox = copies.sandbox
     scheduler = sandbox.scheduler
     sandbox.reset(1)
-    holder = functools.reduce(getattr, owner.split("."), sandbox.load(suite))
+    holder: Any = functools.reduce(getattr, owner.split("."), sandbox.load(suite))
     strategy, result = RandomWalk(seed), unittest.TestResult()
     strategy.most_events = _MOST_EVENTS
     try:

@@ -19,6 +19,7 @@ from .granularity import Granularity
 from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
 from .judgement.call_judge import CallJudge
 from .laboratory import Laboratory, P
+from .sandbox import CannotExploreError
 from .strategies.dpor import Dpor
 from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
@@ -166,7 +167,7 @@ class _Exploration(Generic[P, A]):
         try:
             result = self._investigated(program, self.options, self.laboratory.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result)
-        except UncontrolledError as error:  # where what was found is told
+        except (UncontrolledError, CannotExploreError) as error:  # where what was found is told; before the threads
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
             self.watch.rest()

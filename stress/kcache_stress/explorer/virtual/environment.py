@@ -21,10 +21,11 @@ from typing import Any, Final
 from .library import Replaced
 from .network import Network
 from .pipes import pipe_functions
-from .refusal import refuse
+from .refusal import refuse, where
 from .scheduler import HUB, Scheduler
 
-_PROCESSES: Final = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "abort", "_exit")
+_DOUBLING: Final = ("fork", "forkpty")
+_STARTING: Final = ("posix_spawn", "posix_spawnp", "system")
 _NANOSECONDS_100: Final = 0x1EE83A5_0000_0000
 """A time of the virtual epoch's year, as the ids of :func:`uuid.uuid1` count it."""
 
@@ -49,7 +50,8 @@ class Environment(Replaced):
             (random, "_urandom", self.urandom),
             (uuid, "_generate_time_safe", self._time_based),
             *((os, name, function) for name, function in pipe_functions(network).items()),
-            *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _PROCESSES),
+            *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _DOUBLING),
+            *((os, name, self._doubted(getattr(os, name, None))) for name in _STARTING),
             *self._starting_programs(),
         )
 
@@ -57,7 +59,7 @@ class Environment(Replaced):
         """The function in C that all of `subprocess` comes to, where that is imported."""
         module = sys.modules.get("subprocess")
         if module is not None and hasattr(module, "_fork_exec"):
-            yield module, "_fork_exec", self._for_the_harness("subprocess", module._fork_exec)
+            yield module, "_fork_exec", self._doubted(module._fork_exec)
 
     def start_over(self) -> None:
         """Forget what an execution was given."""
@@ -93,3 +95,12 @@ class Environment(Replaced):
             return real(*args, **kwargs)
 
         return guarded
+
+    def _doubted(self, real: Any) -> Callable[..., Any]:
+        def started(*args: Any, **kwargs: Any) -> Any:
+            if self._scheduler.live:
+                why = "starts another process, of which nothing is seen"
+                self._scheduler.doubts[f"{where(sys._getframe(1))}: {why}"] = None
+            return real(*args, **kwargs)
+
+        return started

@@ -340,6 +340,7 @@ class Network:
 
     Attributes:
         ends: descriptor -> what it stands for.
+        default_timeout: how long calls of new sockets wait; ``None`` for ever.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -348,6 +349,8 @@ class Network:
         self._lock_type: type[VirtualLock] = type("lock", (VirtualLock,), own)
         self._wakeup_type: type[Wakeup] = type("Wakeup", (Wakeup,), own)
         self.ends: dict[int, Any] = {}
+        self.default_timeout: float | None = None
+        self._first_timeout: float | None = None
         self._ports: dict[Any, Port] = {}
         self._given: dict[tuple[str, int], int] = {}
 
@@ -357,6 +360,7 @@ class Network:
 
     def start_over(self) -> None:
         """Forget what an execution has opened."""
+        self.default_timeout = self._first_timeout
         self.ends.clear()
         self._ports.clear()
         self._given.clear()
@@ -365,6 +369,12 @@ class Network:
         if self.scheduler.live and not self.scheduler.steps_are_events:
             why = f"uses {what}: what they stand for is no part of the states that are compared at this granularity"
             self.scheduler.doubts[f"{where(sys._getframe(2))}: {why}"] = None
+
+    def set_default_timeout(self, timeout: float | None) -> None:
+        """Let new sockets wait so long: in this execution, or in all if a module says so when it is imported."""
+        self.default_timeout = timeout
+        if self.scheduler.loading:
+            self._first_timeout = timeout
 
     def _next(self, what: str) -> int:
         """Counts what a thread was given: no order of threads shows in it."""

@@ -39,13 +39,14 @@ class Socket:
 
     __slots__ = ("_descriptor", "_end", "_family", "_options", "_type", "proto", "timeout")
     network: Network  # given by the subclass that a sandbox makes
-    default_timeout: float | None = None
 
     def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:
         self._family = int(_socket.AF_INET) if family == -1 else family
         self._type = int(_socket.SOCK_STREAM) if type == -1 else type
         self.proto = 0 if proto == -1 else proto
-        self.timeout = self.default_timeout
+        if self.network.scheduler.live:
+            self.network.scheduler.touch(self.network, "default_timeout", READ)
+        self.timeout = self.network.default_timeout
         self._options: dict[tuple[int, int], Any] = {}
         self._end: Any = None if fileno is None else self.network.end_of(fileno)
         self._descriptor = self.network.descriptor(self._end) if fileno is None else fileno
@@ -62,14 +63,17 @@ class Socket:
 
     # What it is now: others may connect or close it meanwhile.
 
-    def _look(self) -> Any:
+    def _touch(self, slot: str, kind: int) -> None:
         scheduler = self.network.scheduler
         if scheduler.live and not scheduler.aborting:
-            scheduler.touch(self, "_end", READ)
+            scheduler.touch(self, slot, kind)
+
+    def _look(self) -> Any:
+        self._touch("_end", READ)
         if self._descriptor < 0:
             raise failure(errno.EBADF)
         if self._type & 0xF != _socket.SOCK_STREAM or (self._family not in _LOOPBACK and self._family != _UNIX):
-            refuse(scheduler, f"uses a socket of a kind that is not there: {WHY}", sys._getframe(1))
+            refuse(self.network.scheduler, f"uses a socket of a kind that is not there: {WHY}", sys._getframe(1))
         return self._end
 
     def _connected(self) -> End:
@@ -79,9 +83,7 @@ class Socket:
         return end
 
     def _become(self, end: Any) -> None:
-        scheduler = self.network.scheduler
-        if scheduler.live and not scheduler.aborting:
-            scheduler.touch(self, "_end", WRITE)
+        self._touch("_end", WRITE)
         self._end = end
         if self._descriptor in self.network.ends:
             self.network.ends[self._descriptor] = end
@@ -124,7 +126,7 @@ class Socket:
         port = self._look()
         if not isinstance(port, Port):
             raise failure(errno.EINVAL)
-        end = self.network.attempt(port, port.accept, self.timeout)
+        end = self.network.attempt(port, port.accept, self._waits())
         return self.network.descriptor(end), end.peer
 
     def connect(self, address: Any) -> None:
@@ -134,7 +136,7 @@ class Socket:
         name, place = self._place(address)
         own = "" if self._family == _UNIX else (name[0], self.network.free_port(), *name[2:])
         port = self.network.port(place, name)
-        self._become(self.network.attempt(port, lambda: port.connect(self.network, own), self.timeout))
+        self._become(self.network.attempt(port, lambda: port.connect(self.network, own), self._waits()))
 
     def connect_ex(self, address: Any) -> int:
         """As :meth:`connect`, but the number of the error is returned."""
@@ -168,17 +170,13 @@ class Socket:
 
     def detach(self) -> int:
         """Let go of the descriptor, which stays open."""
-        scheduler = self.network.scheduler
-        if scheduler.live and not scheduler.aborting:
-            scheduler.touch(self, "_end", WRITE)
+        self._touch("_end", WRITE)
         descriptor, self._descriptor = self._descriptor, -1
         return descriptor
 
     def fileno(self) -> int:
         """The descriptor; -1 if it is closed."""
-        scheduler = self.network.scheduler
-        if scheduler.live and not scheduler.aborting:
-            scheduler.touch(self, "_end", READ)
+        self._touch("_end", READ)
         return self._descriptor
 
     # Data.
@@ -186,7 +184,7 @@ class Socket:
     def send(self, data: Any, flags: int = 0) -> int:  # noqa: ARG002
         """Send as much as there is room for; how much that was."""
         end, view = self._connected(), memoryview(data).cast("B")
-        return self.network.attempt(end, lambda: end.put(view), self.timeout)
+        return self.network.attempt(end, lambda: end.put(view), self._waits())
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Send all of it."""
@@ -212,7 +210,8 @@ class Socket:
         """As :meth:`recv`, with where it is from, which connections do not tell."""
         return self.recv(size, flags), None
 
-    def _waits(self, flags: int) -> float | None:
+    def _waits(self, flags: int = 0) -> float | None:
+        self._touch("timeout", READ)
         return 0 if flags & getattr(_socket, "MSG_DONTWAIT", 0) else self.timeout
 
     def sendto(self, *_: Any) -> NoReturn:
@@ -227,19 +226,21 @@ class Socket:
         """Let calls wait so long."""
         if timeout is not None and timeout < 0:
             raise ValueError("Timeout value out of range")
+        self._touch("timeout", WRITE)
         self.timeout = None if timeout is None else float(timeout)
 
     def gettimeout(self) -> float | None:
         """How long calls wait."""
+        self._touch("timeout", READ)
         return self.timeout
 
     def setblocking(self, flag: bool) -> None:
         """Let calls wait, or not."""
-        self.timeout = None if flag else 0.0
+        self.settimeout(None if flag else 0.0)
 
     def getblocking(self) -> bool:
         """Whether calls wait."""
-        return self.timeout != 0
+        return self.gettimeout() != 0
 
     def getsockname(self) -> Any:
         """Its own address."""
@@ -255,11 +256,13 @@ class Socket:
     def setsockopt(self, level: int, option: int, value: Any, length: int | None = None) -> None:  # noqa: ARG002
         """Note it; it changes nothing."""
         self._look()
+        self._touch("_options", WRITE)
         self._options[level, option] = value
 
     def getsockopt(self, level: int, option: int, length: int = 0) -> Any:
         """What was noted; 0 if nothing was."""
         self._look()
+        self._touch("_options", READ)
         default: Any = b"" if length else 0
         if level == _socket.SOL_SOCKET and option == _socket.SO_TYPE:
             default = int(_socket.SOCK_STREAM)
@@ -305,8 +308,9 @@ def make_socket_module(network: Network) -> ModuleType:
             end.close()
 
     def setdefaulttimeout(timeout: float | None) -> None:
-        Socket.default_timeout = None
-        socket.default_timeout = timeout
+        if scheduler.live:
+            scheduler.touch(network, "default_timeout", WRITE)
+        network.set_default_timeout(timeout)
 
     module = ModuleType("_socket")
     for name, value in vars(_socket).items():
@@ -323,7 +327,7 @@ def make_socket_module(network: Network) -> ModuleType:
         gethostname=lambda: _HOST,
         gethostbyaddr=lambda host: (_HOST, [], [getaddrinfo(host, 0)[0][4][0]]),
         gethostbyname=lambda host: getaddrinfo(host, 0, int(_socket.AF_INET))[0][4][0],
-        getdefaulttimeout=lambda: socket.default_timeout,
+        getdefaulttimeout=lambda: network.default_timeout,
         setdefaulttimeout=setdefaulttimeout,
     )
     module.__dict__.pop("CAPI", None)
