@@ -296,7 +296,7 @@ def options_of_fuzz() -> set[str]:
 def test_every_option_of_the_page_exists() -> None:
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE))
     assert named <= options_of_fuzz()
-    assert named >= options_of_fuzz() - {"FUNCTION", "function", "--crosshair", "--kind"}
+    assert named >= options_of_fuzz() - {"FUNCTION", "function", "--crosshair", "--kind", "-q", "-v"}
 
 
 def test_the_commands_of_the_page_can_be_given() -> None:

@@ -72,7 +72,7 @@ def test_the_race_of_the_readme_is_found() -> None:
 
 
 def test_test_yours(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
-    implementation, test, declaration, adapted = blocks(
+    implementation, test, declaration, adapted, counter = blocks(
         README.partition("## Test yours")[2].partition("## In CI")[0], "python"
     )
     assert implementation.startswith("# cache.py")
@@ -88,6 +88,10 @@ def test_test_yours(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
         ["pytest", "-q", "-p", "no:cacheprovider", "--kcache-target", "cache:new_indexer", "-k", "smoke"], tmp_path
     )
     assert done.returncode == 0, done.stdout
+    (tmp_path / "test_counter.py").write_text(counter, encoding="utf-8")
+    done = run(["pytest", "-q", "-p", "no:cacheprovider", "test_counter.py"], tmp_path)
+    assert done.returncode == 1
+    assert "the test fails: assert counter.value == 2" in done.stdout
     (tmp_path / "shelf.py").write_text(adapted, encoding="utf-8")
     done = run(["kcache", "check", "shelf.py:new_indexer", "--only", "smoke"], tmp_path)
     assert done.returncode == 0, done.stdout

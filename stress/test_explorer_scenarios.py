@@ -417,8 +417,8 @@ def test_what_is_not_repeatable_is_said_to_be(code: Path) -> None:
 
 
 def test_too_many_threads_are_refused(code: Path) -> None:
-    with pytest.raises(ValueError, match="at most 8 threads"):
-        explore_scenario(counting(code, *["add"] * 9))
+    with pytest.raises(ValueError, match="at most 128 threads"):
+        explore_scenario(counting(code, *["add"] * 129))
 
 
 def test_a_wrong_setup_is_the_callers_business(code: Path) -> None:

@@ -157,5 +157,5 @@ def test_a_class_of_other_names_is_told_of_it(project: Path) -> None:
     Path("camel.py").write_text(text, encoding="utf-8")
     by_function = kcache_command("check", "camel.py:make", "--only", "smoke")
     assert "It has put, getByKey: `kcache init camel.py:make` writes an adapter" in by_function.output
-    by_class = kcache_command("check", "camel.py:Camel", "--only", "smoke")
+    by_class = kcache_command("check", "--type", "indexer", "camel.py:Camel", "--only", "smoke")
     assert "`kcache init camel.py:Camel` writes one" in by_class.output

@@ -176,8 +176,8 @@ class _Window:
         self._pending_invoked = [calls[position].invoked for position in pending]
         alike: dict[Hashable, int] = {}
         for number, position in enumerate(pending):
-            operation = calls[position].operation
-            alike[operation] = alike.get(operation, 0) | 1 << number
+            does = _same(calls[position].operation)
+            alike[does] = alike.get(does, 0) | 1 << number
         # A bit for each of the pending calls that do the same.
         self._alike = list(alike.values())
 
@@ -212,6 +212,15 @@ class _Window:
         return found
 
 
+def _same(value: Hashable) -> Hashable:
+    """What is equal for equal values, or for nothing else if they cannot be hashed: objects changed in place."""
+    try:
+        hash(value)
+    except TypeError:
+        return object()
+    return value
+
+
 class _Follower:
     """The model with numbered states, which remembers what it was asked.
 
@@ -228,7 +237,7 @@ class _Follower:
         self.writes = [call.operation.is_write for call in calls]
         kinds: dict[Hashable, int] = {}
         self._kinds = [
-            kinds.setdefault((call.operation, call.outcome, call.returned is None), len(kinds)) for call in calls
+            kinds.setdefault(_same((call.operation, call.outcome, call.returned is None)), len(kinds)) for call in calls
         ]
         self._states: list[Any] = []
         self._numbers: dict[Any, int] = {}

@@ -247,8 +247,8 @@ def is_inert(kind: type) -> bool:
 
 
 def _is_inert(kind: type) -> bool:
-    if kind.__module__ == "functools":
-        return True  # the keys of the caches, which compare what they hold
+    if kind.__module__ in ("functools", "_thread"):
+        return True  # the keys of the caches compare what they hold; a virtual lock that is shown says so itself
     return not any(
         isinstance(value, types.FunctionType) and name.startswith("__") and name not in _NOT_RUN_BY_C
         for base in kind.__mro__
