@@ -56,10 +56,10 @@ def informer(_examples_on_the_path: None) -> InformerLaboratory:
 
 
 def explored(informer: InformerLaboratory, of: InformerProgram) -> Investigation:
-    """What is found with up to one preemption."""
+    """What is found with up to two preemptions."""
     return investigate(
         lambda granularity: informer.at(granularity).opened(of),
-        lambda _: [(PreemptionBounded(1), 100_000)],
+        lambda _: [(PreemptionBounded(2), 100_000)],
         granularity=informer.granularity,
         seconds=SECONDS,
     )
