@@ -207,3 +207,19 @@ def test_a_name_with_arguments_is_taken_apart() -> None:
     assert found.applied(dict)() if found.attribute == "dict" else True
     assert target_name("x:dict(a=1)").applied(dict)() == {"a": 1}
     assert target_name("x:dict").applied(dict) is dict
+
+
+def test_arguments_may_be_named(tmp_path: Path) -> None:
+    (tmp_path / "named.py").write_text(STOCK.read_text(encoding="utf-8"), encoding="utf-8")
+    spec = f"{tmp_path / 'named.py'}:Stock(count=2)"
+    found = target_type_named(class_type_name(spec, f"{STOCK}:Stock(count=2)"))
+    assert list(found.phases) == ["smoke", "stateful", "explorer", "stress"]
+
+
+def test_calls_that_tell_the_time_are_left_out(tmp_path: Path) -> None:
+    methods = ("def now(self): return time.time()", "def name(self): return 1")
+    source = "".join(f"    {method}\n" for method in methods)
+    (tmp_path / "watch.py").write_text(f"import time\n\n\nclass Watch:\n{source}", encoding="utf-8")
+    spec = f"{tmp_path / 'watch.py'}:Watch"
+    found = target_type_named(class_type_name(spec))
+    assert found.not_tested(found.load(spec)) == ("now (its results differ from run to run)",)

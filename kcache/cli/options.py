@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from kcache import Semantics
-from kcache_conformance.classes import CLASS, PREFIX, class_type_name
+from kcache_conformance.classes import BETWEEN, CLASS, PREFIX, class_type_name
 from kcache_conformance.guessed_type import guessed_type
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -256,7 +256,7 @@ def type_option(text: str) -> Callable[[F], F]:
 def type_text(target_type: TargetType) -> str:
     """How a command line says the type; empty for the default."""
     if target_type.name.startswith(PREFIX):
-        model = target_type.name.removeprefix(PREFIX).partition("=")[2]
+        model = target_type.name.removeprefix(PREFIX).partition(BETWEEN)[2]
         return f"--spec {model} " if model else ""
     if target_type.name.startswith(SPECIFIED):
         return f"--spec {target_type.name.removeprefix(SPECIFIED)} "

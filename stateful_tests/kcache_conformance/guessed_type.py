@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from .suite_options import DEFAULT_TYPE
 
 TEST: Final = "test"
 CLASS: Final = "class"
+_MOST_IMPORTS: Final = 5
 
 
 def guessed_type(spec: str) -> str:
@@ -30,22 +32,39 @@ def guessed_type(spec: str) -> str:
     named = target_name(spec)
     if named.call:
         return CLASS
-    location, name = named.location, named.attribute
+    found, module = _definition(named.location, named.attribute)
+    if isinstance(found, ast.ClassDef):
+        return CLASS if _is_made_of_nothing(found, module) else DEFAULT_TYPE
+    is_method = "." in named.attribute
+    return TEST if isinstance(found, ast.FunctionDef) and _takes(found) <= is_method else DEFAULT_TYPE
+
+
+def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | None, list[ast.stmt]]:
+    """Where something is defined that a module defines or imports, and the statements of that module."""
     file = location if location.endswith(".py") else _file_of(location)
     if file is None or not os.path.isfile(file):
-        return DEFAULT_TYPE
+        return None, []
     try:
         module = ast.parse(Path(file).read_bytes()).body
     except (SyntaxError, ValueError, OSError):
-        return DEFAULT_TYPE
+        return None, []
     found: ast.stmt | None = None
     body: list[ast.stmt] = module
     for part in name.split("."):
         found = next((node for node in body if getattr(node, "name", None) == part), None)
         body = found.body if isinstance(found, ast.ClassDef) else []
-    if isinstance(found, ast.ClassDef):
-        return CLASS if _is_made_of_nothing(found, module) else DEFAULT_TYPE
-    return TEST if isinstance(found, ast.FunctionDef) and _takes(found) <= int("." in name) else DEFAULT_TYPE
+    first, dot, rest = name.partition(".")
+    imports = (node for node in module if isinstance(node, ast.ImportFrom))
+    origin = next(((node, of) for node in imports for of in node.names if first == (of.asname or of.name)), None)
+    if found is not None or origin is None or depth == _MOST_IMPORTS or location.endswith(".py"):
+        return found, module
+    node, alias = origin
+    package = location if file.endswith("__init__.py") else location.rpartition(".")[0]
+    try:
+        elsewhere = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
+    except ImportError:
+        return None, module
+    return _definition(elsewhere, f"{alias.name}{dot}{rest}", depth + 1)
 
 
 def _is_made_of_nothing(kind: ast.ClassDef, module: list[ast.stmt]) -> bool:

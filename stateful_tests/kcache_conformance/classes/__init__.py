@@ -10,6 +10,9 @@ CLASS: Final = "class"
 PREFIX: Final = f"{CLASS}="
 """How the names of the types of single classes begin."""
 
+BETWEEN: Final = "=="
+"""Between the class and its model in such a name; a single one may stand in its arguments."""
+
 
 def class_type_name(target: str, model: str = "") -> str:
     """The name of the type of one class.
@@ -19,4 +22,4 @@ def class_type_name(target: str, model: str = "") -> str:
         model: a class with the same methods that gives what is right; empty for what the class itself does in one
             thread.
     """
-    return f"{PREFIX}{target}={model}" if model else f"{PREFIX}{target}"
+    return f"{PREFIX}{target}{BETWEEN}{model}" if model else f"{PREFIX}{target}"

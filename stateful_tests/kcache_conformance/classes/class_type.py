@@ -1,4 +1,4 @@
-"""Target types of classes: ``class=TARGET`` and ``class=TARGET=MODEL``, made of the class when they are asked for."""
+"""Target types of classes: ``class=TARGET`` and ``class=TARGET==MODEL``, made of the class when they are asked for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kcache_stress.loading import load_object
 from ..objects.as_target_type import target_type
 from ..objects.sequential import PatientCaller
 from ..target_type import TargetType
-from . import PREFIX
+from . import BETWEEN, PREFIX
 from .signatures import vocabulary_of
 
 _PATIENCE_SECONDS: Final = 0.5
@@ -54,7 +54,7 @@ def class_type(name: str) -> TargetType:
     Raises:
         TargetError: there is no such class or model, its objects cannot be made, or none of its methods can be called.
     """
-    target, _, model = name.removeprefix(PREFIX).partition("=")
+    target, _, model = name.removeprefix(PREFIX).partition(BETWEEN)
     kind, makes = _loaded(target)
     calls = _of_machine(kind, model) if _is_machine(kind) else _of_class(kind, makes, target, model)
     found = target_type(
@@ -103,7 +103,17 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
         what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
-    return _Calls(words.templates, words.left_out, PlainDriver, compared, frozenset(), bool(model))
+    unsteady = _unsteady(words.templates, _Replay(compared, frozenset()))
+    steady = tuple(template for template in words.templates if template.name not in unsteady)
+    left_out = (*words.left_out, *(f"{name} (its results differ from run to run)" for name in unsteady))
+    return _Calls(steady, left_out, PlainDriver, compared, frozenset(), bool(model))
+
+
+def _unsteady(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> list[str]:
+    """The calls that do not give the same each time after the same others: they tell times, or identities."""
+    first = [next(template.smallest(0)) for template in templates]
+    before = tuple(call for call in first if call.is_write)
+    return [call.name for call in first if replay((*before, call)) != replay((*before, call))]
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
