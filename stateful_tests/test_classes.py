@@ -223,3 +223,36 @@ def test_calls_that_tell_the_time_are_left_out(tmp_path: Path) -> None:
     spec = f"{tmp_path / 'watch.py'}:Watch"
     found = target_type_named(class_type_name(spec))
     assert found.not_tested(found.load(spec)) == ("now (its results differ from run to run)",)
+
+
+COUNTER = """
+class Count:
+    def __init__(self):
+        self._value = WRONG
+
+    def add(self, amount):
+        self._value += amount
+
+    def value(self):
+        return self._value
+"""
+
+
+@pytest.mark.parametrize(("start", "is_right"), [("0", True), ("1", False)])
+def test_a_standard_specification_serves(start: str, is_right: bool, tmp_path: Path) -> None:
+    (tmp_path / "count.py").write_text(COUNTER.replace("WRONG", start), encoding="utf-8")
+    spec = f"{tmp_path / 'count.py'}:Count"
+    if is_right:
+        run_conformance(spec, type=class_type_name(spec, "counter"), phases=("smoke",), seconds=60)
+    else:
+        with pytest.raises(ConformanceError, match="expected: "):
+            run_conformance(spec, type=class_type_name(spec, "counter"), phases=("smoke",), seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"), [("mutex", "has none of the calls that mutex knows"), ("nope", "known are")]
+)
+def test_a_specification_that_does_not_fit_is_one_clear_line(model: str, text: str) -> None:
+    spec = f"{STOCK}:Stock"
+    with pytest.raises(TargetError, match=text):
+        target_type_named(class_type_name(spec, model))

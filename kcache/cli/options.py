@@ -69,8 +69,9 @@ def target_argument(function: F) -> F:
         "--spec",
         "model",
         metavar="MODEL",
-        help="Of a class: a plain class with the same methods that gives what is right, MODULE:MODEL. By default what "
-        "the class itself does in one thread.",
+        help="Of a class: a plain class with the same methods that gives what is right, MODULE:MODEL, or a "
+        "specification as `kcache judge` knows them: map, counter, queue ... By default what the class itself does in "
+        "one thread.",
     )
     option = click.option("--reference", "is_reference", is_flag=True, help="Take kcache's own in place of a TARGET.")
     return click.argument("target", required=False)(option(model(function)))

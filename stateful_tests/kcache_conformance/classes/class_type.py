@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import MakeDriver
-from kcache_model.object_types.plain import ObjectProgram, PlainDriver, object_type
+from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type
 from kcache_model.object_types.replayed import Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
@@ -18,6 +18,7 @@ from kcache_stress.loading import load_object
 
 from ..objects.as_target_type import target_type
 from ..objects.sequential import PatientCaller
+from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import BETWEEN, PREFIX
 from .signatures import vocabulary_of
@@ -35,16 +36,14 @@ class _Calls:
         vocabulary: the calls.
         left_out: what cannot be called, for want of values.
         driver: makes objects of the class, and calls.
-        compared: the same of what the results are compared with.
-        invariants: the names of the calls that only say whether something holds.
+        specification: what the results are compared with.
         has_checks: whether there is more to be seen in one thread than what the class does itself.
     """
 
     vocabulary: Vocabulary
     left_out: tuple[str, ...]
     driver: MakeDriver
-    compared: Callable[[], Any]
-    invariants: frozenset[str]
+    specification: Applies | ReplaySpecification
     has_checks: bool
 
 
@@ -62,7 +61,7 @@ def class_type(name: str) -> TargetType:
             object_type(
                 name,
                 reference=target,
-                specification=ReplaySpecification(_Replay(calls.compared, calls.invariants)),
+                specification=calls.specification,
                 vocabulary=calls.vocabulary,
                 summary="a class whose results are those of calls in one thread",
                 called=kind.__name__.lower(),
@@ -93,20 +92,35 @@ def _of_machine(kind: Any, model: str) -> _Calls:
     if makes is not None:
         compared = partial(compared, makes=lambda _: makes())
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
-    vocabulary = machine_vocabulary(kind)
-    return _Calls(vocabulary, (), MachineDriver, compared, invariants, makes is not None or bool(invariants))
+    replayed = ReplaySpecification(_Replay(compared, invariants))
+    has_checks = makes is not None or bool(invariants)
+    return _Calls(machine_vocabulary(kind), (), MachineDriver, replayed, has_checks)
 
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> _Calls:
-    words = vocabulary_of(kind, _made(makes, target))
+    made = _made(makes, target)
+    words = vocabulary_of(kind, made)
     if not words.templates:
         what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
-    compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
-    unsteady = _unsteady(words.templates, _Replay(compared, frozenset()))
+    if model and (":" not in model or hasattr(load_object(model), "apply")):
+        return _specified(made, target, model)
+    replay = _Replay(partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram()))
+    unsteady = _unsteady(words.templates, replay)
     steady = tuple(template for template in words.templates if template.name not in unsteady)
     left_out = (*words.left_out, *(f"{name} (its results differ from run to run)" for name in unsteady))
-    return _Calls(steady, left_out, PlainDriver, compared, frozenset(), bool(model))
+    return _Calls(steady, left_out, PlainDriver, ReplaySpecification(replay), bool(model))
+
+
+def _specified(made: object, target: str, name: str) -> _Calls:
+    """The calls of a class that a specification knows, by the names that they have there."""
+    specification = specification_named(name)
+    known: Vocabulary = getattr(specification, "vocabulary", ())
+    offered = tuple(template for template in known if callable(getattr(made, template.name, None)))
+    if not offered:
+        calls = ", ".join(template.name for template in known) or "none: give it a vocabulary"
+        raise TargetError(f"{target} has none of the calls that {name} knows; these are: {calls}")
+    return _Calls(offered, (), PlainDriver, specification, has_checks=True)
 
 
 def _unsteady(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> list[str]:
@@ -136,7 +150,7 @@ def _made(makes: Callable[[], Any], name: str) -> object:
 class _Replay:
     """Makes calls on new objects, in a thread that is left behind where a call does not return."""
 
-    def __init__(self, makes: Callable[[], Any], invariants: frozenset[str]) -> None:
+    def __init__(self, makes: Callable[[], Any], invariants: frozenset[str] = frozenset()) -> None:
         self._makes = makes
         self._invariants = invariants
         self._caller = PatientCaller()
