@@ -216,7 +216,8 @@ def object_type(
         litmus_tests: programs to try first: what each thread calls.
     """
     words: Vocabulary = tuple(vocabulary)
-    whole: Any = specification if hasattr(specification, "effects") else Functional(specification)
+    given: Any = specification
+    whole = given if hasattr(given, "effects") else Functional(given)
     codec = plain_codec(words)
     return ObjectType(
         name=name,

@@ -55,7 +55,8 @@ class Machine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._subject = self.subject()
-        makes: Any = type(self).model
+        own: Any = type(self)
+        makes = own.model
         self._modelled = _NONE if makes is None else makes()
 
     def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from kcache_model.outcomes import Outcome, error_text, raised, returned
 from .machine import Machine, MachineRule, rules_of
 
 _DRAWN: Final = 40
+_NONE_CHECKED: Final[Any] = tuple(HealthCheck)
 _MOST_VALUES: Final = 5
 _SMALL: Final = 2
 
@@ -55,7 +56,7 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
         derandomize=True,
         database=None,
         phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=_NONE_CHECKED,
     )
     @given(strategy)
     def draw(value: Any) -> None:
