@@ -38,6 +38,7 @@ def run(folder: Path, command: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", [*COMMANDS[:3], COMMANDS[-1]])
 def test_the_fault_of_the_page_is_found(command: str, folder: Path) -> None:
     code, output = run(folder, f"{command} --budget {'2s' if '--only' in command else '120s'}")
@@ -82,6 +83,7 @@ class Stock(Unlocked):
 """
 
 
+@pytest.mark.nightly
 def test_a_lock_mends_it(folder: Path) -> None:
     (folder / "stock.py").rename(folder / "unlocked.py")
     (folder / "stock.py").write_text(LOCKED, encoding="utf-8")

@@ -27,7 +27,7 @@ COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)
 ENOUGH = 10**6
 
 
-@pytest.mark.one_in(12, start=1)
+@pytest.mark.one_in(24, start=1)
 @pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
 def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
     assert informer_laboratory(REFERENCE).run_once(program) is None
@@ -67,6 +67,7 @@ def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort
         assert explore(laboratory, program, options).finding is None, program
 
 
+@pytest.mark.nightly
 def test_a_schedule_that_does_not_fail_any_more_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replaying, "SEARCHES", replaying.SEARCHES[:1])
     token = InformerToken(REFERENCE, InformerProgram(), FindingKind.DIVERGENCE, ((0, 1),), Granularity.SYNC)

@@ -32,7 +32,7 @@ EXPLORED = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7, start=1)
 @TYPES
 def test_a_library_call_passes_the_reference(target_type: TargetType) -> None:
     first = next(iter(target_type.phases))
@@ -51,7 +51,7 @@ def test_a_function_that_breaks_a_rule_fails_like_any_other_target() -> None:
         replay_word(finding.schedule)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5, start=1)
 @EXPLORED
 def test_a_library_call_raises_for_a_fault_whose_token_can_be_replayed(target_type: TargetType) -> None:
     example = next(one for one in target_type.examples() if one.kind == "concurrent" and not one.is_strict)

@@ -140,6 +140,7 @@ def test_classes_of_classes():
     assert facts.merge(other).metaclasses & defined == {"C", "D", "E", "F"}
 
 
+@pytest.mark.nightly
 def test_facts_about_a_module_are_all_that_it_needs():
     """Of all that is known of a hundred modules, what each of them names."""
     folders = [Path(kcache.__file__).parent, Path(__file__).parent / "races"]

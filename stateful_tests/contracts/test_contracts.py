@@ -25,7 +25,7 @@ def is_a_counterexample(law: Law, call: str) -> bool:
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="CrossHair does not see through f-strings of Python 3.13")
 @pytest.mark.skipif(find_spec("crosshair") is None, reason="crosshair-tool is not installed")
-@pytest.mark.one_in(28)
+@pytest.mark.one_in(56)
 @each_law
 def test_law(law: Law) -> None:
     found = search(law)
