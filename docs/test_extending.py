@@ -196,6 +196,7 @@ class RoundRobin(Strategy):
 """
 
 
+@pytest.mark.nightly
 def test_a_strategy_of_ones_own(run: Run, folder: Path) -> None:
     (folder / "turns.py").write_text(STRATEGY, encoding="utf-8")
     code, output = run("kcache", "explore", *LOSSY, "--strategy", "turns:RoundRobin", "--budget", "20s")

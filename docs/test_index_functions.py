@@ -241,6 +241,7 @@ def test_the_examples_of_each_style_pass(number: int, tmp_path: Path) -> None:
         del sys.modules[file.stem]
 
 
+@pytest.mark.nightly
 def test_the_samples_from_tests_run(tmp_path: Path) -> None:
     (code,) = blocks(section("From tests"), "python")
     dictionaries, attributes, types = blocks(section("How to write a good one"), "python")

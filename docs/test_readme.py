@@ -97,6 +97,7 @@ def test_test_yours(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.nightly
 def test_the_queue_and_the_informer_of_the_readme_are_found_wrong() -> None:
     (sample,) = (block for block in blocks(README, "console") if "--type" in block)
     commands = [line.removeprefix("$ kcache ").split() for line in sample.splitlines()]
@@ -129,6 +130,7 @@ def test_the_documented_program_can_be_replayed(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_the_report_of_several_runs(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (sample,) = blocks((ROOT / "docs" / "formats.md").read_text(encoding="utf-8"), "console")

@@ -64,6 +64,7 @@ def test_a_violation_fails_the_phase_and_shows_the_example(project: Path) -> Non
     assert "kcache replay bad.py:new_indexer kc1." in output
 
 
+@pytest.mark.nightly
 def test_workers_share_the_phases(project: Path) -> None:
     code, output = run_pytest(project, "--kcache-target", "good:new_indexer", *QUICK, "-n", "2")
     assert code == 0, output

@@ -325,6 +325,7 @@ def test_thousands_of_objects_and_several_watchers(server):
 # Under the explorer.
 
 
+@pytest.mark.nightly
 def test_it_can_be_explored():
     def setup(load):
         made = load("kcache_conformance.informers.fake_server").FakeServer()

@@ -152,7 +152,7 @@ def search(function: Callable[[Any], Any], seed: int, seconds: float) -> None:
         work.comparisons()
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(27, start=18)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("function", [faulty for faulty, _ in PAIRS], ids=lambda function: function.__name__)
 def test_the_fault_is_found(function, seed):

@@ -189,6 +189,7 @@ def test_a_thread_that_spins_until_another_one_goes_on_is_not_accused(stacks: Pa
     assert found.coverage is not Coverage.EXHAUSTED
 
 
+@pytest.mark.nightly
 def test_two_holders_of_a_spinning_lock_are_found(stacks: Path) -> None:
     found = explored("TwoHolders", "stacks:MUTEX", (ACQUIRE, RELEASE), (ACQUIRE, RELEASE))
     assert found.finding is not None

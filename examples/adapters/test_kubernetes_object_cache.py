@@ -32,6 +32,7 @@ class LostDelete(ObjectCacheStore):
         self._key_func(obj)
 
 
+@pytest.mark.nightly
 def test_the_suite_finds_nothing_wrong_with_the_cache(effort: Callable[[int, int], int]) -> None:
     ends_by_itself = ("smoke", "recorded")[: effort(1, 2)]
     for phases, seconds in ((ends_by_itself, 120.0), (("stateful", "explorer", "stress"), 0.3)):
