@@ -18,6 +18,7 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 from kcache_stress.interleaved.named_test import load_test
 
@@ -100,6 +101,14 @@ def test_the_story_names_threads_by_their_calls_and_objects_by_the_names_in_the_
 def test_what_needs_no_concurrency_is_told() -> None:
     assert finding("fails_alone").detail.startswith("It fails without concurrency, too")
     assert "without concurrency" not in finding("fails_sold_twice").detail
+
+
+def test_results_are_not_compared_with_some_of_their_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_MOST_ORDERS", 1)
+    found = explored("passes_without_a_check")
+    assert found.finding is None
+    assert not found.is_exhausted
+    assert "more than 1 orders of its threads" in found.refused
 
 
 def test_a_body_without_threads_is_never_ok() -> None:

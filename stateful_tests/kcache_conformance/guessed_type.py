@@ -13,10 +13,10 @@ from typing import Final
 
 from kcache_model.target_name import target_name
 
+from .classes import CLASS
 from .suite_options import DEFAULT_TYPE
 
 TEST: Final = "test"
-CLASS: Final = "class"
 _MOST_IMPORTS: Final = 5
 
 

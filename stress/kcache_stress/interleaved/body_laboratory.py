@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.call_program import own_hash_seed
@@ -142,14 +143,11 @@ class InterleavedLaboratory:
             confirmation = confirm(self._test(program).called, told, problem.kind, self._shape, self._pulse)
             self._shape.is_confirmed = confirmation.is_confirmed
             detail = "\n".join(filter(None, (detail, confirmation.text)))
-            token = ReplayToken(
-                self.target.name,
-                own,
-                problem.kind,
-                found.schedule,
-                self.granularity,
-                fingerprint_of(runner.sandbox.sources),
-                self._instrument,
+            token = replace(
+                token,
+                schedule=found.schedule,
+                granularity=self.granularity,
+                fingerprint=fingerprint_of(runner.sandbox.sources),
             )
         return Finding(
             problem.kind,

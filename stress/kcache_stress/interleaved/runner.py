@@ -11,9 +11,10 @@ from kcache_model.finding import FindingKind
 from kcache_model.object_types.plain import plain_value
 
 from ..explorer.execution import Execution, Problem
+from ..explorer.sandbox import CannotExploreError
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from ..explorer.search import SearchLimits, search
-from ..explorer.strategies.interface import Ending, Strategy
+from ..explorer.strategies.interface import Coverage, Ending, Strategy
 from ..explorer.strategies.preemption_bounded import PreemptionBounded
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .named_test import InterleavedTest
@@ -193,8 +194,14 @@ class InterleavedRunner(ScenarioRunner):
     def _learn_orders(self) -> None:
         """Run the threads one after another, in all orders."""
         self._shape.orders, self._is_learning = {}, True
-        search(self, PreemptionBounded(0), None, SearchLimits(_MOST_ORDERS))
+        found = search(self, PreemptionBounded(0), None, SearchLimits(_MOST_ORDERS))
         self._is_learning = False
+        if found.coverage is Coverage.BUDGET_SPENT and found.problem is None:  # what is right would be accused
+            self._shape.orders = None
+            raise CannotExploreError(
+                f"{self._test.attribute} compares its results with more than {_MOST_ORDERS} orders of its threads: "
+                "compare those of fewer threads, or check the results in the test"
+            )
 
     def _compared(self) -> Problem | None:
         """What is wrong with the results, where they are to be those of some order of the threads."""
