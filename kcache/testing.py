@@ -293,7 +293,7 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
     """Follow the schedule of a counterexample again; returns only if it is fixed.
 
     Args:
-        word: the replay token that was printed: ``kx1.`` (or ``kq1.``, ``ki1.``, ``kf1.``, ``ko1.``) and
+        word: the replay token that was printed: ``kx1.`` (or ``kq1.``, ``ki1.``, ``kf1.``, ``kt1.``, ``ko1.``) and
             some hundred characters.
         patience_seconds: how long one execution may take.
 
@@ -307,7 +307,7 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
     __tracebackhide__ = True
     target_type = type_of_token(word)
     if target_type is None:
-        raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1. or ko1.")
+        raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if found.finding is not None:
         text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)

@@ -71,7 +71,7 @@ def replay(
     patience_seconds: float,
     outputs: Outputs,
 ) -> None:
-    """Run a finding again: its WORD (kx1..., kq1..., ki1..., kf1..., ko1...), or PROGRAM on TARGET.
+    """Run a finding again: its WORD (kx1..., kq1..., ki1..., kf1..., kt1..., ko1...), or PROGRAM on TARGET.
 
     A PROGRAM is a word (kc1...) or a JSON file.
 
@@ -102,7 +102,7 @@ def replay(
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError(
-                "give one WORD that begins with kx1., kq1., ki1., kf1. or ko1., or TARGET and PROGRAM"
+                "give one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM"
             )
         if pdb or test_file is not None:
             raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")

@@ -401,7 +401,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["replay", "kcache:new_indexer", "what"], 'a program word begins with "kc1."'),
         (
             ["replay", "kcache:new_indexer"],
-            "give one WORD that begins with kx1., kq1., ki1., kf1. or ko1., or TARGET and PROGRAM",
+            "give one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM",
         ),
         (["fly"], "No such command 'fly'"),
     ],
