@@ -148,7 +148,7 @@ def test_an_unknown_type_phase_or_token_is_refused_with_what_is_known() -> None:
         run_conformance("kcache.queues:FIFO", type="queue")
     with pytest.raises(ValueError, match=r"unknown phases vectors; known are: smoke, litmus"):
         run_conformance("kcache.informers:SharedIndexInformer", type="informer", phases=("vectors",))
-    with pytest.raises(FormatError, match=r"begins with kx1\., kq1\., ki1\., kf1\. or ko1\."):
+    with pytest.raises(FormatError, match=r"begins with kx1\., kq1\., ki1\., kf1\., kt1\. or ko1\."):
         replay_word("zz9.abc")
 
 
