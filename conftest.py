@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import multiprocessing.forkserver
 import os
@@ -53,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if is_chosen and not item.get_closest_marker("nightly") else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish() -> None:
+    """Every collection of garbage would go through thousands of tests and modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,7 @@ def test_the_decorated_tests_fail(folder: Path) -> None:
     assert "one after another, they give" in output
 
 
+@pytest.mark.nightly
 def test_the_machine_passes_in_one_thread_and_fails_in_several(folder: Path) -> None:
     assert run(folder, "pytest -q test_machine.py -k OneThread")[0] == 0
     code, output = run(folder, "pytest -q test_machine.py -k InThreads")

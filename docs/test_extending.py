@@ -75,7 +75,7 @@ def test_a_correct_counter_passes(command: str, run: Run) -> None:
         pytest.param(("explore",), marks=pytest.mark.nightly),
         pytest.param(("explore", "--generator", "hypothesis"), marks=pytest.mark.nightly),
         pytest.param(("verify",), marks=pytest.mark.nightly),
-        pytest.param(("stress", "--budget", "120s"), id="stress"),
+        pytest.param(("stress", "--budget", "120s"), id="stress", marks=pytest.mark.nightly),
     ],
     ids=lambda command: " ".join(command),
 )

@@ -66,6 +66,7 @@ def test_an_index_function_that_fails_ends_the_informer_loudly(caplog: pytest.Lo
     assert "has ended" in caplog.text
 
 
+@pytest.mark.nightly
 def test_the_example_is_found_as_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "upserting.py").write_text(block("class Upserting"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)

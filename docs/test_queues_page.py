@@ -21,6 +21,7 @@ PAGE = (FOLDER / "queues.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.nightly
 def test_the_example_is_found_as_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = (block for block in BLOCKS if "class Mailbox" in block)
     (tmp_path / "mailbox.py").write_text(code, encoding="utf-8")

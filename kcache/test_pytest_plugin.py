@@ -41,6 +41,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_a_target_on_the_command_line(project: Path) -> None:
     searching = ("--kcache-target", "good:new_indexer", "--kcache-budget", "1", "-k", "not recorded")
     code, output = run_pytest(project, *searching)

@@ -36,7 +36,7 @@ Port = type[ThreadSafeStore]
 
 PORTS = [(StoreOf018, Semantics.CLASSIC), (StoreOf036, Semantics.CURRENT), (NewestStore, Semantics.CURRENT)]
 MACHINE_EXAMPLES = 25
-STRESS_ROUNDS = 30
+STRESS_ROUNDS = 10
 
 LIVE = Program(
     ("node",),

@@ -127,6 +127,7 @@ class PlainStore:
 PlainStore.kcache_unsupported = ["indexes"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.nightly
 def test_a_plain_store_is_tested_on_what_it_has(written_recordings: None) -> None:
     assert run_conformance(PlainStore, phases=("stateful", "explorer", "stress"), seconds=0.3).status is Status.OK
     in_this_process = make_target(lambda key_func, indexers: PlainStore(key_func, indexers), unsupported=["indexes"])

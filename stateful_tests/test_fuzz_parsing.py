@@ -160,7 +160,7 @@ def test_the_fault_is_found(function, seed):
         search(function, seed, 200.0)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("function", [right for _, right in PAIRS], ids=lambda function: function.__name__)
 def test_the_right_function_passes(function, effort):
     search(function, 0, effort(1.0, 20.0))

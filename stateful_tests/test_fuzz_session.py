@@ -222,6 +222,7 @@ def test_a_key_function(write):
 _OF_EACH = (Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR)
 
 
+@pytest.mark.nightly
 def test_a_function_that_accepts_no_object_is_never_right(write, here):
     spec = write("def index_func(obj):\n    raise ValueError(obj['metadata'])\n")
     finding = only_error(run(spec, Rule.TOTAL, seconds=1.0, is_first_enough=False))

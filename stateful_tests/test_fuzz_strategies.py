@@ -148,6 +148,7 @@ _CLOSE = (
 )  # fmt: skip
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", Format, ids=lambda kind: kind.name)
 @settings(max_examples=40)
 @given(data=st.data())

@@ -27,6 +27,7 @@ COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)
 ENOUGH = 10**6
 
 
+@pytest.mark.nightly
 @pytest.mark.one_in(48, start=1)
 @pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
 def test_every_sequential_program_keeps_the_rules(program: Any) -> None:

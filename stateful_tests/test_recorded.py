@@ -23,6 +23,7 @@ translated = functools.cache(lambda semantics: tuple(scenarios(semantics)))
 REFERENCE = replace(make_target(kcache.new_indexer, "reference"), is_strict=True)
 
 
+@pytest.mark.nightly
 def test_the_corpus_is_complete() -> None:
     assert sum(1 for _ in recordings()) == 247
     topics = {recording["topic"] for recording in recordings()}

@@ -102,6 +102,7 @@ def test_its_tokens_lead_to_it(target_type: TargetType) -> None:
     assert target_type.name in target_types._PREFIXES[target_type.tokens.prefix]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("stored", STORED, ids=lambda stored: " ".join(stored))
 def test_old_tokens_stay_readable(stored: tuple[str, str], tmp_path: Path) -> None:
     name, kind = stored

@@ -66,7 +66,7 @@ def checked(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
 
     def check(name: str) -> SuiteResult:
-        for seconds in (4.0, 40.0):  # one of its first programs shows it; what proves nothing does not end the search
+        for seconds in (1.5, 40.0):  # one of its first programs shows it; what proves nothing does not end the search
             options = SuiteOptions(phases=("explorer",), budget_seconds=seconds, seed=1, most_findings=1)
             result = run_suite(f"{tmp_path / 'unseen_store.py'}:{name}", options)
             if result.findings:
@@ -122,7 +122,7 @@ LOOSE = """
 
 def test_what_proves_nothing_is_told_with_its_line(tmp_path) -> None:
     (tmp_path / "loose.py").write_text(textwrap.dedent(LOOSE))
-    for seconds in (2.0, 40.0):
+    for seconds in (1.0, 40.0):
         options = SuiteOptions(phases=("explorer",), budget_seconds=seconds, seed=12)
         (phase,) = run_suite(f"{tmp_path / 'loose.py'}:escaping", options).phases
         if phase.no_proof:
@@ -153,7 +153,7 @@ EXECUTED = """
 def test_code_from_a_text_is_refused_with_its_line(tmp_path) -> None:
     """It imports the modules of the process, with their real locks."""
     (tmp_path / "executed.py").write_text(textwrap.dedent(EXECUTED))
-    result = run_suite(f"{tmp_path / 'executed.py'}:made", SuiteOptions(phases=("explorer",), budget_seconds=3.0))
+    result = run_suite(f"{tmp_path / 'executed.py'}:made", SuiteOptions(phases=("explorer",), budget_seconds=1.0))
     assert result.status is Status.UNKNOWN
     assert result.findings == ()
     assert "waits for something real" in result.reasons[0]

@@ -32,6 +32,7 @@ def explored(folder: Path, asked: str, threads: int = 2, **options):
     return explore_scenario(scenario, executions=500, seconds=60, **options), seen
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "asked",
     [

@@ -277,6 +277,7 @@ def test_it_agrees_with_naive_enumeration(tmp_path: Path, name: str) -> None:
     assert compared > 5
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OUT_OF_SIGHT)
 def test_what_is_out_of_sight_is_no_proof(tmp_path: Path, name: str) -> None:
     of = made(tmp_path, OUT_OF_SIGHT[name])

@@ -85,6 +85,7 @@ def explored(folder, call, granularity, *, forget):
     return explore_scenario(Scenario((), setup), granularity=granularity)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("call", LEFT)
 @pytest.mark.parametrize("granularity", REWRITTEN)
 def test_what_stays_in_a_module_is_named(tmp_path, call, granularity):
@@ -94,6 +95,7 @@ def test_what_stays_in_a_module_is_named(tmp_path, call, granularity):
     assert result.coverage is not Coverage.EXHAUSTED
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("call", [*LEFT, "nothing"])
 @pytest.mark.parametrize("granularity", REWRITTEN)
 def test_what_setup_makes_anew_is_none_of_it(tmp_path, call, granularity):

@@ -24,7 +24,7 @@ def explored(name, tmp_path, monkeypatch, granularity, twin, samples=150):
         return explored_race(name, tmp_path, granularity, twin=twin, samples=samples)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7, start=3)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypatch):
@@ -43,7 +43,7 @@ def test_a_step_on_two_containers_is_one_event(tmp_path, monkeypatch):
     assert result.problem is not None
 
 
-@pytest.mark.one_in(16, start=4)
+@pytest.mark.one_in(29, start=4)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())
 def test_a_correct_twin_is_not_accused(name, granularity, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Any
@@ -25,4 +26,5 @@ sys.path[:] = [*own, *(path for path in sys.path if path not in own)]
 
 from kcache_conformance.isolation import worker  # noqa: E402
 
+gc.freeze()
 worker.main()

@@ -55,6 +55,7 @@ def word_of(output: str) -> str:
     return str(word)
 
 
+@pytest.mark.nightly
 def test_a_sequential_fault(result: Path, golden: Callable[[str, str], None]) -> None:
     done, text, _ = deletions_not_told(result)
     assert done.exit_code == 1

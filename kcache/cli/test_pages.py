@@ -67,6 +67,7 @@ def test_a_page_of_a_check_that_fails(file: Path) -> None:
     assert [lane["name"] for lane in picture["lanes"]] == ["thread 1"]
 
 
+@pytest.mark.nightly
 def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
     done = kcache("check", "--reference", "--only", "recorded", "--budget", "120s", "--html", str(file))
     assert done.exit_code == 0

@@ -210,6 +210,7 @@ def test_what_a_document_says_is_never_markup(report: Callable[..., str]) -> Non
     assert row[3] == "a|b`c``&lt;b&gt;\\n| x |\\x1b[31m: 1"
 
 
+@pytest.mark.nightly
 def test_what_commands_really_write(tmp_path: Path) -> None:
     program = {"schema": "kcache/program/1", "indexes": [], "prefix": [], "threads": []}
     (tmp_path / "program.json").write_text(json.dumps(program), encoding="utf-8")
