@@ -33,6 +33,8 @@ settings.load_profile(PROFILE)
 # Children find there what Hypothesis has read off the sources: to do that anew takes each of them half a second.
 if PROFILE != "nightly":
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
+if PROFILE == "nightly":
+    os.environ["KCACHE_CODE"] = "0"  # all is instrumented anew
 os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one begins with
 
 

@@ -337,6 +337,7 @@ def test_a_target_without_writes_has_no_programs() -> None:
     assert programs("2x2", only(OperationName.LIST, OperationName.GET)) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.one_in(2, start=1)
 @pytest.mark.parametrize(
     ("prefix", "threads"),

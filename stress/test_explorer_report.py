@@ -73,6 +73,7 @@ def target(name: str) -> str:
 # Whole reports
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "todo"),
     [

@@ -25,8 +25,8 @@ from ..loading import TARGET_PREFIX
 from .events import UNKNOWN, Imprecise, Pending, Together, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
-from .instrument.code import instrument, instrumented, read
-from .instrument.facts import Facts, collect_facts
+from .instrument.code import instrumented, instrumented_library, read
+from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks
 from .loaders import Finder, InstrumentingLoader
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
@@ -46,8 +46,6 @@ _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
 """Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
-_LIBRARIES: dict[tuple[str, Granularity], CodeType] = {}
-"""The rewritten code of the standard library, the same for all sandboxes of a granularity."""
 
 
 class CannotExploreError(Exception):
@@ -297,11 +295,7 @@ class Sandbox:
         self._finder = Finder(self)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
-        key = path, self.granularity
-        if key not in _LIBRARIES:
-            tree = parse()
-            _LIBRARIES[key] = instrument(tree, path, self.granularity, collect_facts(tree), only)
-        return self._note(_LIBRARIES[key])
+        return self._note(instrumented_library(parse, path, self.granularity, only))
 
     def _note(self, code: CodeType) -> CodeType:
         self.codes.update((id(part), part) for part in codes_within(code))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType
 
 from ..garbage import NoCollections
@@ -13,11 +14,13 @@ from ..granularity import Granularity
 from .call_sites import note_call_sites
 from .exposure import expose
 from .facts import Facts, collect_facts
+from .kept import digest, kept
 from .rewriter import rewrite
 
 _STORES = frozenset({"Cache", "ThreadSafeMap", "new_indexer", "new_store", "new_thread_safe_store"})
 _STORE_MODULES = frozenset({"kcache.store", "kcache.thread_safe_store"})
 _KEPT = 500
+_LIBRARIES: dict[tuple[str, Granularity], CodeType] = {}
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,14 @@ class Reading:
 @functools.lru_cache(maxsize=_KEPT)
 def read(source: bytes, path: str) -> Reading:
     """What one module says."""
+    facts, builds_on_the_reference, words = kept(("facts", digest(source)), lambda: _read(source, path))
+    return Reading(Facts(*facts), builds_on_the_reference, words)
+
+
+def _read(source: bytes, path: str) -> tuple[tuple[object, ...], bool, frozenset[str]]:
     with NoCollections():
         tree = ast.parse(source, path)
-        return Reading(collect_facts(tree), _builds_on_the_reference(tree), frozenset(_words(tree)))
+        return collect_facts(tree).as_tuple(), _builds_on_the_reference(tree), frozenset(_words(tree))
 
 
 def instrumented(source: bytes, path: str, granularity: Granularity, facts: Facts) -> CodeType:
@@ -50,7 +58,24 @@ def instrumented(source: bytes, path: str, granularity: Granularity, facts: Fact
 
 @functools.lru_cache(maxsize=_KEPT)
 def _instrumented(source: bytes, path: str, granularity: Granularity, facts: Facts) -> CodeType:
-    return instrument(ast.parse(source, path), path, granularity, facts)
+    key = ("code", digest(source), path, granularity.name, facts.as_tuple(sorted))
+    code: CodeType = kept(key, lambda: instrument(ast.parse(source, path), path, granularity, facts))
+    return code
+
+
+def instrumented_library(
+    parse: Callable[[], ast.Module], path: str, granularity: Granularity, only: frozenset[str] | None
+) -> CodeType:
+    """The code of a module of the standard library, which is instrumented by itself; the same for all sandboxes."""
+
+    def make() -> CodeType:
+        tree = parse()
+        return instrument(tree, path, granularity, collect_facts(tree), only)
+
+    if (path, granularity) not in _LIBRARIES:
+        key = ("library", digest(Path(path).read_bytes()), path, granularity.name)
+        _LIBRARIES[path, granularity] = kept(key, make)
+    return _LIBRARIES[path, granularity]
 
 
 def _words(tree: ast.Module) -> Iterator[str]:

@@ -9,9 +9,9 @@ import ast
 import builtins
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Any, Final
 
 from .construction import construction_of
 from .names import Function, mangle
@@ -100,6 +100,11 @@ class Facts:
             constructors=frozenset((name,) for name in used(self.shown)),
             setters=used(self.shown),
         )
+
+    def as_tuple(self, order: Callable[[frozenset[Any]], Any] = frozenset) -> tuple[object, ...]:
+        """The fields by position, of each set what ``order`` makes of it."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(order(value) if isinstance(value, frozenset) else value for value in values)
 
     @functools.cached_property
     def escapes(self) -> bool:
