@@ -1,4 +1,4 @@
-"""docs/any-class.md keeps its word: its classes, tests and commands do what it says."""
+"""docs/any-class.md and the pages of its levels keep their word: classes, tests and commands do what they say."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parent / "any-class.md").read_text(encoding="utf-8")
-FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
-COMMANDS = re.findall(r"^\$ (.*)", PAGE, re.MULTILINE)
+PAGES = {
+    name: (Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("any-class", "classes", "test-bodies", "state-machines")
+}
+FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL))
+COMMANDS = {name: re.findall(r"^\$ (.*)", page, re.MULTILINE) for name, page in PAGES.items()}
 
 
 @pytest.fixture
@@ -39,13 +42,25 @@ def run(folder: Path, command: str) -> tuple[int, str]:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("command", [*COMMANDS[:3], COMMANDS[-1]])
-def test_the_fault_of_the_page_is_found(command: str, folder: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [*COMMANDS["classes"][1:], *COMMANDS["test-bodies"][1:], *COMMANDS["state-machines"][1:]],
+)
+def test_the_fault_of_the_pages_is_found(command: str, folder: Path) -> None:
     code, output = run(folder, f"{command} --budget {'2s' if '--only' in command else '120s'}")
     assert code == (0 if "--only" in command else 1), output
     if "--only" not in command:
         assert "is interrupted here" in output
         assert re.search(r"interrupted at stock\.py:\d+", output)
+
+
+def test_the_first_command_finds_what_the_page_shows(folder: Path) -> None:
+    (command,) = COMMANDS["any-class"]
+    assert command == COMMANDS["classes"][0]
+    code, output = run(folder, command)
+    assert code == 1
+    (sample,) = re.findall(r"```text\n(.*?)```", PAGES["classes"], re.DOTALL)
+    assert sample in output
 
 
 def test_the_decorated_tests_fail(folder: Path) -> None:
