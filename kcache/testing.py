@@ -115,6 +115,7 @@ def run_conformance(
     most_findings: int = MOST_FINDINGS,
     shape: tuple[int, int] | None = None,
     parameters: Mapping[str, int] | None = None,
+    data_races: bool = False,
 ) -> SuiteResult:
     """Check an implementation; returns only if nothing is wrong.
 
@@ -140,6 +141,7 @@ def run_conformance(
         most_findings: after so many violations the run ends.
         shape: the most threads of a program, and the most calls of each; of types with a vocabulary.
         parameters: of tests: the positions of the values of their parameters in what they are parametrized with.
+        data_races: let the explorer look for data races, too; they are advice, or violations under the strict contract.
 
     Returns:
         What was done; its findings are advice.
@@ -166,6 +168,7 @@ def run_conformance(
         most_findings=most_findings,
         shape=shape,
         parameters=parameters or {},
+        data_races=data_races,
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -187,6 +190,7 @@ def interleaved(
     seconds: float = 10.0,
     seed: int = 0,
     exhaustive: bool = False,
+    data_races: bool = False,
     patience_seconds: float = 3.0,
 ) -> Any:
     """A test whose threads run in every order: those that :func:`run` starts, and those of ``threading``.
@@ -202,6 +206,7 @@ def interleaved(
         seconds: how long to search. A search that ends before is exhaustive, if nothing says ``no proof``.
         seed: of the samples that are taken first.
         exhaustive: fail where the search does not end in time, or proves nothing.
+        data_races: fail on a data race, too: two accesses to one place, one of them a write, in no order.
         patience_seconds: how long one execution may do nothing that the explorer sees.
 
     Raises:
@@ -226,6 +231,8 @@ def interleaved(
                 seconds=seconds,
                 patience_seconds=patience_seconds,
                 parameters=positions(kwargs, marked),
+                data_races=data_races,
+                strict=data_races,
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:

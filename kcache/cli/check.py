@@ -29,6 +29,7 @@ from .options import (
     Asked,
     budget_option,
     contract_option,
+    data_races_option,
     instrument_option,
     jobs_option,
     patience_option,
@@ -90,6 +91,7 @@ class _Run:
 @click.option("--baseline", type=_FILE, help="Accept the findings of this file: only others fail.")
 @click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
 @jobs_option("How many of several targets are checked at once; the phases of one run one after another.")
+@data_races_option
 @instrument_option
 @patience_option
 @verbosity_options

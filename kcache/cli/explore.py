@@ -14,6 +14,7 @@ from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, describe
 from kcache_conformance.runs.explored_examples import explore_examples
 from kcache_conformance.runs.spread import spread
+from kcache_conformance.symptoms import weighed
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
@@ -25,6 +26,7 @@ from .explorer_report import progress, seen_text
 from .options import (
     Asked,
     budget_option,
+    data_races_option,
     executor,
     explorer_options,
     seed_option,
@@ -110,6 +112,7 @@ class Generator(enum.StrEnum):
 )
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @seed_option("Decides everything random.")
+@data_races_option
 @explorer_options
 @verbosity_options
 @outputs_option
@@ -151,6 +154,7 @@ def explore(
         walk=0 if target_type.exploring is None else target_type.exploring.walk,
         seed=seed,
         strict_errors=suite_options.strict_errors,
+        data_races=suite_options.data_races,
     )
     title = (
         f"kcache explore {type_text(target_type)}{target} "
@@ -197,10 +201,11 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    if tally.finding is not None:
-        status, verdict = tally.finding.status, "what was found is not confirmed"
+    finding = None if tally.finding is None else weighed(tally.finding, target_type.rules, suite_options)
+    if finding is not None:
+        status, verdict = finding.status, "what was found is not confirmed"
         console.print()
-        show_finding(console, tally.finding, target)
+        show_finding(console, finding, target)
     elif tally.is_interrupted:
         status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
@@ -219,7 +224,7 @@ def explore(
             report_of_one_phase(
                 report,
                 status,
-                tally.finding,
+                finding,
                 counts,
                 verdict,
                 no_proof=tally.note,

@@ -201,6 +201,14 @@ def explorer_options(function: F) -> F:
     return function
 
 
+data_races_option = click.option(
+    "--data-races",
+    is_flag=True,
+    help="Report data races, too: two accesses to one place, one of them a write, with nothing that orders them. They "
+    "are advice, for many do no harm; with --contract strict they are violations. Takes twice the time.",
+)
+
+
 @contextmanager
 def executor(dask: str | None) -> Iterator[Executor | None]:
     """Where batches run: the executor of a cluster, or ``None`` for this machine.
@@ -293,7 +301,10 @@ class Asked:
             click.UsageError: an option is given that the target type does not have; neither TARGET nor ``--reference``
                 is given, or both, or TARGET is empty.
         """
-        given = {"semantics": self.options.semantics is not Semantics.CLASSIC, "contract": self.options.is_strict}
+        given = {
+            "semantics": self.options.semantics is not Semantics.CLASSIC,
+            "contract": self.options.is_strict and not self.options.data_races,
+        }
         for name in (name for name, is_given in given.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
         if self.options.threads is not None and "threads" not in self.target_type.knows:

@@ -36,6 +36,8 @@ class FindingKind(enum.StrEnum):
     LEAK = "leak"
     FAILURE = "failure"
     """A test fails: a check in it, or an exception that escapes."""
+    DATA_RACE = "data-race"
+    """Two accesses of different threads to one place, one of them a write, with nothing that orders them."""
 
 
 @dataclass(frozen=True)

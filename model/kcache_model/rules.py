@@ -92,6 +92,7 @@ RULE_OF_KIND: Final[Mapping[str, str]] = {
     "crash": "crash",
     "leak": "leak",
     "failure": "failed-check",
+    "data-race": "data-race",
 }
 """Kind of finding -> id of the rule that it breaks where nothing more is known."""
 

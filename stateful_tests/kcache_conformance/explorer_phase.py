@@ -61,7 +61,8 @@ def explorer_phase(
             if context.known.findings and alone(search.program) is not None:
                 continue
             left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
-            options = replace(search.options, seconds=min(search.options.seconds, left))
+            seconds = min(search.options.seconds, left)
+            options = replace(search.options, seconds=seconds, data_races=context.options.data_races)
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
             explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)

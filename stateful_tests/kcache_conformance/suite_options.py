@@ -47,6 +47,7 @@ class SuiteOptions:
         declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
         waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
         shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
+        data_races: let the explorer report data races, too; a search of its own for each program.
         parameters: the positions of the values of a test's parameters in what it is parametrized with; of tests.
     """
 
@@ -64,6 +65,7 @@ class SuiteOptions:
     declared: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None
+    data_races: bool = False
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property

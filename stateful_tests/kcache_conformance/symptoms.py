@@ -48,6 +48,8 @@ def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
     """The symptom of a finding, by the rules of its target type."""
     rule = rules.get(finding.rule)
     conflict = "" if finding.interleaving is None else finding.interleaving.conflict
+    if finding.kind is FindingKind.DATA_RACE:
+        return Symptom(finding.rule, "", finding.location)
     if conflict:
         return Symptom(finding.rule, "", conflict)  # whatever calls lead there
     call = _call(finding, is_of_state=rule is not None and rule.is_of_state)

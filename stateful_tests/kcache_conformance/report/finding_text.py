@@ -31,11 +31,13 @@ EXPLANATIONS = {
     FindingKind.LIVELOCK: "The threads go on for ever without getting anywhere.",
     FindingKind.CRASH: "The process of the implementation ended.",
     FindingKind.FAILURE: "The test fails.",
+    FindingKind.DATA_RACE: "Two accesses are in no order: on another run, the other one may come first.",
 }
 """What people read for a kind of finding."""
 
 
 _ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict asks for it."
+_HARMLESS = "Advice: a data race need not do any harm; with --contract strict it is a violation."
 
 UNCONFIRMED = (
     "Not confirmed: it ran code that cannot be seen, which may exclude this by locks of its own, and real threads did\n"
@@ -85,7 +87,7 @@ def print_finding(
 def heading(finding: Finding) -> str:
     """``NONLINEARIZABLE half-applied-write``: the kind, or that it is advice; and the rule where that says more."""
     kind = "ADVICE" if finding.is_advice else finding.kind.value.upper()
-    return kind if finding.rule == finding.kind.value else f"{kind} {finding.rule}"
+    return kind if finding.rule == finding.kind.value and not finding.is_advice else f"{kind} {finding.rule}"
 
 
 def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[RenderableType]:
@@ -93,12 +95,12 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
     yield Text(f"{heading(finding)} (found by: {phase})", style="bold yellow" if finding.is_advice else "bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
-        yield Text(_ADVICE)
+        yield Text(_HARMLESS if finding.kind is FindingKind.DATA_RACE else _ADVICE)
     if finding.unseen:
         yield Text(UNCONFIRMED + printable(finding.unseen))
     yield Text()
     yield _indented(Text(printable(finding.summary)))
-    if finding.location:
+    if finding.location and finding.kind is not FindingKind.DATA_RACE:
         yield _whole(f"at {printable(finding.location)}")
     elif finding.interleaving is not None and finding.interleaving.interrupted_at:
         yield _whole(f"interrupted at {printable(finding.interleaving.interrupted_at)}")

@@ -31,12 +31,14 @@ class Problem:
         order: beginnings and ends of the calls in an order that happens-before admits and that nothing explains; empty
             if the order does not matter.
         rule: the id of the rule that is broken, where more is known than the kind.
+        location: where in the target, if that is known already: ``FILE:LINE in FUNCTION``.
     """
 
     kind: FindingKind
     summary: str
     order: tuple[Mark, ...] = ()
     rule: str = ""
+    location: str = ""
 
 
 @dataclass

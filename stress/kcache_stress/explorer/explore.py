@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
 from kcache_model.errors import TargetError
-from kcache_model.finding import Finding, confirmed
+from kcache_model.finding import Finding, FindingKind, confirmed
 from kcache_model.progress import NoProgress, ProgressListener
 
 from ..loading import load_object
@@ -18,6 +19,7 @@ from .execution import A
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
 from .judgement.call_judge import CallJudge
+from .judgement.data_races import DataRaceJudge
 from .laboratory import Laboratory, P
 from .sandbox import CannotExploreError
 from .strategies.dpor import Dpor
@@ -76,6 +78,7 @@ class ExploreOptions:
         strict_errors: ask for kcache's error types.
         minimise_seconds: how long a failing program is made smaller.
         candidates: how smaller programs are explored; by default quickly, by AUTO.
+        data_races: where nothing else is wrong, look for data races, too, in a search of its own.
     """
 
     strategy: str = StrategyName.AUTO
@@ -90,6 +93,7 @@ class ExploreOptions:
     strict_errors: bool = False
     minimise_seconds: float = 5.0
     candidates: ExploreOptions | None = None
+    data_races: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,9 @@ class Explored:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all interleavings were covered, and nothing is wrong with any."""
-        return self.coverage is Coverage.EXHAUSTED and self.finding is None
+        """Whether all interleavings were covered, and nothing is wrong with any but data races."""
+        found = self.finding
+        return self.coverage is Coverage.EXHAUSTED and (found is None or found.kind is FindingKind.DATA_RACE)
 
 
 def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
@@ -154,16 +159,31 @@ def explore(
     return _Exploration(laboratory, options, watch or NoProgress(), on_finding).run(program)
 
 
+@contextlib.contextmanager
+def seeking_data_races(opened: Opened[A]) -> Iterator[Experiment[A]]:
+    """An experiment whose judge tells of data races where it finds nothing else."""
+    with opened as (runner, judge):
+        yield Experiment(runner, DataRaceJudge(judge, runner))
+
+
 @dataclass(frozen=True)
 class _Exploration(Generic[P, A]):
     laboratory: Laboratory[P, A]
     options: ExploreOptions
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
+    seeks_data_races: bool = False
 
     def run(self, program: P) -> Explored:
+        explored = self._explored(program)
+        if not self.options.data_races or explored.finding is not None or explored.refused:
+            return explored
+        again = replace(self, seeks_data_races=True)._explored(program)
+        return replace(explored, executions=explored.executions + again.executions, finding=again.finding)
+
+    def _explored(self, program: P) -> Explored:
         share = self.laboratory.share
-        samples = share.due()
+        samples = 0 if self.seeks_data_races else share.due()
         try:
             result = self._investigated(program, self.options, self.laboratory.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result)
@@ -191,9 +211,9 @@ class _Exploration(Generic[P, A]):
         )
 
     def _opened(self, program: P, granularity: Granularity) -> Opened[A]:
-        return self.laboratory.at(granularity).opened(
-            program, strict_errors=self.options.strict_errors, pulse=self.watch.alive
-        )
+        laboratory = self.laboratory.at(granularity)
+        opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
+        return seeking_data_races(opened) if self.seeks_data_races else opened
 
     def _finding(self, program: P, result: Investigation[A]) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind."""
@@ -232,6 +252,8 @@ class _Exploration(Generic[P, A]):
         assert problem is not None
         if found is None:
             return laboratory.finding(program, problem)
+        if problem.kind is FindingKind.DATA_RACE:
+            return replace(laboratory.finding(program, problem, found), location=problem.location)
         count = found.preemptions
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
         fewest = " (no schedule with fewer does it)" if found.is_minimal else ""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 
 from .counterexample import Counterexample, replayed
-from .explore import ExploreOptions, explore
+from .explore import ExploreOptions, explore, seeking_data_races
 from .laboratory import Laboratory
 from .replay_token import ReplayToken
 from .sandbox import CannotExploreError
@@ -61,9 +61,11 @@ def follow(
         CannotExploreError: the target cannot be scheduled any more.
     """
     program, strict_errors = token.program, token.strict_errors
+    seeks_data_races = token.kind is FindingKind.DATA_RACE
     laboratory.announce(program, watch)
     try:
-        with laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive) as (runner, judge):
+        opened = laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive)
+        with seeking_data_races(opened) if seeks_data_races else opened as (runner, judge):
             execution, problem, followed = replayed(runner, judge, token.schedule)
             is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
             runner.clean_up()
@@ -71,6 +73,7 @@ def follow(
         if problem is not None:
             found = Counterexample(token.schedule, problem, execution, execution.preemptions)
             finding = laboratory.finding(program, problem, found, strict_errors=strict_errors)
+            finding = replace(finding, location=problem.location or finding.location)
             changed = "" if is_same or not token.fingerprint else "; the sources have changed since"
             return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
     except UncontrolledError as error:
@@ -78,8 +81,9 @@ def follow(
     fits = "the schedule does not fail any more" if followed else "the schedule does not fit any more"
     covered = ""
     coverage = Coverage.BUDGET_SPENT
-    for options in searches:
-        explored = explore(laboratory, program, replace(options, strict_errors=strict_errors), watch)
+    for search in searches:
+        options = replace(search, strict_errors=strict_errors, data_races=seeks_data_races)
+        explored = explore(laboratory, program, options, watch)
         coverage = explored.coverage
         if explored.finding is not None:
             note = "the schedule does not fail any more, but another one of the same program does"

@@ -136,13 +136,15 @@ class InterleavedLaboratory:
                 before=_nothing,
                 afterwards=_nothing,
             )
-            if not found.preemptions:
+            is_failure = problem.kind is not FindingKind.DATA_RACE  # a race is one in whatever order its accesses come
+            if is_failure and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             told = render_interleaving(runner, found.schedule, texts, problem)
             remove_folder()
-            confirmation = confirm(self._test(program).called, told, problem.kind, self._shape, self._pulse)
-            self._shape.is_confirmed = confirmation.is_confirmed
-            detail = "\n".join(filter(None, (detail, confirmation.text)))
+            if is_failure:
+                confirmation = confirm(self._test(program).called, told, problem.kind, self._shape, self._pulse)
+                self._shape.is_confirmed = confirmation.is_confirmed
+                detail = "\n".join(filter(None, (detail, confirmation.text)))
             token = replace(
                 token,
                 schedule=found.schedule,

@@ -38,11 +38,20 @@ class Race:
 
 def place_of_access() -> str:
     """Where in the target the running thread is."""
+    frame = frame_of_access()
+    return "?" if frame is None else place_of_frame(frame)
+
+
+def frame_of_access() -> FrameType | None:
+    """The frame that makes the access which the explorer is told of."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
-    if frame is None:
-        return "?"
+    return frame
+
+
+def place_of_frame(frame: FrameType) -> str:
+    """``file:line in function``."""
     return f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 

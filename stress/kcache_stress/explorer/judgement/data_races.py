@@ -1,0 +1,185 @@
+"""Data races: two accesses of different threads to one place, one of them a write, with nothing that orders them.
+
+What orders is synchronisation alone: a lock that is given back and taken, a thread that is started, ends and is waited
+for, and what the standard library makes of these. That a read found what a write left orders nothing. Vector clocks
+after C. Fidge and F. Mattern (1988); an execution shows the races of its neighbours, too, as with E. Pozniansky and
+A. Schuster (2003).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from types import MethodDescriptorType
+from typing import Final, Generic, TypeAlias
+
+from kcache_model.finding import FindingKind
+
+from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Event, Imprecise, Trace, location, parts_of
+from ..execution import A, Execution, Judge, Problem, Runner
+from ..happens_before import HappensBefore
+from ..schedule import Replay, schedule_of
+from ..state.race import Race, frame_of_access, place_of_frame
+from ..virtual.scheduler import Scheduler
+from ..virtual.world import PRIVATE_MODULES
+
+Clock: TypeAlias = list[int]
+"""thread -> the number of trace events up to and including its last one that is known."""
+
+Place: TypeAlias = "tuple[object, object]"
+"""An object, and which part of it."""
+
+_LIBRARY: Final = frozenset(PRIVATE_MODULES) - {"builtins"}
+_OF_THREADS: Final = frozenset(vars(threading.Thread()))
+_PLAIN: Final = frozenset({str, bytes, int, bool, float, type(None)})
+
+
+class DataRaceJudge(Generic[A]):
+    """What another judge says of an execution; where that finds nothing wrong, its first data race.
+
+    Args:
+        first: the other judge.
+        runner: runs the same threads once more, to see where the accesses are.
+    """
+
+    def __init__(self, first: Judge[A], runner: Runner[A]) -> None:
+        self._first = first
+        self._runner = runner
+        self._of_library: set[tuple[str, object]] = set()
+
+    def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
+        """What is wrong with an execution."""
+        problem = self._first.judge(execution, order)
+        if problem is not None:
+            return problem
+        for earlier, later, (obj, slot) in data_races(execution.trace, execution.threads):
+            called = type(obj).__name__, slot if type(slot) in _PLAIN else None
+            if called in self._of_library:
+                continue
+            places = self._places(execution, earlier, later)
+            if places is None:
+                self._of_library.add(called)
+                continue
+            name = f"{called[0]}.{slot}" if location(obj, slot) != id(obj) else f"a {called[0]}"
+            name = f"the variable {slot}" if called[0] == "Cell" else name
+            race = Race(name, (execution.trace[earlier][0], execution.trace[later][0]), places)
+            return Problem(FindingKind.DATA_RACE, str(race), location=" and ".join(sorted(places)))
+        return None
+
+    def _places(self, execution: Execution[A], earlier: int, later: int) -> tuple[str, str] | None:
+        """Where two events of an execution happen; ``None`` if one is of the standard library."""
+        looking = _Looking(execution.trace, (earlier, later), self._runner)
+        self._runner.run(looking)
+        found = looking.places
+        return (found[earlier], found[later]) if len(found) == 2 else None
+
+
+class _Looking(Replay):
+    """Follows an execution, and notes where some of its events happen in the target."""
+
+    def __init__(self, trace: Trace, positions: tuple[int, int], runner: Runner[A]) -> None:
+        super().__init__(schedule_of(trace, runner.sandbox.granularity))
+        self._sources = runner.sandbox.sources
+        self._positions = positions
+        self.places: dict[int, str] = {}
+
+    def begin(self, scheduler: Scheduler) -> None:
+        """Put a list that looks on in the place of the trace."""
+        super().begin(scheduler)
+        scheduler.trace = _Observed(self.note)
+
+    def note(self, position: int) -> None:
+        """Note where the running thread is, if it is in the target."""
+        if position not in self._positions:
+            return
+        live, self.scheduler.live = self.scheduler.live, False  # looking on is not to be seen itself
+        try:
+            frame = frame_of_access()
+            if frame is not None and frame.f_code.co_filename in self._sources:
+                self.places[position] = place_of_frame(frame)
+        finally:
+            self.scheduler.live = live
+
+
+class _Observed(list[Event]):
+    """Tells of the position of each event before it is noted."""
+
+    def __init__(self, note: Callable[[int], None]) -> None:
+        super().__init__()
+        self._note = note
+
+    def append(self, event: Event) -> None:
+        """Note an event."""
+        self._note(len(self))
+        super().append(event)
+
+
+def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
+    """The positions of two accesses that race, and what both touch: for each place, the first there is.
+
+    Accesses of which it is not known exactly what they touch are left out. So are those that every build of Python
+    makes whole, and whose order nobody sees: two additions to a container, two writes of different keys. What the
+    standard library uses to order threads orders.
+    """
+    knowledge: list[Clock] = [[0] * threads for _ in range(threads)]
+    given: defaultdict[object, Clock] = defaultdict(lambda: [0] * threads)
+    reported: set[object] = set()
+    accesses: defaultdict[object, dict[tuple[int, int, object], int]] = defaultdict(dict)
+    for position, (thread, kind, obj, slot) in enumerate(trace):
+        known = knowledge[thread]
+        known[thread] = position + 1
+        if kind > WRITE:
+            if kind == RELEASE:
+                _join(given[id(obj)], known)
+            elif kind in (ACQUIRE, SPAWN) or (kind in (TRY, JOIN) and slot):
+                _join(known, given[id(obj)])
+            if kind == SPAWN and isinstance(slot, int):
+                _join(knowledge[slot], known)
+            continue
+        for how, what, part in parts_of(kind, obj, slot):
+            if what is UNKNOWN or type(part) is Imprecise or (not how and _is_method(what, part)):
+                continue
+            where = location(what, part)
+            if _orders(what, part):
+                _join(known, given[where])
+                if how:
+                    _join(given[where], known)
+                continue
+            if where in reported:
+                continue
+            others = accesses[where]
+            for (by, did, its), at in others.items():
+                if by != thread and known[by] <= at and (how or did) and _meet(where, how, part, did, its):
+                    yield at, position, (what, part)
+                    reported.add(where)
+                    break
+            others[thread, how, part if type(part) in _PLAIN else id(part)] = position
+
+
+def _orders(obj: object, slot: object) -> bool:
+    """Whether threads are ordered by it: it belongs to the standard library's threads, or is a ``deque``."""
+    kind = type(obj)
+    if issubclass(kind, deque) or kind.__module__ in _LIBRARY:
+        return True
+    return slot in _OF_THREADS and any(base.__module__ in _LIBRARY for base in kind.__mro__)
+
+
+def _is_method(obj: object, slot: object) -> bool:
+    """Whether an access looks up a method of a container, which says nothing of what that holds."""
+    return type(slot) is str and isinstance(getattr(type(obj), slot, None), MethodDescriptorType)
+
+
+def _meet(where: object, how: int, part: object, did: int, other: object) -> bool:
+    """Whether two accesses to one place matter to each other."""
+    if isinstance(where, tuple):
+        return True
+    if part is None and other is None:
+        return not (how and did)
+    return part is None or other is None or type(part) not in _PLAIN or part == other
+
+
+def _join(known: Clock, other: Clock) -> None:
+    for thread, count in enumerate(other):
+        if count > known[thread]:
+            known[thread] = count
