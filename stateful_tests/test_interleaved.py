@@ -245,3 +245,9 @@ def test_the_type_of_a_target_is_seen_in_its_source(name: str, expected: str) ->
 def test_the_decorator_is_a_public_name() -> None:
     assert {"interleaved", "run", "clock", "Machine", "rule", "invariant"} <= set(testing.__all__)
     assert interleaved is testing.interleaved
+
+
+def test_a_marked_test_may_take_arguments(tmp_path: Path) -> None:
+    marked = "@kt.interleaved(seconds=1)\ndef test_it(tmp_path, number):\n    pass\n"
+    (tmp_path / "marked.py").write_text(marked, encoding="utf-8")
+    assert guessed_type(f"{tmp_path / 'marked.py'}:test_it") == "test"

@@ -17,14 +17,15 @@ from .classes import CLASS
 from .suite_options import DEFAULT_TYPE
 
 TEST: Final = "test"
+_MARK: Final = "interleaved"
 _MOST_IMPORTS: Final = 5
 
 
 def guessed_type(spec: str) -> str:
     """The name of a target type.
 
-    It is ``test`` for a function without parameters or a method, ``class`` for a class whose objects are made without
-    arguments, as far as its module tells, and else the default.
+    It is ``test`` for a function without parameters, a method, or what is marked ``interleaved``; ``class`` for a class
+    whose objects are made without arguments, as far as its module tells; else the default.
 
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
@@ -35,8 +36,7 @@ def guessed_type(spec: str) -> str:
     found, module = _definition(named.location, named.attribute)
     if isinstance(found, ast.ClassDef):
         return CLASS if _is_made_of_nothing(found, module) else DEFAULT_TYPE
-    is_method = "." in named.attribute
-    return TEST if isinstance(found, ast.FunctionDef) and _takes(found) <= is_method else DEFAULT_TYPE
+    return TEST if isinstance(found, ast.FunctionDef) and _is_test(found, named.attribute) else DEFAULT_TYPE
 
 
 def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | None, list[ast.stmt]]:
@@ -65,6 +65,11 @@ def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | No
     except ImportError:
         return None, module
     return _definition(elsewhere, f"{alias.name}{dot}{rest}", depth + 1)
+
+
+def _is_test(function: ast.FunctionDef, name: str) -> bool:
+    is_marked = any(_MARK in ast.unparse(decorator) for decorator in function.decorator_list)
+    return is_marked or _takes(function) <= ("." in name)
 
 
 def _is_made_of_nothing(kind: ast.ClassDef, module: list[ast.stmt]) -> bool:
