@@ -159,7 +159,8 @@ def test_the_core_needs_the_standard_library_alone() -> None:
 
 def test_a_check_starts_without_what_it_may_not_need() -> None:
     script = (
-        "import sys; from kcache.cli import main; main.get_command(None, 'check')\n"
+        "import sys; from kcache.cli import main; assert not [name for name in sys.modules if 'stress.exp' in name]\n"
+        "main.get_command(None, 'check'); assert not [name for name in sys.modules if 'stress.exp' in name]\n"
         "from kcache_conformance.target_types import target_type_named; target_type_named('indexer')\n"
         "assert not sys.modules.keys() & {'hypothesis', 'jinja2', 'kcache_conformance.fuzzing', 'kcache.informers'}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache_stress.explorer.sandbox import CannotExploreError
+from kcache_model.errors import CannotExploreError
 from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 

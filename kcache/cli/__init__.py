@@ -12,20 +12,21 @@ import kcache
 
 from .exits import BEGAN, closed_pipe, end_in_order, open_missing_streams
 
-_COMMANDS = (
-    "check",
-    "explore",
-    "verify",
-    "stress",
-    "judge",
-    "fuzz",
-    "init",
-    "replay",
-    "report",
-    "rules",
-    "run",
-    "targets",
-)
+_COMMANDS = {
+    "check": "Check TARGET in all ways: one call after another, every interleaving, real threads.",
+    "explore": "Run small concurrent programs on TARGET in every interleaving.",
+    "fuzz": "Look for an object for which FUNCTION, an index or key function, breaks its contract.",
+    "init": "Write an adapter, a test and the configuration for CLASS.",
+    "judge": "Judge FILE, a history that was recorded elsewhere, in any language.",
+    "replay": "Run a finding again, from the word that a report ends with.",
+    "report": "Sum up the JSON files of other commands on one page.",
+    "rules": "List the rules that findings name.",
+    "run": "Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.",
+    "stress": "Run TARGET under real threads, and judge what they see.",
+    "targets": "List the shipped examples, faulty and correct ones.",
+    "verify": "Explore every small program on TARGET in every interleaving, and print a certificate.",
+}
+"""Name -> its line in the list of commands, for which no command need be imported."""
 
 _EPILOG = """
 \b
@@ -45,6 +46,10 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(_COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:

@@ -16,9 +16,8 @@ from typing import Final, NoReturn
 import click
 
 from kcache_conformance.isolation import HarnessError
-from kcache_model.errors import FormatError, TargetError
+from kcache_model.errors import CannotExploreError, FormatError, TargetError
 from kcache_model.verdict import Status
-from kcache_stress.explorer.sandbox import CannotExploreError
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2

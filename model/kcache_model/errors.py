@@ -9,3 +9,7 @@ class FormatError(ValueError):
 
 class TargetError(Exception):
     """The implementation cannot be used as a target; the message says what to do about it."""
+
+
+class CannotExploreError(Exception):
+    """The target cannot be put under the explorer; the message says why. Stress still serves."""

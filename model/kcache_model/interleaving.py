@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 SYNCHRONISATION = frozenset({"acquire", "try", "query", "release", "join", "call"})
 """The kinds of events that are no plain accesses and of interest in their own right."""
+
+LINE: Final = "line"
+"""The kind of what is known by its line alone."""
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.sandbox import CannotExploreError
 
 from .budget_slices import as_time_passes
 from .phase import PhaseContext, PhaseOutcome

@@ -8,14 +8,13 @@ from typing import Any, Final
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
-from kcache_model.errors import FormatError
+from kcache_model.errors import CannotExploreError, FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import decode_blob
 from kcache_model.indexers.program import Program
 from kcache_model.rules import Contract
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
 from .indexers.program_job import run_program_in_child

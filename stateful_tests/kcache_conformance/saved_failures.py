@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kcache_model.errors import FormatError, TargetError
+from kcache_model.errors import CannotExploreError, FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.rules import Contract
-from kcache_stress.explorer.replay import ReplayAnswer
-from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .jobs import not_tested_in_child
 from .replay_request import ReplayRequest
-from .replays import replay_requested
 from .suite_options import SuiteOptions
 
 FOLDER: Final = Path(".kcache")
@@ -158,6 +155,11 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
         TargetError: the target cannot be loaded any more.
         HarnessError: the harness failed.
     """
+    # Most runs have saved nothing, and need not wait for what replays it.
+    from kcache_stress.explorer.replay import ReplayAnswer
+
+    from .replays import replay_requested
+
     end = time.monotonic() + seconds
     try:
         offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.codec import Codec
@@ -13,15 +13,17 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.object_types.specification import Specification
 from kcache_model.progress import ProgressListener
 from kcache_model.rules import Rule, common_rules
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.replay import Replayed
-from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
 from .gallery import Example
 from .isolation import JobEnd
 from .phase import Phase
 from .suite_options import SuiteOptions
+
+if TYPE_CHECKING:  # what a type is made of is loaded where it is used
+    from kcache_stress.explorer.granularity import Granularity
+    from kcache_stress.explorer.laboratory import Laboratory
+    from kcache_stress.explorer.replay import Replayed
+    from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
 REPLAY: Final = "replay"
 """The phase in which a token is replayed."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import DivergedError, Dpor
 from kcache_stress.explorer.strategies.interface import Coverage

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
@@ -20,7 +21,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.investigation import Experiment
 from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.rendering.renderer import Texts, render_interleaving
-from kcache_stress.explorer.sandbox import CannotExploreError, Sandbox
+from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.scenario_runner import (
     AS_FOUND,
     CallSequence,

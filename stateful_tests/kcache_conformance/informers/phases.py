@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.sandbox import CannotExploreError
 
 from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed, follow
-from kcache_stress.explorer.sandbox import CannotExploreError
 
 from .findings import InformerToken
 from .laboratory import informer_laboratory

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay import ReplayAnswer, Replayed, follow
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.objects.findings import Setting, sequential_finding
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target

@@ -9,9 +9,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
+from kcache_model.interleaving import LINE, InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.render import printable
-from kcache_stress.explorer.rendering.recorded_events import LINE
 
 from .interleaving_rows import rows_to_show, stretches
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from kcache_model.interleaving import SYNCHRONISATION, Interleaving, InterleavingEvent
-from kcache_stress.explorer.rendering.recorded_events import LINE
+from kcache_model.interleaving import LINE, SYNCHRONISATION, Interleaving, InterleavingEvent
 
 _COMFORTABLE = 24
 _MOST_ROWS = 60

@@ -15,14 +15,13 @@ from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.call_program import hash_seed
 from kcache_model.codec import decode_finding, encode_finding
-from kcache_model.errors import TargetError
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.sandbox import CannotExploreError
 from kcache_stress.explorer.sources import digests_of
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import Explored
+
+if TYPE_CHECKING:
+    from kcache_stress.explorer.explore import Explored
 
 _MOST_NOTES: Final = 20
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
-from kcache_model.errors import TargetError
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind, confirmed
 from kcache_model.progress import NoProgress, ProgressListener
 
@@ -21,7 +21,6 @@ from .investigation import Experiment, Investigation, Opened, investigate, with_
 from .judgement.call_judge import CallJudge
 from .judgement.data_races import DataRaceJudge
 from .laboratory import Laboratory, P
-from .sandbox import CannotExploreError
 from .strategies.dpor import Dpor
 from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 
@@ -14,7 +15,6 @@ from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, explore, seeking_data_races
 from .laboratory import Laboratory
 from .replay_token import ReplayToken
-from .sandbox import CannotExploreError
 from .sources import fingerprint_of
 from .strategies.interface import Coverage
 from .virtual.virtual_thread import UncontrolledError

@@ -21,6 +21,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from kcache_model.errors import CannotExploreError
+
 from ..loading import TARGET_PREFIX
 from .events import UNKNOWN, Imprecise, Pending, Together, Trace
 from .gate import Gate, codes_within
@@ -46,10 +48,6 @@ _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
 """Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
-
-
-class CannotExploreError(Exception):
-    """The target cannot be put under the explorer; the message says why. Stress still serves."""
 
 
 @dataclass(frozen=True)

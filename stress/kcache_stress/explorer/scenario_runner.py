@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final, TypeAlias
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 
@@ -23,7 +24,7 @@ from .granularity import Granularity
 from .happens_before import HappensBefore
 from .leftovers import Leftovers
 from .rendering.step_renderer import place_of
-from .sandbox import CannotExploreError, Roots, Sandbox
+from .sandbox import Roots, Sandbox
 from .schedule import Replay
 from .state.namespaces import instrumented_modules
 from .strategies.interface import MOST_EVENTS, Ending, Strategy

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from kcache_model.errors import CannotExploreError
+
 from .execution import Problem
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, investigate, with_fewest_preemptions
 from .rendering.step_renderer import StepRenderer
-from .sandbox import CannotExploreError
 from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from .schedule import Schedule
 from .sources import fingerprint_of

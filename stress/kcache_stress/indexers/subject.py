@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
-from kcache_model.errors import TargetError
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Semantics
@@ -28,7 +28,7 @@ from ..explorer.made_of import packages_of
 from ..explorer.reach import existing, folder_of
 from ..explorer.replay import Replayed, follow
 from ..explorer.replay_token import ReplayToken
-from ..explorer.sandbox import CannotExploreError, Roots, Sandbox
+from ..explorer.sandbox import Roots, Sandbox
 from ..explorer.schedule import Replay
 from ..explorer.sources import fingerprint_of
 from ..explorer.virtual.scheduler import Scheduler

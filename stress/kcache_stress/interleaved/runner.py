@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.plain import plain_value
 
 from ..explorer.execution import Execution, Problem
-from ..explorer.sandbox import CannotExploreError
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from ..explorer.search import SearchLimits, search
 from ..explorer.strategies.interface import Coverage, Ending, Strategy

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Final
 
 from kcache_model.interleaving import Switch
 
 from .naming import attributes, is_library
-
-LINE: Final = "line"
-"""The kind of what is known by its line alone."""
 
 
 @dataclass(frozen=True)

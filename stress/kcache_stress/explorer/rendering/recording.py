@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator
 from operator import itemgetter
 from types import FrameType
 
-from kcache_model.interleaving import Switch
+from kcache_model.interleaving import LINE, Switch
 
 from ..events import (
     ACQUIRE,
@@ -37,7 +37,7 @@ from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
 from .naming import MISSING, Names, is_a, is_any, peek
-from .recorded_events import LINE, Place, RecordedEvent, event_state, place_of, thread_name
+from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
