@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from types import MethodDescriptorType
+from types import FrameType, MethodDescriptorType
 from typing import Final, Generic, TypeAlias
 
 from kcache_model.finding import FindingKind
@@ -19,6 +19,7 @@ from kcache_model.finding import FindingKind
 from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Event, Imprecise, Trace, location, parts_of
 from ..execution import A, Execution, Judge, Problem, Runner
 from ..happens_before import HappensBefore
+from ..reach import HARNESS
 from ..schedule import Replay, schedule_of
 from ..state.race import Race, frame_of_access, place_of_frame
 from ..virtual.scheduler import Scheduler
@@ -31,6 +32,7 @@ Place: TypeAlias = "tuple[object, object]"
 """An object, and which part of it."""
 
 _LIBRARY: Final = frozenset(PRIVATE_MODULES) - {"builtins"}
+_HARNESS: Final = HARNESS - {"kcache"}
 _OF_THREADS: Final = frozenset(vars(threading.Thread()))
 _PLAIN: Final = frozenset({str, bytes, int, bool, float, type(None)})
 
@@ -96,10 +98,16 @@ class _Looking(Replay):
         live, self.scheduler.live = self.scheduler.live, False  # looking on is not to be seen itself
         try:
             frame = frame_of_access()
-            if frame is not None and frame.f_code.co_filename in self._sources:
+            if frame is not None and self._is_of_target(frame):
                 self.places[position] = place_of_frame(frame)
         finally:
             self.scheduler.live = live
+
+
+    def _is_of_target(self, frame: FrameType) -> bool:
+        """Whether it is instrumented code, and not what the harness makes calls with."""
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        return frame.f_code.co_filename in self._sources and package not in _HARNESS
 
 
 class _Observed(list[Event]):
