@@ -12,18 +12,22 @@ from typing import Any, Literal, Optional
 
 import pytest
 
+from kcache import Semantics
 from kcache.testing import in_threads, run_conformance, stress
-from kcache_conformance.classes import class_type_name
+from kcache_conformance.classes import class_type, class_type_name
 from kcache_conformance.classes.signatures import vocabulary_of
 from kcache_conformance.errors import ConformanceError
+from kcache_conformance.objects.programs import lonely_calls
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
+from kcache_model.indexers.target import make_target
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.target_name import target_name
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.replay import ReplayAnswer, follow
+from kcache_stress.indexers.probing import probe
 from kcache_stress.objects.laboratory import ObjectLaboratory
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "any_class"
@@ -256,3 +260,102 @@ def test_a_specification_that_does_not_fit_is_one_clear_line(model: str, text: s
     spec = f"{STOCK}:Stock"
     with pytest.raises(TargetError, match=text):
         target_type_named(class_type_name(spec, model))
+
+
+ALONE = """
+import queue
+import threading
+
+
+class Locks:
+    def __init__(self):
+        self._lock = threading.Lock()
+
+    def last(self):
+        with self._lock:
+            return 1
+
+    def draw(self):
+        with self._lock:
+            return self.last()
+
+
+class Queue:
+    def __init__(self):
+        self._items = queue.Queue()
+
+    def get(self):
+        return self._items.get()
+
+    def put(self, item):
+        self._items.put(item)
+
+
+class Signal:
+    def __init__(self):
+        self._lock, self._waiters = threading.Lock(), []
+
+    def wait(self):
+        waiter = threading.Lock()
+        waiter.acquire()
+        with self._lock:
+            self._waiters.append(waiter)
+        waiter.acquire()
+
+    def notify(self):
+        with self._lock:
+            while self._waiters:
+                self._waiters.pop().release()
+
+
+class Gate:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def enter(self):
+        self._lock.acquire()
+
+    def open(self):
+        self._lock.release()
+"""
+
+
+@pytest.mark.parametrize("name", ["Locks", "Queue", "Signal", "Gate"])
+def test_a_call_that_waits_alone_is_accused_only_if_it_waits_for_itself(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.05)
+    (tmp_path / "alone.py").write_text(ALONE, encoding="utf-8")
+    made = laboratory(f"{tmp_path / 'alone.py'}:{name}")
+    (program,) = lonely_calls(made._object_type, made.target)
+    found = explore(made, program, ExploreOptions(seconds=60.0))
+    assert (found.finding is not None) == (name == "Locks")
+    assert found.finding is None or "held by thread 1" in found.finding.summary
+
+
+class Sized:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+class SizedTwice(Sized):
+    def __init__(self, size: int, other: int) -> None:
+        super().__init__(other)
+
+
+class Refusing(Sized):
+    def __init__(self, size: Any, other: Any) -> None:
+        raise TypeError("no sizes")
+
+
+@pytest.mark.parametrize("kind", [Sized, SizedTwice, Refusing])
+def test_a_class_that_is_taken_for_an_indexer_is_told_how_it_is_checked(kind: Any) -> None:
+    with pytest.raises(TargetError, match=r"with which arguments: 'sized.py:Sized\(2\)'"):
+        probe(make_target(kind, "sized.py:Sized"), Semantics.CLASSIC)
+
+
+def test_a_function_is_not() -> None:
+    with pytest.raises(TargetError) as told:
+        make_target(lambda size: Sized(size), "sized.py:make")  # type: ignore[arg-type,misc]
+    assert "with which arguments" not in str(told.value)

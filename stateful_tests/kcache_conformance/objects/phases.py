@@ -20,7 +20,7 @@ from kcache_stress.objects.threads import ObjectStress
 from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
-from .programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program, shapes_within
+from .programs import LARGER_SHAPES, SHAPES, litmus_tests, lonely_calls, random_program, shapes_within
 from .sequential import Mismatch, PatientCaller, run_program
 
 _SHARE_OF_PATIENCE: Final = 0.4
@@ -113,7 +113,8 @@ class _Phases:
 
         def searches(_: str) -> Iterator[Search]:
             laboratory = ObjectLaboratory(self._type, context.target, context.options.instrument)
-            for number, program in enumerate(self._programs(context)):
+            alone = lonely_calls(self._type, context.target)
+            for number, program in enumerate(itertools.chain(alone, self._programs(context))):
                 yield Search(laboratory, program, hunting(options, number))
 
         return explorer_phase(context, searches, self._type.called)

@@ -1,6 +1,6 @@
 """The concurrent programs of object types, made of their vocabulary: random ones, and all of a small scope.
 
-In none may a thread have to wait for ever.
+In none may a thread have to wait for ever, but where a call is made alone.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
             yield program
 
 
+def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """Each call that may wait for ever on a new object, alone: it may wait for another thread, not for itself."""
+    for way in object_type.usual_ways(target):
+        for template in offered(object_type, target):
+            program = way.with_calls((), ((next(template.smallest(0)),),))
+            if _is_allowed(target, program) and _may_wait_for_ever(object_type, program):
+                yield program
+
+
 def random_program(
     seed: int, object_type: ObjectType, target: ObjectTarget, shapes: Sequence[tuple[int, ...]] = SHAPES
 ) -> Any:
@@ -65,10 +74,11 @@ def small_scope(
 ) -> Iterator[Any]:
     """All programs of a bound: on each usual way of making an object, after no call or one that writes.
 
-    Of programs that differ in the order of their threads only, there is one; programs that only read, or in which a
-    thread may wait for ever, are left out. There are no more once ``deadline`` has passed, on the clock of
-    ``time.monotonic``, or the user asks to stop.
+    Calls that may wait on a new object come first, alone. Of programs that differ in the order of their threads only,
+    there is one; programs that only read, or in which a thread may wait for ever, are left out. There are no more once
+    ``deadline`` has passed, on the clock of ``time.monotonic``, or the user asks to stop.
     """
+    yield from lonely_calls(object_type, target)
     vocabulary = offered(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
     letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]

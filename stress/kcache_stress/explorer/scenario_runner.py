@@ -189,6 +189,7 @@ class ScenarioRunner:
             [part.work.spans if isinstance(part.work, CallSequence) else [] for part in parts],
             [part.work.outcomes if isinstance(part.work, CallSequence) else [part.result] for part in parts],
             problem=problem,
+            waits=waits(scheduler) if ending is Ending.DEADLOCK else (),
             timeouts_withheld=scheduler.timeouts_withheld,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,

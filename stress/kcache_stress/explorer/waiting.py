@@ -26,12 +26,15 @@ class Wait:
         what: what it waits for.
         where: ``file:line`` of the call, outside the standard library's threading.
         holder: the thread that holds what it waits for; ``None`` if nobody does.
+        is_for_itself: whether it holds it itself, and did not make it. What a thread makes and takes twice is a signal,
+            as in a Condition: another one gives it back.
     """
 
     thread: int
     what: str
     where: str
     holder: int | None
+    is_for_itself: bool = False
 
     def __str__(self) -> str:
         return f"thread {self.thread + 1} waits for {self.what} ({self.where})"
@@ -91,9 +94,9 @@ def _holder(thread: int) -> str:
 def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
     kind, obj, _ = thread.pending or (ACQUIRE, None, None)
     where, in_condition = _place(thread)
-    holder = None
+    holder, is_for_itself = None, False
     if isinstance(obj, (VirtualLock, VirtualRLock)) and not obj.free:
-        holder = obj.owner
+        holder, is_for_itself = obj.owner, obj.owner == thread.number != obj.maker
     if kind == JOIN:
         return Wait(thread.number, "the end of a thread", where, None)
     if isinstance(obj, Wakeup):
@@ -101,7 +104,7 @@ def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")
-    return Wait(thread.number, name, where, holder)
+    return Wait(thread.number, name, where, holder, is_for_itself)
 
 
 def _place(thread: VirtualThread) -> tuple[str, bool]:

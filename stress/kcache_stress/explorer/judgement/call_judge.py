@@ -10,7 +10,7 @@ from typing import Any, Final
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
-from kcache_model.object_types.specification import Specification
+from kcache_model.object_types.specification import Specification, may_wait_for_ever
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
@@ -47,6 +47,7 @@ class CallJudge:
         strict_errors: bool = False,
         text: Callable[[Any], str] = str,
     ) -> None:
+        self._specification = specification
         self._strict_errors = strict_errors
         self._text = text
         self._read_back = read_back
@@ -63,6 +64,8 @@ class CallJudge:
 
     def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
         """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
+        if execution.ending is Ending.DEADLOCK and self._is_lonely_wait(execution):
+            return None
         if execution.problem is not None:
             return execution.problem
         if execution.ending is Ending.DEADLOCK:
@@ -78,6 +81,12 @@ class CallJudge:
         if verdict is _UNJUDGED:
             verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape)
         return verdict
+
+    def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call alone waits as it may: for what another one would do, not for a lock that it holds itself."""
+        is_alone = len(self._operations) == 1 and not self._program.prefix
+        is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
+        return is_alone and is_for_another and may_wait_for_ever(self._specification, self._program)
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         start = self._starts.get(execution.prefix)

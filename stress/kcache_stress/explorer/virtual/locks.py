@@ -18,14 +18,16 @@ class _Lock:
 
     Attributes:
         free: whether nobody holds it.
+        maker: number of the thread that made it.
         owner: number of the thread that took it; meaningful while it is not free.
     """
 
-    __slots__ = ("__weakref__", "free", "owner")
+    __slots__ = ("__weakref__", "free", "maker", "owner")
     scheduler: Scheduler  # given by the subclass that a sandbox makes
 
     def __init__(self) -> None:
         self.free = True
+        self.maker = self.scheduler.current
         self.owner = -1
 
     def release(self) -> None:
