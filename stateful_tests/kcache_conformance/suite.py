@@ -66,6 +66,7 @@ def run_suite(
         TargetError: the target cannot be loaded or is no Indexer.
         HarnessError: the harness failed.
     """
+    __tracebackhide__ = True  # pytest shows what it raises
     began = time.monotonic()
     target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))

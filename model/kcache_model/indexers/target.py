@@ -128,6 +128,7 @@ class Target:
         except (Exception, SystemExit) as error:
             raise TargetError(
                 f"{self.name}(key_func, indexers) raised {error_text(error)}; it must return a new, empty Indexer"
+                + class_hint(self.factory, self.name)
             ) from error
 
 
@@ -166,6 +167,15 @@ def all_declared(declared: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
+def class_hint(factory: object, name: str | None) -> str:
+    """Advice for whoever means a class that is no Indexer; empty for a function."""
+    return (
+        f". To check it as a class of any kind, say with which arguments: '{name}(2)'"
+        if isinstance(factory, type)
+        else ""
+    )
+
+
 def _require_signature(factory: Factory, name: str | None) -> None:
     try:
         signature = inspect.signature(factory)
@@ -177,6 +187,7 @@ def _require_signature(factory: Factory, name: str | None) -> None:
         raise TargetError(
             f"the factory takes {signature}; it is called as factory(key_func, indexers) and must return an Indexer"
             + (f" (`kcache init {name}` writes one for a class of another shape)" if isinstance(factory, type) else "")
+            + class_hint(factory, name)
         ) from None
 
 

@@ -62,6 +62,7 @@ def raise_if_failed(end: JobEnd) -> None:
         TargetError: the target cannot be loaded, or is none.
         HarnessError: the harness failed.
     """
+    __tracebackhide__ = True  # pytest shows what it raises
     match end.how:
         case "target_error":
             raise TargetError(end.message)

@@ -9,7 +9,7 @@ from kcache_model.errors import TargetError
 from kcache_model.indexers.driver import Driver, missing_operations
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OPTIONAL_OPERATIONS
-from kcache_model.indexers.target import INDEXES, Target
+from kcache_model.indexers.target import INDEXES, Target, class_hint
 
 
 def probe(target: Target, semantics: Semantics) -> Target:
@@ -32,5 +32,6 @@ def probe(target: Target, semantics: Semantics) -> Target:
             f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}{adapter}"
             f"implement what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
             + (' (a plain Store: ["indexes"])' if "by_index" in required else "")
+            + class_hint(target.factory, target.name)
         )
     return replace(target, unsupported=target.unsupported | {name.value for name in missing})
