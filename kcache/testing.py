@@ -233,6 +233,7 @@ def interleaved(
                 parameters=positions(kwargs, marked),
                 data_races=data_races,
                 strict=data_races,
+                most_findings=MOST_FINDINGS if data_races else 1,
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:
