@@ -53,7 +53,7 @@ def follow(text: str, folder: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-m", program, *arguments],
             cwd=folder,
-            env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+            env={name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KCACHE_"))},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
