@@ -220,6 +220,18 @@ def test_who_waits_for_what() -> None:
     )
 
 
+def test_why_one_thread_waits_for_ever() -> None:
+    turn = Switch(0, True, False, (), "", None)
+    events = (READ, event(1, "write", "a", 1, switch=turn), WRITE)
+    assert waits(events, what="a", holder=0) == (
+        "Thread 1 read a (it was 0) at a.py:1.",
+        "Then, before it wrote a = 1 at a.py:1, thread 2 (owner) wrote a = 1 at a.py:1.",
+        "Thread 1 waits for a at a.py:9, which it holds itself.",
+    )
+    without = (READ, event(1, "write", "a", 1), WRITE)
+    assert waits(without, what="a", holder=0) == ("Thread 1 waits for a at a.py:9, which it holds itself.",)
+
+
 def test_a_wakeup_that_comes_too_early() -> None:
     wait = event(0, "call", "c", 1, ".wait()", ends=False)
     notify = event(1, "call", "c", 1, ".notify()")

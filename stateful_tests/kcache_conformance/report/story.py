@@ -64,11 +64,15 @@ def story_lines(told: Interleaving) -> tuple[str, ...]:
 
 
 def _what_happened(told: Interleaving) -> Iterator[str]:
-    if told.waiting:
-        yield from _standstill(told)
-        return
+    standstill = tuple(_standstill(told))
+    if len(standstill) < 2:
+        yield from _conflicts(told, must_be_preempted=bool(standstill))
+    yield from standstill
+
+
+def _conflicts(told: Interleaving, *, must_be_preempted: bool) -> Iterator[str]:
     cycle = min(_cycles(told.events, told.calls), key=lambda found: _rank(told.events, found), default=None)
-    if cycle is None:
+    if cycle is None or (must_be_preempted and not _is_preempted(told.events, cycle)):
         return
     first, last = told.events[cycle.first], told.events[cycle.last]
     yield _sentence(f"{_who(told, cycle.first)} {_did(first)}")
@@ -129,11 +133,14 @@ def _cycles_between(
 def _rank(events: Sequence[InterleavingEvent], cycle: _Cycle) -> tuple[bool, int, int, int]:
     """Those first that a preemption makes, and that have the least in between."""
     thread = events[cycle.first].thread
-    own, is_preempted = 0, False
-    for event in events[cycle.first + 1 : cycle.last + 1]:
-        own += event.thread == thread and _is_access(event)
-        is_preempted |= event.switch is not None and event.switch.thread == thread and event.switch.is_preemption
-    return (not is_preempted, own, len(cycle.between), cycle.first)
+    own = sum(event.thread == thread and _is_access(event) for event in events[cycle.first : cycle.last])
+    return (not _is_preempted(events, cycle), own, len(cycle.between), cycle.first)
+
+
+def _is_preempted(events: Sequence[InterleavingEvent], cycle: _Cycle) -> bool:
+    """Whether its thread is interrupted in the midst of it."""
+    switches = (event.switch for event in events[cycle.first + 1 : cycle.last + 1])
+    return any(one is not None and one.is_preemption and one.thread == events[cycle.first].thread for one in switches)
 
 
 def _is_access(event: InterleavingEvent) -> bool:
@@ -167,6 +174,7 @@ def _accesses(event: InterleavingEvent) -> tuple[str, str, str]:
 
 
 def _standstill(told: Interleaving) -> Iterator[str]:
+    """Who waits for what, where no thread can go on."""
     waiting = {one.thread: one for one in told.waiting}
     chosen = _in_a_ring(waiting) or list(told.waiting[:2])
     for one in chosen:
