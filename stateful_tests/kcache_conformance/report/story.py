@@ -2,7 +2,8 @@
 
 A call is not atomic where it touches something, another thread then touches that and something else (or the same
 again), and the call after that touches this, each time in conflict: a cycle of conflicts, by which neither thread can
-have come first. The sentences tell such a cycle, the one with the least in between; or who waits for what.
+have come first. The sentences tell such a cycle, the one with the
+least in between of those that a preemption makes; or who waits for what.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class _Cycle(NamedTuple):
 
 def story_sentences(told: Interleaving | None) -> tuple[str, ...]:
     """Sentences that are true of the interleaving; none if it has no pattern that they could tell."""
-    if told is None or not told.followed or not told.events:
+    if told is None or not told.events:
         return ()
     return tuple(printable(text) for text in (*_without_preemption(told), *_what_happened(told)))
 
@@ -47,7 +48,7 @@ def story_lines(told: Interleaving) -> tuple[str, ...]:
     """From the first preemption on, one line for each line of source, and one for each change of threads."""
     events = told.events
     turn = next((at for at, event in enumerate(events) if event.switch is not None and event.switch.is_preemption), 0)
-    start = next((at for at in range(turn - 1, -1, -1) if events[at].thread != events[turn].thread), 0)
+    start = max(turn - 1, 0)
     shown = rows_to_show(told)
     lines: list[str] = []
     for at in range(start, len(events)):
@@ -66,13 +67,13 @@ def story_lines(told: Interleaving) -> tuple[str, ...]:
 def _what_happened(told: Interleaving) -> Iterator[str]:
     standstill = tuple(_standstill(told))
     if len(standstill) < 2:
-        yield from _conflicts(told, must_be_preempted=bool(standstill))
+        yield from _conflicts(told)
     yield from standstill
 
 
-def _conflicts(told: Interleaving, *, must_be_preempted: bool) -> Iterator[str]:
+def _conflicts(told: Interleaving) -> Iterator[str]:
     cycle = min(_cycles(told.events, told.calls), key=lambda found: _rank(told.events, found), default=None)
-    if cycle is None or (must_be_preempted and not _is_preempted(told.events, cycle)):
+    if cycle is None:
         return
     first, last = told.events[cycle.first], told.events[cycle.last]
     yield _sentence(f"{_who(told, cycle.first)} {_did(first)}")
@@ -103,6 +104,8 @@ def _cycles(events: Sequence[InterleavingEvent], calls: Sequence[InterleavedCall
         own = [at for at in accesses if events[at].thread == thread]
         for position, first in enumerate(own):
             for last in own[position + 1 : position + 1 + _FURTHEST]:
+                if not _is_preempted(events, first, last):
+                    continue
                 others = [at for at in accesses if first < at < last and events[at].thread != thread]
                 if others and _call_at(calls, thread, first) is _call_at(calls, thread, last):
                     yield from _cycles_between(events, calls, first, others, last)
@@ -130,17 +133,17 @@ def _cycles_between(
         yield _Cycle(first, tuple(sorted({one, other})), last)
 
 
-def _rank(events: Sequence[InterleavingEvent], cycle: _Cycle) -> tuple[bool, int, int, int]:
-    """Those first that a preemption makes, and that have the least in between."""
+def _rank(events: Sequence[InterleavingEvent], cycle: _Cycle) -> tuple[int, int, int]:
+    """Those first that have the least in between."""
     thread = events[cycle.first].thread
     own = sum(event.thread == thread and _is_access(event) for event in events[cycle.first : cycle.last])
-    return (not _is_preempted(events, cycle), own, len(cycle.between), cycle.first)
+    return (own, len(cycle.between), cycle.first)
 
 
-def _is_preempted(events: Sequence[InterleavingEvent], cycle: _Cycle) -> bool:
-    """Whether its thread is interrupted in the midst of it."""
-    switches = (event.switch for event in events[cycle.first + 1 : cycle.last + 1])
-    return any(one is not None and one.is_preemption and one.thread == events[cycle.first].thread for one in switches)
+def _is_preempted(events: Sequence[InterleavingEvent], first: int, last: int) -> bool:
+    """Whether the thread of both is interrupted in between: the others may be there by design."""
+    switches = (event.switch for event in events[first + 1 : last + 1])
+    return any(one is not None and one.is_preemption and one.thread == events[first].thread for one in switches)
 
 
 def _is_access(event: InterleavingEvent) -> bool:
