@@ -17,14 +17,17 @@ import kcache
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving
+from kcache_model.places import short_path
 from kcache_model.render import printable
-from kcache_model.target_name import target_name
+from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import ReplayToken
 
+from ..guessed_type import file_of_module
 from .finding_text import EXPLANATIONS
 from .story import story_lines, story_sentences
 
-FILL_IN: Final = "**TO FILL IN**: what the documentation promises about threads; the docstrings do not mention them."
+FILL_IN: Final = "**TO FILL IN**: what the documentation promises about threads"
+"""Follows where no docstring says it."""
 
 _ABOUT_THREADS: Final = re.compile(
     r"\b(multi-?)?thread|\block(s|ed|ing)?\b|\bconcurren|\batomic|\bsynchroni[sz]", re.IGNORECASE
@@ -58,16 +61,27 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
 
 
 def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
-    """Sentences about threads in the docstrings of the code that ran; a test promises nothing itself."""
-    location = target_name(token.target).location.removesuffix(".py")
-    own = Path(location.replace(".", "/")).name if isinstance(token.program, InterleavedProgram) else None
+    """Sentences about threads in docstrings of the target and of the code that ran; a test promises nothing itself."""
+    name = target_name(token.target)
+    places = _places(told)
+    own = _file_of(name)
+    if isinstance(token.program, InterleavedProgram):
+        places.pop(own, None)
+    else:
+        places = {own: set(), **places}
     quotes = [
         f"> {printable(sentence)}\n\n(docstring of `{where}`)"
-        for path, lines in _places(told).items()
-        if Path(path).stem != own
-        for where, sentence in _about_threads(Path(path), lines)
+        for path, lines in places.items()
+        for where, sentence in _about_threads(Path(path), lines, name.attribute)
     ]
-    return "\n\n".join(tuple(dict.fromkeys(quotes))[:_MOST_QUOTES]) or FILL_IN
+    silent = "; the docstrings around the accesses do not mention them" if places else ""
+    return "\n\n".join(tuple(dict.fromkeys(quotes))[:_MOST_QUOTES]) or f"{FILL_IN}{silent}."
+
+
+def _file_of(name: TargetName) -> str:
+    """The file of a target, as events name it; empty if it cannot be found."""
+    path = name.location if name.module is None else file_of_module(name.module)
+    return short_path(path) if path else ""
 
 
 def _places(told: Interleaving | None) -> dict[str, set[int]]:
@@ -79,23 +93,22 @@ def _places(told: Interleaving | None) -> dict[str, set[int]]:
     return found
 
 
-def _about_threads(file: Path, lines: Iterable[int]) -> Iterator[tuple[str, str]]:
-    """Of the classes around the lines, then of the module: its name, and a sentence."""
+def _about_threads(file: Path, lines: Iterable[int], name: str) -> Iterator[tuple[str, str]]:
+    """Of the class of a name and those around the lines, then of the module: its name, and a sentence."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
-    around = [
-        node
+    around: list[tuple[str, ast.ClassDef | ast.Module]] = [
+        (node.name, node)
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
-        and any(node.lineno <= line <= (node.end_lineno or node.lineno) for line in lines)
+        and (node.name == name or any(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
     ]
-    for node in (*around, tree):
-        name = file.name if isinstance(node, ast.Module) else node.name
+    for where, node in (*around, (file.name, tree)):
         for told in _SENTENCE_ENDS.split(ast.get_docstring(node) or ""):
             if _ABOUT_THREADS.search(told):
-                yield name, " ".join(told.split())
+                yield where, " ".join(told.split())
 
 
 @functools.cache
