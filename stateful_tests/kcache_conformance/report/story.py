@@ -2,8 +2,8 @@
 
 A call is not atomic where it touches something, another thread then touches that and something else (or the same
 again), and the call after that touches this, each time in conflict: a cycle of conflicts, by which neither thread can
-have come first. The sentences tell such a cycle, the one with the
-least in between of those that a preemption makes; or who waits for what.
+have come first. The sentences tell such a cycle, the one with the least in between of those that a preemption makes;
+or who waits for what.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _NOTICES: Final = (".notify()", ".notify_all()", ".set()")
 _FURTHEST: Final = 12
 """Accesses of one thread that may lie between the two ends of a cycle."""
 
+_MOST_PAIRS: Final = 1_000
 _MOST_LINES: Final = 20
 _LONGEST_CALL: Final = 48
 
@@ -121,16 +122,18 @@ def _cycles_between(
     begin, end = events[first], events[last]
     after = [at for at in others if _conflict(begin, events[at])]
     before = [at for at in others if _conflict(end, events[at])]
-    for one, other in itertools.product(after, before):
+    if begin.writes and end.writes and _same(begin, end):
+        # Who writes last has the last word: where the other thread writes, too, it may have come first.
+        after = [at for at in after if not events[at].writes]
+    single = ((at, at) for at in after if at in before)
+    for one, other in itertools.islice(itertools.chain(single, itertools.product(after, before)), _MOST_PAIRS):
         thread = events[one].thread
         if thread != events[other].thread:
             continue
         # What an earlier call of the other thread did may come before all of this, and a later one after it.
-        if other < one and _call_at(calls, thread, one) is not _call_at(calls, thread, other):
-            continue
-        if begin.writes and end.writes and events[one].writes and _same(begin, end):
-            continue  # who writes last has the last word: the other thread may have come first
-        yield _Cycle(first, tuple(sorted({one, other})), last)
+        if one <= other or _call_at(calls, thread, one) is _call_at(calls, thread, other):
+            yield _Cycle(first, tuple(sorted({one, other})), last)
+            return
 
 
 def _rank(events: Sequence[InterleavingEvent], cycle: _Cycle) -> tuple[int, int, int]:
