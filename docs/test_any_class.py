@@ -59,8 +59,15 @@ def test_the_first_command_finds_what_the_page_shows(folder: Path) -> None:
     assert command == COMMANDS["classes"][0]
     code, output = run(folder, command)
     assert code == 1
-    (sample,) = re.findall(r"```text\n(.*?)```", PAGES["classes"], re.DOTALL)
-    assert sample in output
+    samples = re.findall(r"```text\n(.*?)```", PAGES["classes"], re.DOTALL)
+    assert len(samples) == 2
+    assert all(sample in output for sample in samples)
+    (word,) = re.findall(r"kcache replay (ko1\S+)", output)
+    (issue,) = re.findall(r"`(kcache replay WORD .*?)`", PAGES["any-class"])
+    assert run(folder, issue.replace("WORD", word))[0] == 0
+    text = (folder / "issue.md").read_text(encoding="utf-8")
+    assert " ".join(samples[1].partition(":")[2].split()) in text
+    assert "**TO FILL IN**" in text
 
 
 def test_the_decorated_tests_fail(folder: Path) -> None:

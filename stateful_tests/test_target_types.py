@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kcache.testing import ConformanceError, run_conformance
 from kcache.testing import replay as replay_word
 from kcache_conformance import target_types
 from kcache_conformance.replays import replay_in_child
+from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.suite_options import OLD_NAMES, SuiteOptions, decode_options, encode_options, phase_ids
 from kcache_conformance.target_type import REPLAY, Stopped, TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
@@ -116,6 +118,8 @@ def test_old_tokens_stay_readable(stored: tuple[str, str], tmp_path: Path) -> No
     found = replay_in_child(target_type, moved)
     assert found.finding is not None
     assert (found.answer, found.finding.kind, token.kind) == (ReplayAnswer.REPRODUCED, kind, kind)
+    issue = issue_text(moved, token, found.finding)
+    assert re.findall("^## (.*)", issue, re.MULTILINE)[2:4] == ["Scenario", "What happens"]
 
 
 @pytest.mark.one_in(2)

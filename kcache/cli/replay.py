@@ -12,6 +12,7 @@ from rich.text import Text
 from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
+from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_file
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import read_failures
@@ -55,6 +56,12 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a test that follows the schedule of WORD.",
 )
+@click.option(
+    "--issue",
+    "issue_file",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    help="Write what WORD shows as the text of an issue, in Markdown; - is standard output.",
+)
 @strict_errors_option
 @contract_option
 @patience_option
@@ -66,6 +73,7 @@ def replay(
     budget_seconds: float,
     pdb: bool,
     test_file: Path | None,
+    issue_file: Path | None,
     strict_errors: bool,
     contract: Contract,
     patience_seconds: float,
@@ -79,21 +87,27 @@ def replay(
     much that nothing can be said, or unknown (3) if real threads did not fail again within the budget, which is no
     proof. A PROGRAM of several threads runs again and again on real ones.
     """
-    if outputs.files and (pdb or test_file is not None):
-        raise click.UsageError(f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb and --pytest")
+    written = {"--pytest": test_file, "--issue": issue_file}
+    if outputs.files and (pdb or any(written.values())):
+        raise click.UsageError(
+            f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb, --pytest and --issue"
+        )
     with clear_errors():
         if last:
             found = _last(words)
             words, strict_errors, contract = found.words, found.strict_errors, found.contract
-        if test_file is not None and _WORD.fullmatch(test_file.name):
-            raise click.UsageError("--pytest takes a FILE, which comes after it: kcache replay WORD --pytest FILE")
+        for option, file in written.items():
+            if file is not None and _WORD.fullmatch(file.name):
+                raise click.UsageError(f"{option} takes a FILE, which comes after it: kcache replay WORD {option} FILE")
+            if file is not None and file.exists():
+                raise click.UsageError(f"{file} exists; give {option} another name")
         if not words:
             raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
         target_type = type_of_token(words[0])
         if len(words) == 1 and target_type is not None:
-            if test_file is not None:
-                _write_test(target_type, words[0], test_file, patience_seconds)
+            if any(written.values()):
+                _write(target_type, words[0], test_file, issue_file, patience_seconds)
                 return
             if pdb:
                 _debug(target_type, words[0])
@@ -104,8 +118,8 @@ def replay(
             raise click.UsageError(
                 "give one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM"
             )
-        if pdb or test_file is not None:
-            raise click.UsageError("--pdb and --pytest need a WORD of the explorer, which carries a schedule")
+        if pdb or any(written.values()):
+            raise click.UsageError("--pdb, --pytest and --issue need a WORD that a finding ends with")
         options = SuiteOptions(
             strict_errors=strict_errors,
             contract=contract,
@@ -124,13 +138,23 @@ def _last(words: tuple[str, ...]) -> ReplayRequest:
     return found
 
 
-def _write_test(target_type: TargetType, word: str, file: Path, patience: float) -> None:
-    if file.exists():
-        raise click.UsageError(f"{file} exists; give --pytest another name")
+def _write(
+    target_type: TargetType, word: str, test_file: Path | None, issue_file: Path | None, patience: float
+) -> None:
     token = target_type.tokens.decode(word)
     found = replay_in_child(target_type, word, patience_seconds=patience)
-    file.write_text(pytest_file(file, word, token, found.finding), encoding="utf-8")
-    click.echo(f"wrote {file}{'' if found.finding is not None else f'; {found.note}'}")
+    if issue_file is not None:
+        if found.finding is None:
+            raise click.UsageError(f"--issue has nothing to tell, {found.answer.value}: {printable(found.note)}")
+        text = issue_text(word, token, found.finding)
+        if str(issue_file) == "-":
+            click.echo(text, nl=False)
+        else:
+            issue_file.write_text(text, encoding="utf-8")
+            click.echo(f"wrote {issue_file}")
+    if test_file is not None:
+        test_file.write_text(pytest_file(test_file, word, token, found.finding), encoding="utf-8")
+        click.echo(f"wrote {test_file}{'' if found.finding is not None else f'; {found.note}'}")
 
 
 def _debug(target_type: TargetType, word: str) -> None:

@@ -85,6 +85,8 @@ class InterleavingEvent:
         meets: whether the one before or after it that touches the same is another thread's, and one of the two a write.
         path: of the file, relative to the current directory where it lies below.
         arrives: whether its thread has come to the line since its event before.
+        reads: the numbers of the locations that it reads; the same number is the same memory.
+        writes: of those that it changes.
     """
 
     step: int
@@ -106,6 +108,8 @@ class InterleavingEvent:
     meets: bool = False
     path: str = ""
     arrives: bool = True
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def guessed_type(spec: str) -> str:
 
 def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | None, list[ast.stmt]]:
     """Where something is defined that a module defines or imports, and the statements of that module."""
-    file = location if location.endswith(".py") else _file_of(location)
+    file = location if location.endswith(".py") else file_of_module(location)
     if file is None or not os.path.isfile(file):
         return None, []
     try:
@@ -98,7 +98,7 @@ def _takes(function: ast.FunctionDef) -> float:
     return len(given.posonlyargs) + len(given.args) - len(given.defaults)
 
 
-def _file_of(module: str) -> str | None:
+def file_of_module(module: str) -> str | None:
     """The file of a module, found without importing what it is in."""
 
     def step(found: tuple[ModuleSpec | None, list[str]], part: str) -> tuple[ModuleSpec | None, list[str]]:

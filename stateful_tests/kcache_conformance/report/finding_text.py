@@ -16,6 +16,7 @@ from kcache_model.render import operation_text, outcome_text, printable
 
 from ..replay_request import replay_command
 from .interleaving import interleaving_text
+from .story import story_sentences
 from .timeline import timeline
 
 _DETAIL_LINES = 40
@@ -117,6 +118,10 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
         yield _title(f"Calls, as they overlapped in time{marked}:")
         yield _indented(timeline(finding.calls, finding.core))
     if finding.interleaving is not None and finding.interleaving.threads:
+        story = story_sentences(finding.interleaving)
+        if story:
+            yield _title("In short:")
+            yield _indented(Text(" ".join(story)))
         yield _title("The interleaving:")
         yield _indented(Text(printable(interleaving_text(finding.interleaving, width - 4, is_whole=is_whole))))
     if finding.detail:

@@ -20,6 +20,7 @@ from .capturing import captured
 from .certificate import encode_certificate
 from .finding_places import place_of_finding, versions
 from .run_report import RunReport
+from .story import story_sentences
 
 RESULT_SCHEMA = "kcache/result/1"
 
@@ -52,6 +53,7 @@ def write_json(report: RunReport, file: Path) -> None:
                 **encode_finding(finding, codec),
                 "replay": replay_command(finding, target, strict_errors=options.strict_errors),
                 "place": asdict(place_of_finding(finding, target)),
+                **({} if not (story := story_sentences(finding.interleaving)) else {"story": list(story)}),
             }
             for finding in result.findings
         ],

@@ -17,6 +17,7 @@ from kcache_model.verdict import Status
 from ...replay_request import replay_command
 from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED
 from ..interleaving import interleaving_text
+from ..story import story_sentences
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table
 from .texts import shown
@@ -55,6 +56,7 @@ def page_of_finding(
     if finding.unseen:
         paragraphs.append(UNCONFIRMED + finding.unseen)
     told = finding.interleaving
+    paragraphs += [" ".join(story_sentences(told))] if story_sentences(told) else []
     story = "" if told is None or not (told.threads or told.failures) else interleaving_text(told)
     texts = (("The interleaving", story), ("Details", finding.detail))
     return Page(

@@ -183,7 +183,9 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
         pieces[event.call].append(position)
     shared, meets = _encounters(recorded)
     last: dict[int, Place] = {}
+    numbers: dict[object, int] = {}
     for position, event in enumerate(recorded):
+        touched = [(numbers.setdefault(what, len(numbers)), changes) for what, changes in event.touched]
         whole = pieces[event.call] if event.call >= 0 else [position]
         where, code = sources.line(event.place)
         yield InterleavingEvent(
@@ -206,6 +208,8 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
             shared=position in shared,
             meets=position in meets,
             arrives=event.place.arrives(last.get(event.thread)),
+            reads=tuple(number for number, changes in touched if not changes),
+            writes=tuple(number for number, changes in touched if changes),
         )
         last[event.thread] = event.place
 

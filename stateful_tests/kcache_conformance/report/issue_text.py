@@ -1,0 +1,173 @@
+"""A finding as the text of an issue for the project it is about, in Markdown."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import platform
+import re
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from typing import Any, Final
+
+import kcache
+from kcache_model.finding import Finding
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.interleaving import Interleaving
+from kcache_model.places import short_path
+from kcache_model.render import printable
+from kcache_model.target_name import TargetName, target_name
+from kcache_stress.explorer.replay_token import ReplayToken
+
+from ..guessed_type import file_of_module
+from .finding_text import EXPLANATIONS
+from .story import story_lines, story_sentences
+
+FILL_IN: Final = "**TO FILL IN**: what the documentation promises about threads"
+"""Follows where no docstring says it."""
+
+_ABOUT_THREADS: Final = re.compile(
+    r"\b(multi-?)?thread|\block(s|ed|ing)?\b|\bconcurren|\batomic|\bsynchroni[sz]", re.IGNORECASE
+)
+_SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
+_CONFIRMATIONS: Final = ("confirmed on ", "not confirmed", "not tried ")
+_NOT_TRIED: Final = "not tried with real threads: the scheduler of kcache ran the interleaving"
+_MOST_QUOTES: Final = 3
+
+
+def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
+    """What a maintainer needs: promise, versions, scenario, interleaving, confirmation, and how to see it.
+
+    Args:
+        word: the replay token.
+        token: what it holds.
+        finding: what it shows.
+    """
+    name = target_name(token.target)
+    told = finding.interleaving
+    sections = (
+        ("What is promised", _promise(token, told)),
+        ("Versions", "\n".join(f"* {line}" for line in _versions(token.target, told))),
+        ("Scenario", _scenario(finding, told)),
+        ("What happens", _what_happens(finding, told)),
+        ("Confirmation", _confirmation(finding)),
+        ("To see it", _steps(word, token, told)),
+    )
+    title = f"# {name.attribute}: {finding.summary.partition(';')[0]}"
+    return printable(title) + "\n" + "".join(f"\n## {head}\n\n{body}\n" for head, body in sections if body)
+
+
+def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
+    """Sentences about threads in docstrings of the target and of the code that ran; a test promises nothing itself."""
+    name = target_name(token.target)
+    places = _places(told)
+    own = _file_of(name)
+    if isinstance(token.program, InterleavedProgram):
+        places.pop(own, None)
+    else:
+        places = {own: set(), **places}
+    quotes = [
+        f"> {printable(sentence)}\n\n(docstring of `{where}`)"
+        for path, lines in places.items()
+        for where, sentence in _about_threads(Path(path), lines, name.attribute)
+    ]
+    silent = "; the docstrings around the accesses do not mention them" if places else ""
+    return "\n\n".join(tuple(dict.fromkeys(quotes))[:_MOST_QUOTES]) or f"{FILL_IN}{silent}."
+
+
+def _file_of(name: TargetName) -> str:
+    """The file of a target, as events name it; empty if it cannot be found."""
+    path = name.location if name.module is None else file_of_module(name.module)
+    return short_path(path) if path else ""
+
+
+def _places(told: Interleaving | None) -> dict[str, set[int]]:
+    """The files of the target in which something happened, and the lines."""
+    found: dict[str, set[int]] = {}
+    for event in () if told is None else told.events:
+        if event.path:
+            found.setdefault(event.path, set()).add(int(event.where.rpartition(":")[2]))
+    return found
+
+
+def _about_threads(file: Path, lines: Iterable[int], name: str) -> Iterator[tuple[str, str]]:
+    """Of the class of a name and those around the lines, then of the module: its name, and a sentence."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    around: list[tuple[str, ast.ClassDef | ast.Module]] = [
+        (node.name, node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        and (node.name == name or any(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
+    ]
+    for where, node in (*around, (file.name, tree)):
+        for told in _SENTENCE_ENDS.split(ast.get_docstring(node) or ""):
+            if _ABOUT_THREADS.search(told):
+                yield where, " ".join(told.split())
+
+
+@functools.cache
+def _distributions() -> dict[str, list[str]]:
+    return dict(packages_distributions())
+
+
+def _packages(target: str, told: Interleaving | None) -> list[str]:
+    """``NAME==VERSION`` of the installed packages whose code is the target, or ran."""
+    module = target_name(target).module
+    names = [] if module is None else [module.partition(".")[0]]
+    for path in _places(told):
+        _, found, within = Path(path).as_posix().rpartition("/site-packages/")
+        if found:
+            names.append(within.partition("/")[0].removesuffix(".py"))
+    installed = dict.fromkeys(name for package in names for name in _distributions().get(package, ()))
+    return [f"{name}=={version(name)}" for name in installed if name != "kcache"]
+
+
+def _versions(target: str, told: Interleaving | None) -> Iterator[str]:
+    yield from (package.replace("==", " ") for package in _packages(target, told))
+    yield f"{platform.python_implementation()} {platform.python_version()}, {platform.system()}"
+    yield f"kcache {kcache.__version__}"
+
+
+def _scenario(finding: Finding, told: Interleaving | None) -> str:
+    if finding.script:
+        return _block(finding.script, "python")
+    if told is None or not told.calls:
+        return ""
+    before = [f"before: {text} -> {outcome}" for text, outcome in told.before]
+    return _block("\n".join((*before, *(f"thread {call.thread + 1}: {call.text}" for call in told.calls))))
+
+
+def _what_happens(finding: Finding, told: Interleaving | None) -> str:
+    parts = [EXPLANATIONS.get(finding.kind, ""), printable(finding.summary)]
+    if told is not None:
+        parts += [" ".join(story_sentences(told)), _block("\n".join(story_lines(told)))]
+    return "\n\n".join(filter(None, parts))
+
+
+def _confirmation(finding: Finding) -> str:
+    lines = finding.detail.splitlines()
+    said = next((line for line in lines if line.startswith(_CONFIRMATIONS)), "")
+    if not said and finding.interleaving is None:
+        return ""
+    if not said:
+        said = f"not confirmed: {finding.unseen}" if finding.unseen else _NOT_TRIED
+    needed = next((line for line in lines if re.match(r"\d+ preemption", line)), "")
+    text = ". ".join(part.rstrip(".") for part in (said, needed) if part)
+    return printable(f"{text[:1].upper()}{text[1:]}.")
+
+
+def _steps(word: str, token: ReplayToken[Any], told: Interleaving | None) -> str:
+    location = target_name(token.target).location
+    install = " ".join((*_packages(token.target, told), f"kcache=={kcache.__version__}"))
+    where = f"With the file `{location}` in place:\n\n" if location.endswith(".py") else ""
+    return where + _block(f"$ pip install {install}\n$ kcache replay {shlex.quote(word)}", "console")
+
+
+def _block(text: str, language: str = "") -> str:
+    return f"```{language}\n{textwrap.dedent(printable(text)).strip()}\n```" if text else ""

@@ -1,0 +1,283 @@
+"""A story: an interleaving in two sentences, what was done when and what changed in between, and in a few lines.
+
+A call is not atomic where it touches something, another thread then touches that and something else (or the same
+again), and the call after that touches this, each time in conflict: a cycle of conflicts, by which neither thread can
+have come first. The sentences tell such a cycle, the one with the least in between of those that a preemption makes;
+or who waits for what.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Waiting
+from kcache_model.render import printable
+
+from .interleaving_rows import rows_to_show
+
+NOTHING: Final = "nothing"
+"""What is read where nothing is, and what is left where something is removed."""
+
+_NOTICES: Final = (".notify()", ".notify_all()", ".set()")
+
+_FURTHEST: Final = 12
+"""Accesses of one thread that may lie between the two ends of a cycle."""
+
+_MOST_PAIRS: Final = 1_000
+_MOST_LINES: Final = 20
+_LONGEST_CALL: Final = 48
+
+
+class _Cycle(NamedTuple):
+    """Positions of events: ``first`` and ``last`` of one thread, between them what another one did."""
+
+    first: int
+    between: tuple[int, ...]
+    last: int
+
+
+def story_sentences(told: Interleaving | None) -> tuple[str, ...]:
+    """Sentences that are true of the interleaving; none if it has no pattern that they could tell."""
+    if told is None or not told.events:
+        return ()
+    return tuple(printable(text) for text in (*_without_preemption(told), *_what_happened(told)))
+
+
+def story_lines(told: Interleaving) -> tuple[str, ...]:
+    """From the first preemption on, one line for each line of source, and one for each change of threads."""
+    events = told.events
+    turn = next((at for at, event in enumerate(events) if event.switch is not None and event.switch.is_preemption), 0)
+    start = max(turn - 1, 0)
+    shown = rows_to_show(told)
+    lines: list[str] = []
+    for at in range(start, len(events)):
+        event, before = events[at], events[at - 1] if at > start else None
+        if event.switch is not None and before is not None and event.switch.is_preemption:
+            lines.append(f"-- thread {event.switch.thread + 1} is interrupted --")
+        if at in shown and event.where and (before is None or event.arrives or before.thread != event.thread):
+            lines.append(f"{_label(told, at)}  {event.where}  {event.code}")
+    left_out = len(lines) - _MOST_LINES
+    lines = [*lines[:_MOST_LINES], *([f"... {left_out} more lines"] if left_out > 0 else [])]
+    waiting = {one.thread: one for one in told.waiting}
+    ends = (f"{_named(told, one.thread)} {_waits(one, waiting)}" for one in told.waiting)
+    return tuple(printable(line) for line in (*lines, *ends))
+
+
+def _what_happened(told: Interleaving) -> Iterator[str]:
+    standstill = tuple(_standstill(told))
+    if len(standstill) < 2:
+        yield from _conflicts(told)
+    yield from standstill
+
+
+def _conflicts(told: Interleaving) -> Iterator[str]:
+    cycle = min(_cycles(told.events, told.calls), key=lambda found: _rank(told.events, found), default=None)
+    if cycle is None:
+        return
+    first, last = told.events[cycle.first], told.events[cycle.last]
+    yield _sentence(f"{_who(told, cycle.first)} {_did(first)}")
+    done = " and ".join(_did(told.events[at]) for at in cycle.between)
+    again = " again" if last.kind == "read" and _accesses(first) == _accesses(last) else ""
+    yield _sentence(f"then, before it {_did(last, again)}, {_who(told, cycle.between[0])} {done}")
+
+
+def _without_preemption(told: Interleaving) -> Iterator[str]:
+    """That nothing is interrupted, where nothing is."""
+    if told.is_interrupted:
+        return
+    order = list(dict.fromkeys(event.thread for event in told.events))
+    switches = [event.switch for event in told.events if event.switch is not None]
+    if len(order) > 1 and not told.omitted and len(switches) < len(order) and all(one.ended for one in switches):
+        threads = ", then ".join(f"thread {thread + 1}" for thread in order)
+        yield f"No preemption is needed: the threads run one after another, {threads}."
+    else:
+        yield "No preemption is needed: no thread is left that could go on."
+
+
+# Cycles of conflicts
+
+
+def _cycles(events: Sequence[InterleavingEvent], calls: Sequence[InterleavedCall]) -> Iterator[_Cycle]:
+    accesses = [at for at, event in enumerate(events) if _is_access(event)]
+    for thread in {event.thread for event in events}:
+        own = [at for at in accesses if events[at].thread == thread]
+        for position, first in enumerate(own):
+            for last in own[position + 1 : position + 1 + _FURTHEST]:
+                if not _is_preempted(events, first, last):
+                    continue
+                others = [at for at in accesses if first < at < last and events[at].thread != thread]
+                if others and _call_at(calls, thread, first) is _call_at(calls, thread, last):
+                    yield from _cycles_between(events, calls, first, others, last)
+
+
+def _cycles_between(
+    events: Sequence[InterleavingEvent],
+    calls: Sequence[InterleavedCall],
+    first: int,
+    others: Iterable[int],
+    last: int,
+) -> Iterator[_Cycle]:
+    begin, end = events[first], events[last]
+    after = [at for at in others if _conflict(begin, events[at])]
+    before = [at for at in others if _conflict(end, events[at])]
+    if begin.writes and end.writes and _same(begin, end):
+        # Who writes last has the last word: where the other thread writes, too, it may have come first.
+        after = [at for at in after if not events[at].writes]
+    single = ((at, at) for at in after if at in before)
+    for one, other in itertools.islice(itertools.chain(single, itertools.product(after, before)), _MOST_PAIRS):
+        thread = events[one].thread
+        if thread != events[other].thread:
+            continue
+        # What an earlier call of the other thread did may come before all of this, and a later one after it.
+        if one <= other or _call_at(calls, thread, one) is _call_at(calls, thread, other):
+            yield _Cycle(first, tuple(sorted({one, other})), last)
+            return
+
+
+def _rank(events: Sequence[InterleavingEvent], cycle: _Cycle) -> tuple[int, int, int]:
+    """Those first that have the least in between."""
+    thread = events[cycle.first].thread
+    own = sum(event.thread == thread and _is_access(event) for event in events[cycle.first : cycle.last])
+    return (own, len(cycle.between), cycle.first)
+
+
+def _is_preempted(events: Sequence[InterleavingEvent], first: int, last: int) -> bool:
+    """Whether the thread of both is interrupted in between: the others may be there by design."""
+    switches = (event.switch for event in events[first + 1 : last + 1])
+    return any(one is not None and one.is_preemption and one.thread == events[first].thread for one in switches)
+
+
+def _is_access(event: InterleavingEvent) -> bool:
+    """Whether it is done to data, at once."""
+    return event.shared and (event.kind in ("read", "write") or (event.kind == "call" and event.begins and event.ends))
+
+
+def _conflict(one: InterleavingEvent, other: InterleavingEvent) -> bool:
+    """Whether it matters which comes first; ``other`` is what may change something for ``one``, or see it."""
+    if other.kind == "write" and other.value == other.after:
+        return False
+    changes = {*one.writes, *other.writes}
+    return _same(one, other) and any(where in changes for where in _locations(one) & _locations(other))
+
+
+def _same(one: InterleavingEvent, other: InterleavingEvent) -> bool:
+    """Whether both are about the same; a container is one location, but its keys are not the same."""
+    keys = one.slot == other.slot or not one.slot or not other.slot or "call" in (one.kind, other.kind)
+    return keys and bool(_locations(one) & _locations(other))
+
+
+def _locations(event: InterleavingEvent) -> set[int]:
+    return {*event.reads, *event.writes}
+
+
+def _accesses(event: InterleavingEvent) -> tuple[str, str, str]:
+    return event.kind, event.subject, event.slot
+
+
+# Standstills
+
+
+def _standstill(told: Interleaving) -> Iterator[str]:
+    """Who waits for what, where no thread can go on."""
+    waiting = {one.thread: one for one in told.waiting}
+    chosen = _in_a_ring(waiting) or list(told.waiting[:2])
+    for one in chosen:
+        held = [name for name in one.holding if name != one.what]
+        holding = f" holds {' and '.join(held)} and" if held else ""
+        yield _sentence(f"{_waiter(told, one)}{holding} {_waits(one, waiting)}")
+    yield from itertools.islice((text for one in chosen for text in _lost_wakeup(told, one)), 1)
+
+
+def _in_a_ring(waiting: dict[int, Waiting]) -> list[Waiting]:
+    """Threads each of which waits for what the next one holds, if there are such."""
+    for start in waiting.values():
+        ring = [start]
+        while (holder := ring[-1].holder) is not None and holder in waiting and waiting[holder] not in ring:
+            ring.append(waiting[holder])
+        if ring[-1].holder == start.thread:
+            return ring
+    return []
+
+
+def _waits(one: Waiting, waiting: dict[int, Waiting]) -> str:
+    at = f" at {one.where}" if one.where else ""
+    if one.what.endswith("()"):
+        return f"waits in {one.what}{at}"
+    if one.holder is None:
+        return f"waits for {one.what}{at}"
+    if one.holder == one.thread:
+        return f"waits for {one.what}{at}, which it holds itself"
+    holder = f"thread {one.holder + 1}" if one.holder >= 0 else "a call outside the threads"
+    holds = "holds" if one.holder in waiting else "took and never gave back"
+    return f"waits for {one.what}{at}, which {holder} {holds}"
+
+
+def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
+    """That somebody had told what it waits for, before it waited."""
+    subject, _, method = one.what.rpartition(".")
+    events = told.events
+    own = [at for at, event in enumerate(events) if (event.thread, event.slot) == (one.thread, f".{method}")]
+    began = next((at for at in reversed(own) if events[at].subject == subject and events[at].begins), 0)
+    earlier = [at for at in range(began) if events[at].kind == "call" and _same(events[at], events[began])]
+    last = next((at for at in reversed(earlier) if events[at].slot in _NOTICES and events[at].ends), None)
+    if last is None or events[last].thread == one.thread:
+        return
+    before = f"before {_named(told, one.thread)} began to wait"
+    cleared = [at for at in earlier if at > last and events[at].slot == ".clear()" and events[at].ends]
+    if cleared:
+        then = f"then {_who(told, cleared[-1])} {_did(events[cleared[-1]])}"
+        yield _sentence(f"{before}, {_who(told, last)} {_did(events[last])}, {then}")
+    elif events[last].slot != ".set()" and not events[last].wakes:
+        yield _sentence(f"{before}, {_who(told, last)} {_did(events[last])}, which woke nobody")
+
+
+# Words
+
+
+def _did(event: InterleavingEvent, again: str = "") -> str:
+    what, at = f"{event.subject}{event.slot}", f" at {event.where}" if event.where else ""
+    if event.kind == "call":
+        return f"called {what}{at}"
+    if event.kind == "read":
+        was = "there was" if event.value == NOTHING else "it was"
+        told = "" if event.value in ("", what) else f" ({was} {event.value})"
+        return f"read {what}{again}{told}{at}"
+    if event.after == NOTHING:
+        return f"removed {what}{' (it was not there)' if event.value == NOTHING else ''}{at}"
+    return f"wrote {what} = {event.after}{at}"
+
+
+def _call_at(calls: Sequence[InterleavedCall], thread: int, at: int) -> InterleavedCall | None:
+    return next((call for call in calls if call.thread == thread and call.first <= at <= call.last), None)
+
+
+def _who(told: Interleaving, at: int) -> str:
+    thread = told.events[at].thread
+    call = _call_at(told.calls, thread, at)
+    return _named(told, thread) if call is None else f"thread {thread + 1}, in {_short(call.text)},"
+
+
+def _waiter(told: Interleaving, one: Waiting) -> str:
+    call = next((call for call in told.calls if call.thread == one.thread and call.outcome is None), None)
+    return _named(told, one.thread) if call is None else f"thread {one.thread + 1}, in {_short(call.text)},"
+
+
+def _label(told: Interleaving, at: int) -> str:
+    thread = told.events[at].thread
+    call = _call_at(told.calls, thread, at)
+    return _named(told, thread) if call is None else f"thread {thread + 1}: {_short(call.text)}"
+
+
+def _named(told: Interleaving, thread: int) -> str:
+    name = told.thread_names.get(thread)
+    return "a call outside the threads" if thread < 0 else f"thread {thread + 1}" + (f" ({name})" if name else "")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_CALL else f"{text[: _LONGEST_CALL - 3]}..."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,266 @@
+"""Stories: two sentences that are true of an interleaving, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcache_conformance.report.story import story_lines, story_sentences
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+
+BODIES = """
+import threading
+from kcache import testing as kt
+
+
+class Account:
+    def __init__(self):
+        self.left, self.right = 1, 0
+        self.one, self.other = threading.Lock(), threading.Lock()
+
+    def take(self):
+        if self.left > 0:
+            with self.one:
+                self.left = self.left - 1
+
+    def add(self):
+        self.right = self.right + 1
+
+    def move(self):
+        self.left = 0
+        self.right = 1
+
+    def total(self):
+        return self.left + self.right
+
+    def there(self):
+        with self.one, self.other:
+            pass
+
+    def back(self):
+        with self.other, self.one:
+            pass
+
+
+def checks_then_acts():
+    account = Account()
+    kt.run(account.take, account.take)
+    assert account.left == 0
+
+
+def loses_an_update():
+    account = Account()
+    kt.run(account.add, account.add)
+    assert account.right == 2
+
+
+def reads_torn():
+    account = Account()
+    _, total = kt.run(account.move, account.total)
+    assert total == 1
+
+
+def waits_for_ever():
+    account = Account()
+    kt.run(account.there, account.back)
+
+
+def depends_on_who_is_first():
+    account = Account()
+    _, total = kt.run(account.add, account.total)
+    assert total == 2
+"""
+
+
+@pytest.fixture
+def bodies(tmp_path: Path) -> Path:
+    file = tmp_path / "bodies_of_stories.py"
+    file.write_text(BODIES, encoding="utf-8")
+    return file
+
+
+def line_of(text: str) -> str:
+    return f"bodies_of_stories.py:{BODIES[: BODIES.index(text)].count(chr(10)) + 1}"
+
+
+def told(bodies: Path, name: str) -> Interleaving:
+    found = explore(
+        InterleavedLaboratory(f"{bodies}:{name}"), InterleavedProgram(), ExploreOptions(seconds=60.0, executions=500)
+    )
+    assert found.finding is not None
+    assert found.finding.interleaving is not None
+    return found.finding.interleaving
+
+
+TAKE, ADD, MOVE = "self.left = self.left - 1", "self.right = self.right + 1", "self.left = 0"
+HOLDS, OTHER = "with self.one, self.other", "with self.other, self.one"
+STORIES = {
+    "loses_an_update": (
+        f"Thread 1, in account.add(), read account.right (it was 0) at {line_of(ADD)}.",
+        f"Then, before it wrote account.right = 1 at {line_of(ADD)}, thread 2, in account.add(), wrote "
+        f"account.right = 1 at {line_of(ADD)}.",
+    ),
+    "waits_for_ever": (
+        f"Thread 1, in account.there(), holds account.one and waits for account.other at {line_of(HOLDS)}, which "
+        "thread 2 holds.",
+        f"Thread 2, in account.back(), holds account.other and waits for account.one at {line_of(OTHER)}, which "
+        "thread 1 holds.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_story_says_what_was_done_when_and_what_changed_in_between(name: str, bodies: Path) -> None:
+    assert story_sentences(told(bodies, name)) == STORIES[name]
+
+
+def test_a_check_that_is_out_of_date(bodies: Path) -> None:
+    first, then = story_sentences(told(bodies, "checks_then_acts"))
+    assert first == f"Thread 1, in account.take(), read account.left (it was 1) at {line_of('if self.left > 0')}."
+    assert "thread 2, in account.take(), wrote account.left = 0" in then
+    assert then.startswith("Then, before it read account.left again (it was 0)") or "wrote account.left = -1" in then
+
+
+def test_two_fields_that_do_not_fit_together(bodies: Path) -> None:
+    first, then = story_sentences(told(bodies, "reads_torn"))
+    assert "account.left" in first
+    assert "account.right" in then
+    assert then.count("account.") >= 3
+
+
+def test_what_needs_no_preemption_says_so(bodies: Path) -> None:
+    (only,) = story_sentences(told(bodies, "depends_on_who_is_first"))
+    assert only == "No preemption is needed: the threads run one after another, thread 2, then thread 1."
+
+
+def test_the_lines_begin_where_a_thread_is_interrupted(bodies: Path) -> None:
+    add = f"account.add()  {line_of(ADD)}  {ADD}"
+    assert story_lines(told(bodies, "loses_an_update")) == (
+        f"thread 1: {add}",
+        "-- thread 1 is interrupted --",
+        f"thread 2: {add}",
+        f"thread 1: {add}",
+    )
+
+
+# What must not be said
+
+
+def event(thread: int, kind: str, subject: str, location: int, slot: str = "", **more: object) -> InterleavingEvent:
+    fields = {"step": 1, "value": "0", "after": "1" if kind == "write" else "", "code": "", "function": ""}
+    touched = {"reads" if kind == "read" else "writes": (location,)}
+    return InterleavingEvent(
+        **{**fields, **touched, "where": "a.py:1", "held": (), "switch": None, "wakes": (), "shared": True, **more},  # type: ignore[arg-type]
+        thread=thread,
+        kind=kind,
+        subject=subject,
+        slot=slot,
+    )
+
+
+def interleaving(*events: InterleavingEvent, calls: tuple[InterleavedCall, ...] = (), **more: object) -> Interleaving:
+    return Interleaving(2, {}, events, calls, (), (), (), (), True, **more)  # type: ignore[arg-type]
+
+
+INTERRUPTED = Switch(0, True, False, (), "", None)
+READ = event(0, "read", "a", 1)
+WRITE = event(0, "write", "a", 1)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (READ, event(1, "write", "a", 2, switch=INTERRUPTED), WRITE),
+        (WRITE, event(1, "write", "a", 1, switch=INTERRUPTED), WRITE),
+        (READ, event(1, "write", "a", 1, after="0", switch=INTERRUPTED), WRITE),
+        (READ, event(1, "read", "a", 1, switch=INTERRUPTED), WRITE),
+        (
+            event(0, "read", "d", 1, "['a']"),
+            event(1, "write", "d", 1, "['b']", switch=INTERRUPTED),
+            event(0, "write", "d", 1, "['a']"),
+        ),
+        (event(0, "acquire", "a", 1), event(1, "acquire", "a", 1, switch=INTERRUPTED), event(0, "release", "a", 1)),
+    ],
+    ids=["another object", "the last word", "nothing changes", "nobody writes", "another key", "locks"],
+)
+def test_no_sentence_where_the_threads_can_have_come_one_after_another(events: tuple[InterleavingEvent, ...]) -> None:
+    assert story_sentences(interleaving(*events)) == ()
+    assert story_sentences(interleaving(READ, event(1, "write", "a", 1, switch=INTERRUPTED), WRITE)) != ()
+
+
+def test_no_sentence_about_two_calls_that_are_right_each() -> None:
+    events = (READ, event(1, "write", "a", 1, switch=INTERRUPTED), WRITE)
+    calls = (InterleavedCall(0, "get()", "0", 0, 0), InterleavedCall(0, "set()", "None", 2, 2))
+    assert story_sentences(interleaving(*events, calls=calls)) == ()
+    other = event(1, "write", "b", 2), READ, event(1, "write", "a", 1, switch=INTERRUPTED), event(0, "read", "b", 2)
+    two = (InterleavedCall(1, "set_b()", "None", 0, 0), InterleavedCall(1, "set_a()", "None", 2, 2))
+    assert story_sentences(interleaving(*other, calls=two)) == ()
+
+
+def test_no_sentence_where_there_is_no_interleaving() -> None:
+    assert story_sentences(None) == ()
+    assert story_sentences(interleaving()) == ()
+
+
+def waits(events: tuple[InterleavingEvent, ...], **more: object) -> tuple[str, ...]:
+    waiting = Waiting(0, "", None, "a.py:9", "", "f", ())
+    found = Waiting(**{**waiting.__dict__, **more})  # type: ignore[arg-type]
+    return story_sentences(Interleaving(2, {1: "owner"}, events, (), (), (), (found,), (), True))
+
+
+def test_who_waits_for_what() -> None:
+    assert waits((READ,), what="a", holder=0) == ("Thread 1 waits for a at a.py:9, which it holds itself.",)
+    assert waits((READ,), what="a", holder=1, holding=("b", "c")) == (
+        "Thread 1 holds b and c and waits for a at a.py:9, which thread 2 took and never gave back.",
+    )
+
+
+def test_why_one_thread_waits_for_ever() -> None:
+    events = (READ, event(1, "write", "a", 1, switch=INTERRUPTED), WRITE)
+    assert waits(events, what="a", holder=0) == (
+        "Thread 1 read a (it was 0) at a.py:1.",
+        "Then, before it wrote a = 1 at a.py:1, thread 2 (owner) wrote a = 1 at a.py:1.",
+        "Thread 1 waits for a at a.py:9, which it holds itself.",
+    )
+    without = (READ, event(1, "write", "a", 1), WRITE)
+    assert waits(without, what="a", holder=0) == ("Thread 1 waits for a at a.py:9, which it holds itself.",)
+
+
+def test_a_wakeup_that_comes_too_early() -> None:
+    wait = event(0, "call", "c", 1, ".wait()", ends=False)
+    notify = event(1, "call", "c", 1, ".notify()")
+    assert waits((notify, wait), what="c.wait()") == (
+        "Thread 1 waits in c.wait() at a.py:9.",
+        "Before thread 1 began to wait, thread 2 (owner) called c.notify() at a.py:1, which woke nobody.",
+    )
+    for fine in ((wait, notify), (event(1, "call", "c", 1, ".notify()", wakes=(2,)), wait)):
+        assert waits(fine, what="c.wait()") == ("Thread 1 waits in c.wait() at a.py:9.",)
+    events = (
+        event(1, "call", "e", 1, ".set()"),
+        event(0, "call", "e", 1, ".clear()"),
+        event(0, "call", "e", 1, ".wait()"),
+    )
+    assert waits(events, what="e.wait()")[1] == (
+        "Before thread 1 began to wait, thread 2 (owner) called e.set() at a.py:1, then thread 1 "
+        "called e.clear() at a.py:1."
+    )
+
+
+def test_only_what_a_preemption_makes_is_told() -> None:
+    waited = Switch(0, False, False, (), "lock", 1)
+    events = (
+        READ,
+        event(1, "write", "a", 1, switch=waited),
+        WRITE,
+        event(0, "read", "b", 2),
+        event(1, "write", "b", 2, switch=INTERRUPTED),
+        event(0, "write", "b", 2),
+    )
+    assert story_sentences(interleaving(*events))[0] == "Thread 1 read b (it was 0) at a.py:1."
+    assert story_sentences(interleaving(*events[:3])) == ()
+    (only,) = story_sentences(interleaving(*events[:3], is_interrupted=False))
+    assert only == "No preemption is needed: no thread is left that could go on."
