@@ -103,7 +103,6 @@ class _Looking(Replay):
         finally:
             self.scheduler.live = live
 
-
     def _is_of_target(self, frame: FrameType) -> bool:
         """Whether it is instrumented code, and not what the harness makes calls with."""
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
