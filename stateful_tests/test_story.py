@@ -263,4 +263,4 @@ def test_only_what_a_preemption_makes_is_told() -> None:
     assert story_sentences(interleaving(*events))[0] == "Thread 1 read b (it was 0) at a.py:1."
     assert story_sentences(interleaving(*events[:3])) == ()
     (only,) = story_sentences(interleaving(*events[:3], is_interrupted=False))
-    assert only == "No preemption is needed: no thread is left that could go on."
+    assert only == "No preemption is needed: each thread goes on until it waits or ends."

@@ -93,7 +93,7 @@ def _without_preemption(told: Interleaving) -> Iterator[str]:
         threads = ", then ".join(f"thread {thread + 1}" for thread in order)
         yield f"No preemption is needed: the threads run one after another, {threads}."
     else:
-        yield "No preemption is needed: no thread is left that could go on."
+        yield "No preemption is needed: each thread goes on until it waits or ends."
 
 
 # Cycles of conflicts
