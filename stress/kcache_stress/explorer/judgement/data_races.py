@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from types import FrameType, MethodDescriptorType
+from types import CodeType, FrameType, MethodDescriptorType
 from typing import Final, Generic, TypeAlias
 
 from kcache_model.finding import FindingKind
@@ -21,7 +21,7 @@ from ..execution import A, Execution, Judge, Problem, Runner
 from ..happens_before import HappensBefore
 from ..reach import HARNESS
 from ..schedule import Replay, schedule_of
-from ..state.race import Race, frame_of_access, place_of_frame
+from ..state.race import Race, frame_of_access, place_in
 from ..virtual.scheduler import Scheduler
 from ..virtual.world import PRIVATE_MODULES
 
@@ -84,7 +84,12 @@ class _Looking(Replay):
         super().__init__(schedule_of(trace, runner.sandbox.granularity))
         self._sources = runner.sandbox.sources
         self._positions = positions
-        self.places: dict[int, str] = {}
+        self.codes: dict[int, tuple[CodeType, int]] = {}
+
+    @property
+    def places(self) -> dict[int, str]:
+        """Position -> ``file:line in function``, of the events that are the target's."""
+        return {position: place_in(code, line) for position, (code, line) in self.codes.items()}
 
     def begin(self, scheduler: Scheduler) -> None:
         """Put a list that looks on in the place of the trace."""
@@ -99,7 +104,10 @@ class _Looking(Replay):
         try:
             frame = frame_of_access()
             if frame is not None and self._is_of_target(frame):
-                self.places[position] = place_of_frame(frame)
+                self.codes[position] = (
+                    frame.f_code,
+                    frame.f_lineno,
+                )  # on the little stack of a thread, no more than that
         finally:
             self.scheduler.live = live
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 
 from kcache_model.places import file_name
 
@@ -39,7 +39,7 @@ class Race:
 def place_of_access() -> str:
     """Where in the target the running thread is."""
     frame = frame_of_access()
-    return "?" if frame is None else place_of_frame(frame)
+    return "?" if frame is None else place_in(frame.f_code, frame.f_lineno)
 
 
 def frame_of_access() -> FrameType | None:
@@ -50,9 +50,9 @@ def frame_of_access() -> FrameType | None:
     return frame
 
 
-def place_of_frame(frame: FrameType) -> str:
+def place_in(code: CodeType, line: int) -> str:
     """``file:line in function``."""
-    return f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
+    return f"{file_name(code.co_filename)}:{line} in {code.co_name}"
 
 
 def name_of_location(obj: object, slot: object, objects: Iterable[object]) -> str:
