@@ -4,8 +4,6 @@ from time import sleep
 
 from psycopg_pool import NullConnectionPool
 
-from kcache import testing as kt
-
 
 def workers_outlive_a_day_without_work():
     pool = NullConnectionPool("", num_workers=1, open=True)
