@@ -12,7 +12,7 @@ from kcache_stress.explorer.scenarios import Scenario, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 
 MODULE = """
-import datetime, gc, os, random, secrets, threading, time, uuid
+import datetime, gc, os, random, secrets, threading, time, timeit, uuid
 
 def asked():
     {asked}
@@ -39,7 +39,8 @@ def explored(folder: Path, asked: str, threads: int = 2, **options):
         *("random.random()", "random.Random().random()", "secrets.token_hex(8)", "secrets.choice(range(10_000))"),
         *("os.urandom(4)", "uuid.uuid4()", "uuid.uuid1()", "random.SystemRandom().random()"),
         *("time.localtime()", "time.gmtime()", "time.ctime()", "time.asctime()", "time.strftime('%c')"),
-        *("time.process_time()", "time.thread_time_ns()", "time.time_ns()", "time.clock_gettime(time.CLOCK_REALTIME)"),
+        *("time.process_time()", "time.thread_time_ns()", "time.time_ns()", "timeit.default_timer()"),
+        "time.clock_gettime(time.CLOCK_REALTIME)",
         *("threading.get_native_id()", "threading.active_count()", "len(threading.enumerate())"),
     ],
 )

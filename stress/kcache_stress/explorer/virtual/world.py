@@ -36,8 +36,8 @@ from .uncontrolled import STAND_INS
 from .virtual_thread import NEVER, Aborted, Timed
 
 PRIVATE_MODULES = (
-    *("_thread", "time", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib", "random"),
-    *("concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
+    *("_thread", "time", "timeit", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib"),
+    *("random", "concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
     *("_socket", "socket", "select", "selectors", "signal", "_pyio"),
     *("builtins", "importlib", *STAND_INS),
 )
@@ -213,7 +213,7 @@ class World:
             module.__dict__.update({key: value for key, value in shared.items() if not key.startswith("__")})
         if name == "functools":
             module.__dict__["RLock"] = self.module("_thread").RLock
-        if self._compile is None or name in ("_threading_local", "random"):
+        if self._compile is None or name in ("_threading_local", "random", "timeit"):
             code = _code(name, spec.origin)
         else:
             parse = functools.partial(_parse, name, spec.origin)

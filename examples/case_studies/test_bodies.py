@@ -1,0 +1,45 @@
+"""Bodies about released packages: each stands in the table of docs/case-studies.md and finds its fault again."""
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "bodies"
+PAGE = (Path(__file__).parents[2] / "docs" / "case-studies.md").read_text(encoding="utf-8")
+BODIES = sorted(FOLDER.glob("*.py"))
+
+
+def about(body: Path) -> tuple[str, str, str]:
+    """The package that is wrong, its version, and the test that shows it."""
+    tree = ast.parse(body.read_text(encoding="utf-8"))
+    package, version = (ast.get_docstring(tree) or "").split(",")[0].split()
+    (test,) = (statement.name for statement in tree.body if isinstance(statement, ast.FunctionDef))
+    return package, version, test
+
+
+def test_the_table_has_all_bodies_and_no_others() -> None:
+    rows = re.findall(r"^\| \[(\S+) (\S+)\]\(#(\S+)\) \| \[`(\w+)`\]\(\S+/bodies/(\w+)\.py\) \|", PAGE, re.MULTILINE)
+    assert rows == sorted(rows)
+    expected = [(*about(body)[:2], about(body)[0], body.stem, body.stem) for body in BODIES]
+    assert sorted(rows) == sorted(expected)
+    assert set(re.findall(r"^### (\S+)$", PAGE, re.MULTILINE)) == {package for package, *_ in rows}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.stem)
+def test_the_fault_is_found_where_the_package_is_installed(body: Path) -> None:
+    package, version, test = about(body)
+    try:
+        installed = importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        installed = "none"
+    if installed != version:
+        pytest.skip(f"{package} {version} is not installed, but {installed}")
+    command = [sys.executable, "-m", "kcache", "explore", f"{body}:{test}", "--budget", "300s"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
