@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
@@ -169,11 +170,13 @@ def all_declared(declared: Iterable[str]) -> frozenset[str]:
 
 def class_hint(factory: object, name: str | None) -> str:
     """Advice for whoever means a class that is no Indexer; empty for a function."""
-    return (
-        f". To check it as a class of any kind, say with which arguments: '{name}(2)'"
-        if isinstance(factory, type)
-        else ""
-    )
+    if not isinstance(factory, type):
+        return ""
+    named = "..."
+    with contextlib.suppress(TypeError, ValueError):  # parts in C tell no signature
+        given = inspect.signature(factory).parameters.values()
+        named = ", ".join(f"{one.name}=..." for one in given if one.default is one.empty)
+    return f". To check it as a class of any kind, say with which arguments: '{name}({named})'"
 
 
 def _require_signature(factory: Factory, name: str | None) -> None:

@@ -25,13 +25,14 @@ def probe(target: Target, semantics: Semantics) -> Target:
     required = [name.value for name in missing if name not in OPTIONAL_OPERATIONS]
     if required:
         others = other_names(driver.indexer, required)
-        adapter = (
-            f". It has {', '.join(others)}: `kcache init {target.name}` writes an adapter. Or " if others else "; "
-        )
+        hint = class_hint(target.factory, target.name)
+        adapter = ". Or " if hint else "; "
+        if others:
+            adapter = f". It has {', '.join(others)}: `kcache init {target.name}` writes an adapter. Or "
         raise TargetError(
-            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}{adapter}"
-            f"implement what is missing, or declare it on the factory: factory.kcache_unsupported = {required!r}"
+            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}{hint}"
+            f"{adapter}implement what is missing, or declare it on the factory: "
+            f"factory.kcache_unsupported = {required!r}"
             + (' (a plain Store: ["indexes"])' if "by_index" in required else "")
-            + class_hint(target.factory, target.name)
         )
     return replace(target, unsupported=target.unsupported | {name.value for name in missing})
