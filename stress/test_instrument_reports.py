@@ -2,6 +2,8 @@
 
 import ast
 import collections
+import contextlib
+import io
 import sys
 import textwrap
 
@@ -37,7 +39,7 @@ def spoil():
     global hot
     hot += 1
 
-def run(o, l, d, s, q, m, f):
+def run(o, l, d, s, q, m, f, t):
 """
 
 
@@ -83,7 +85,7 @@ def reports(body, **given):
     namespace = load(PREAMBLE + textwrap.indent(textwrap.dedent(body).strip(), "    "), report)
     box = namespace["Box"]()
     arguments = {"o": box, "l": [3, 1, 2], "d": {"k": 1, "j": 2}, "s": {1}, "q": collections.deque([1, 2])}
-    arguments |= {"m": collections.defaultdict(int, a=1), "f": len}
+    arguments |= {"m": collections.defaultdict(int, a=1), "f": len, "t": io.StringIO()}
     box.x, box.y, box.z, box.it = 1, 2, 3, iter([1])
     arguments |= given
     names = Names({**arguments, "globals": namespace})
@@ -231,6 +233,8 @@ CASES = {
     "min(l, default=1)": ["r l"],
     "str(l)": ["r l"],
     "print(end='', *l)": ["r l"],
+    "print(1, file=t)": ["w t"],
+    "print(1)": [],
     "isinstance(l, list)": [],
     "own(l, d)": [],
     "own(*l)": ["r l"],
@@ -457,3 +461,14 @@ def main():
 """
     module = load(source, lambda *_: None)
     assert module["main"]() == (0, [])
+
+
+def test_what_is_printed_where_somebody_reads_it_is_written_there():
+    stream = io.StringIO()
+    log = []
+    main = load("def main():\n    print(1)\n", lambda item, _slot, write: log.append((item, write)))["main"]
+    main()
+    assert log == []
+    with contextlib.redirect_stdout(stream):
+        main()
+    assert log == [(stream, 1)]

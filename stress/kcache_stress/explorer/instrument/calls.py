@@ -92,6 +92,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     silent: dict[int, types.CodeType] = {}  # of functions whose calls need no report: they are met when they run
     silent_classes: set[object] = set(_SILENT)
     builtin_attributes: dict[tuple[type, str], Any] = {}
+    stdout = sys.stdout  # what is printed there nobody under test reads; what takes its place may be read
 
     def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
         """Report what a method of the container `item` does, as the table of its type says."""
@@ -244,6 +245,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             gate.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
             hand_over(arguments)
             return
+        if callee is print:
+            written = [*arguments, *([] if sys.stdout is stdout else [sys.stdout])]
+            for stream in [one for one in written if hasattr(type(one), "write")]:
+                call(stream.write, "")
         if not arguments:
             return
         if callee is next:
