@@ -15,6 +15,7 @@ import threading
 import unittest
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -32,6 +33,8 @@ _AS_IT_IS: Final = "ran as it is"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
 """Begins the names of the fixtures of pytest that call setUp, setup_method and the like."""
+_FOR_COROUTINES: Final = ("event_loop_policy",)
+"""Fixtures that plugins make for every test, and that do nothing for those that are no coroutines."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -124,8 +127,11 @@ class _Explorer:
         )
         try:
             result = run_suite(spec, options)
-        except (TargetError, HarnessError) as error:
+        except TargetError as error:
             _note(item, _AS_IT_IS, str(error))
+            return
+        except HarnessError as error:
+            _note(item, _AS_IT_IS, f"kcache itself failed: {str(error).strip().splitlines()[-1]}")
             return
         self._tell(item, spec, result)
 
@@ -176,18 +182,44 @@ def _not_explored(item: pytest.Item, started: _Started) -> str:
 
 
 def _foreign_fixtures(item: Any) -> list[str]:
-    """The fixtures and parameters of a test that only pytest can make: of conftest.py, of plugins, of hooks."""
+    """The fixtures and parameters of a test that only pytest can make: of plugins, of hooks."""
     from kcache_stress.interleaved.arguments import Surroundings
 
-    names = [name for name in item._fixtureinfo.initialnames if not name.startswith(_AROUND)]
+    info = item._fixtureinfo
+    names = [name for name in info.initialnames if not name.startswith(_AROUND) and name not in _FOR_COROUTINES]
     if item.cls is not None and issubclass(item.cls, unittest.TestCase):
         return names
     places = (item.module,) if item.cls is None else (item.cls, item.module)
-    return Surroundings(item.function, places, _parameters(item)).unknown(names)
+    found = Surroundings(item.function, places, _parameters(item), _conftests(item))
+    made = {name: found.fixture(name) for name in info.names_closure}
+    others = [  # pytest has another fixture of that name, of a plugin or of a conftest.py that is not in sight
+        name
+        for name, one in made.items()
+        if one is not None and inspect.unwrap(info.name2fixturedefs[name][-1].func) is not inspect.unwrap(one[0])
+    ]
+    return list(dict.fromkeys([*found.unknown(names), *others]))
+
+
+def _conftests(item: Any) -> list[ModuleType]:
+    """The modules that pytest has made of the ``conftest.py`` of a test, the nearest first."""
+    from kcache_stress.interleaved.conftests import conftests_of
+
+    files = {vars(module).get("__file__"): module for module in list(sys.modules.values()) if module is not None}
+    names = conftests_of(_spec(item).rpartition(":")[0], item.path)
+    found = (sys.modules.get(name) if isinstance(name, str) else files.get(str(name)) for name in names)
+    return [module for module in found if module is not None]
 
 
 def _parameters(item: Any) -> dict[str, int]:
-    return dict(getattr(getattr(item, "callspec", None), "indices", {}))
+    """The positions of values in what a test is parametrized with; what a conftest.py has it use unasked, too."""
+    from kcache_stress.interleaved.arguments import positions
+
+    holders = [vars(conftest) for conftest in _conftests(item)]
+    unasked = [name for name in item._fixtureinfo.initialnames if any(name in holder for holder in holders)]
+    called = getattr(item, "callspec", None)
+    if called is None:
+        return dict.fromkeys(unasked, 0)
+    return dict.fromkeys(unasked, 0) | positions(called.params, (item.function, item.cls, item.module), called.indices)
 
 
 def _spec(item: Any) -> str:

@@ -63,7 +63,7 @@ def test_locked():
     assert count(Locked()) == 2
 
 
-def test_needs(monkeypatch):
+def test_needs(capfd):
     assert count(Locked()) == 2
 
 
@@ -98,9 +98,10 @@ def made(kind, tmp_path):
     yield kind()
 
 
+@pytest.mark.parametrize("more", [0])
 @pytest.mark.parametrize("kind", [Locked, pytest.param(Racy, id="racy")])
-def test_made(made):
-    assert count(made) == 2
+def test_made(made, more):
+    assert count(made) == 2 + more
 
 
 class TestSetUp:
@@ -132,6 +133,64 @@ def test_loop():
 def test_always():
     assert count(Locked()) == 2
     assert os.environ["COLLECTED_BY"] == str(os.getpid())
+"""
+
+CONFTEST = """
+import counters
+import pytest
+
+
+@pytest.fixture(params=["Racy", "Locked"])
+def kind(request, monkeypatch):
+    monkeypatch.setattr("counters.Chosen", getattr(counters, request.param), raising=False)
+
+
+@pytest.fixture(autouse=True)
+def unasked(monkeypatch):
+    monkeypatch.setenv("UNASKED", "1")
+"""
+
+FIXTURES = """
+import os
+import threading
+
+import counters
+import pytest
+from test_counters import count
+
+
+def test_kind(kind):
+    assert count(counters.Chosen()) == 2
+    assert os.environ["UNASKED"] == "1"
+
+
+def printed(capsys):
+    threads = [threading.Thread(target=print, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return capsys.readouterr().out.split()
+
+
+def test_some_print(capsys):
+    assert printed(capsys) == ["a", "b"]
+
+
+def test_both_print(capsys):
+    assert sorted(printed(capsys)) == ["a", "b"]
+
+
+def test_beside(monkeypatch):
+    thread = threading.Thread(target=counters.Locked().add)
+    thread.start()
+    monkeypatch.setattr(counters.Racy, "add", None)
+    thread.join()
+
+
+def test_config(request):
+    assert count(counters.Locked()) == 2
+    assert request.config
 """
 
 
@@ -169,7 +228,7 @@ def test_what_fails_in_some_order_is_found_and_the_rest_is_told(project: Path, w
     assert "kcache replay kt1." in output
     locked, needs, process, racy, counts = lines
     assert re.fullmatch(r"explored: test_counters.py::test_locked: [0-9]+ executions, exhausted", locked)
-    assert needs == "ran as it is: test_counters.py::test_needs: it needs the fixture monkeypatch"
+    assert needs == "ran as it is: test_counters.py::test_needs: it needs the fixture capfd"
     place = r"test_counters.py:[0-9]+ in <lambda>"
     start = "ran as it is: test_counters.py::test_process: "
     assert re.fullmatch(rf"{start}{place} starts a process, which cannot be scheduled", process)
@@ -192,13 +251,33 @@ def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(pro
         "TestSetUp::test_set_up": "explored",
         "test_always": "ran as it is",
         "test_loop": "ran as it is",
-        "test_made[Locked]": "explored",
-        "test_made[racy]": "fails in some order",
+        "test_made[Locked-0]": "explored",
+        "test_made[racy-0]": "fails in some order",
     }
     (always,) = (line for line in lines if "test_always" in line)
     assert "under the explorer it fails in every order" in always
     (loop,) = (line for line in lines if "test_loop" in line)
     assert "its event loop cannot be scheduled" in loop
+
+
+@pytest.mark.nightly
+def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project: Path) -> None:
+    (project / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+    (project / "test_fixtures.py").write_text(FIXTURES, encoding="utf-8")
+    code, lines, output = run(project, "test_fixtures.py")
+    assert code == 1
+    told = {name: (what, why) for what, name, why in (line.split(": ", 2) for line in lines[:-1])}
+    assert {name.removeprefix("test_fixtures.py::"): what for name, (what, _) in told.items()} == {
+        "test_kind[Locked]": "explored",
+        "test_kind[Racy]": "fails in some order",
+        "test_both_print": "explored",
+        "test_some_print": "fails in some order",
+        "test_beside": "ran as it is",
+        "test_config": "ran as it is",
+    }, output
+    assert all(why.endswith("exhausted") for what, why in told.values() if what == "explored")
+    assert "in test_beside (monkeypatch sets add) while other threads run" in told["test_fixtures.py::test_beside"][1]
+    assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
 
 
 def test_only_pytest_can_be_run() -> None:

@@ -45,6 +45,7 @@ FAILING = [
     ("fails_for_ever", FindingKind.DEADLOCK, "held by thread"),
     ("fails_twice_run", FindingKind.FAILURE, "assert stock.sell() == 2"),
     ("fails_where_a_thread_dies", FindingKind.FAILURE, "work(), ended with Empty"),
+    ("fails_in_a_call_of_c", FindingKind.FAILURE, "assert _entered_by_threads() != [2, 1, 0]"),
     ("fails_alone", FindingKind.FAILURE, "stock.sell(), ended with SoldOut"),
     ("fails_before_there_are_threads", FindingKind.FAILURE, "the test ended with SoldOut"),
     ("Method.fails", FindingKind.FAILURE, "assert self.stock.sell() == 0"),
@@ -72,6 +73,7 @@ def test_a_pool_is_explored_too() -> None:
         "passes_sold_once",
         "passes_without_a_check",
         "passes_in_order",
+        "passes_in_calls_of_c",
     ],
 )
 def test_its_twin_passes_in_every_order(name: str) -> None:
@@ -130,7 +132,7 @@ def test_a_refusal_before_the_threads_is_told_with_its_line(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("takes_arguments", "takes capsys: a test under the explorer takes the fixtures of its own module"),
+        ("takes_arguments", "takes capfd: a test under the explorer takes the fixtures of its own module"),
         ("Method", "is no test"),
         ("nothing", "has no nothing"),
         ("SoldOut", "is no test"),

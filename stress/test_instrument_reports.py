@@ -466,7 +466,7 @@ def main():
 def test_what_is_printed_where_somebody_reads_it_is_written_there():
     stream = io.StringIO()
     log = []
-    main = load("def main():\n    print(1)\n", lambda item, _slot, write: log.append((item, write)))["main"]
+    main = load("def main(*all):\n    print(*all)\n", lambda item, _slot, write: log.append((item, write)))["main"]
     main()
     assert log == []
     with contextlib.redirect_stdout(stream):

@@ -141,12 +141,30 @@ def passes_after_a_day() -> None:
     assert kt.clock() - before >= 24 * 3600
 
 
+def _entered_by_threads() -> list[int]:
+    entered: list[int] = []
+    threads = [threading.Thread(target=entered.append, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return entered
+
+
+def fails_in_a_call_of_c() -> None:
+    assert _entered_by_threads() != [2, 1, 0]
+
+
+def passes_in_calls_of_c() -> None:
+    assert sorted(_entered_by_threads()) == [0, 1, 2]
+
+
 def starts_nothing() -> None:
     assert Stock(1).sell() == 0
 
 
-def takes_arguments(capsys: object) -> None:
-    assert capsys
+def takes_arguments(capfd: object) -> None:
+    assert capfd
 
 
 class Method:

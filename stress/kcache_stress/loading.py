@@ -45,7 +45,7 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
     location, name = named.location, named.attribute
     if not location or not name:
         raise TargetError(f'"{spec}" is no target; write package.module:{wanted} or path/to/file.py:{wanted}')
-    module = _load_file(Path(location)) if location.endswith(".py") else _load_module(location)
+    module = load_module(Path(location) if location.endswith(".py") else location)
     found: object = module
     for part in name.split("."):
         try:
@@ -67,7 +67,22 @@ def named_packages(factory: object, spec: str) -> tuple[str, ...]:
 def loaded_module(spec: str) -> ModuleType | None:
     """The module of a target's name, if it has been loaded."""
     location = target_name(spec).location
-    return sys.modules.get(TARGET_PREFIX + Path(location).stem if location.endswith(".py") else location)
+    return sys.modules.get(name_of_file(Path(location)) if location.endswith(".py") else location)
+
+
+def name_of_file(path: Path) -> str:
+    """The name under which a file is loaded as a module; there may be a ``conftest.py`` in each folder above a test."""
+    stem = path.stem
+    return f"{TARGET_PREFIX}{stem}" + (f"_{len(path.resolve().parts)}" if stem == "conftest" else "")
+
+
+def load_module(location: str | Path) -> ModuleType:
+    """A module, by name or file.
+
+    Raises:
+        TargetError: there is no such module, or it cannot be imported.
+    """
+    return _load_file(location) if isinstance(location, Path) else _load_module(location)
 
 
 def importable_spec(factory: object) -> str | None:
@@ -111,7 +126,7 @@ def _load_file(path: Path) -> ModuleType:
         here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
         raise TargetError(f"there is no file {path}{here}")
     sys.path.insert(0, str(path.resolve().parent))
-    name = TARGET_PREFIX + path.stem
+    name = name_of_file(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} cannot be loaded as a Python module")

@@ -23,13 +23,14 @@ from typing import Any
 
 from kcache_model.errors import CannotExploreError
 
-from ..loading import TARGET_PREFIX
+from ..loading import TARGET_PREFIX, name_of_file
 from .events import UNKNOWN, Imprecise, Pending, Together, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.code import instrumented, instrumented_library, read
 from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks
+from .instrument.names import hook_name
 from .loaders import Finder, InstrumentingLoader
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
 from .virtual.environment import Environment
@@ -266,6 +267,10 @@ class Sandbox:
         step = Together(parts)
         self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
 
+    def report_call(self, callee: object) -> None:
+        """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
+        self._hooks.get(hook_name("call"), lambda _: None)(callee)
+
     def reset(self, program_threads: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
@@ -279,7 +284,7 @@ class Sandbox:
         self.sources.clear()
         self.opaque.clear()
         scheduler = self.scheduler
-        self._hooks = {
+        self._hooks: dict[str, Any] = {
             Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate, together=self._touch_together),
             Granularity.GIL: lambda: make_hooks(scheduler.note, self.gate, scheduler.pause),
             Granularity.SYNC: lambda: make_hooks(scheduler.note, self.gate),
@@ -395,7 +400,7 @@ class Sandbox:
             return importlib.import_module(module)
 
     def _load_file(self, path: Path) -> ModuleType:
-        name = TARGET_PREFIX + path.stem
+        name = name_of_file(path)
         found = sys.modules.get(name)
         if found is not None:
             return found

@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
+from .given_fixtures import GIVEN, TMP_PATH, Occasion, Request, afterwards
+
 _REQUEST: Final = "request"
-_TMP_PATH: Final = "tmp_path"
 
 
 def required(function: Callable[..., Any]) -> list[str]:
@@ -28,15 +29,19 @@ def required(function: Callable[..., Any]) -> list[str]:
     return [one.name for one in parameters if one.default is one.empty and one.kind not in variable]
 
 
-def positions(given: Mapping[str, object], marked: Sequence[object]) -> dict[str, int]:
+def positions(
+    given: Mapping[str, object], marked: Sequence[object], counted: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, int]:
     """The positions of arguments in what a test is parametrized with; what is no such value is left out.
 
     Args:
         given: the arguments, as pytest passes them.
         marked: the test, its class, its module.
+        counted: the positions that pytest tells: right for parameters of fixtures. Of what ``parametrize`` gives
+            directly, it counts the combinations instead.
     """
     values = _values_of(marked)
-    found: dict[str, int] = {}
+    found = {name: position for name, position in counted.items() if name not in values}
     for name, value in given.items():
         position = next((number for number, known in enumerate(values.get(name, ())) if known is value), None)
         if position is not None:
@@ -51,12 +56,15 @@ class Surroundings:
     Attributes:
         function: the test; of a method, the function in its class.
         places: where fixtures are looked for: the class of the test, its module.
-        chosen: parameter, or fixture with parameters -> the position of its value.
+        chosen: parameter, or fixture with parameters -> the position of its value. What a ``conftest.py`` has every
+            test use is made if it is named here, too: another one than that of pytest may have no use for it.
+        conftests: where fixtures are looked for after that, the nearest first.
     """
 
     function: Callable[..., Any]
     places: Sequence[Any]
     chosen: Mapping[str, int]
+    conftests: Sequence[ModuleType] = ()
 
     def unknown(self, also: Sequence[str] = ()) -> list[str]:
         """The names of what cannot be made here: fixtures of conftest.py and of plugins, values that a hook makes.
@@ -66,9 +74,13 @@ class Surroundings:
         """
         return [name for name, is_known in self._reached(also).items() if not is_known]
 
+    def asks_beyond(self) -> bool:
+        """Whether it asks for what neither stands in its places nor is made here, whatever values parameters have."""
+        return not _values_of((self.function, *self.places)).keys() >= set(self.unknown())
+
     def emptied(self) -> Path | None:
         """The folder for ``tmp_path``, the same for each call, without what the last one left; ``None`` if unused."""
-        if not self._reached(()).get(_TMP_PATH):
+        if not self._reached(()).get(TMP_PATH):
             return None
         remove_folder()
         _folder().mkdir(mode=0o700)
@@ -82,16 +94,15 @@ class Surroundings:
             if name in seen:
                 continue
             fixture = None if name in values else self.fixture(name)
-            # A fixture may extend one of the same name.
-            seen[name] = (
-                name == _TMP_PATH or name in values or (fixture is not None and name not in required(fixture[0]))
-            )
-            if fixture is None or not seen[name]:
+            if fixture is None:
+                seen[name] = name in values or name in GIVEN or name == _REQUEST
                 continue
             function, params = fixture
-            inner = required(function)[self.is_method(name) :]
-            has_param = bool(params) and self.chosen.get(name, len(params)) < len(params)
-            todo += [one for one in inner if one != _REQUEST or not has_param]
+            # It may extend one of the same name, or have parameters that a hook has made more of.
+            seen[name] = name not in required(function) and (
+                not params or self.chosen.get(name, -1) in range(len(params))
+            )
+            todo += required(function)[self.is_method(name) :] if seen[name] else ()
         return seen
 
     def names(self) -> list[str]:
@@ -101,9 +112,10 @@ class Surroundings:
         ]
         automatic = (
             name
-            for place in reversed(self.places)
+            for place in reversed(self._holders)
             for name, attribute in _fixtures_of(place).items()
             if getattr(_marker(place, attribute), "autouse", False)
+            and (name in self.chosen or place not in self.conftests)
         )
         own = required(self.function)[len(self.places) > 1 :]
         return list(dict.fromkeys([*automatic, *(name for mark in marks for name in mark.args), *own]))
@@ -115,12 +127,17 @@ class Surroundings:
 
     def fixture(self, name: str) -> tuple[Callable[..., Any], Sequence[Any]] | None:
         """The function of a fixture, and its parameters; ``None`` if there is none of that name."""
-        for place in self.places:
+        for place in self._holders:
             attribute = _fixtures_of(place).get(name)
             if attribute is not None:
                 params = getattr(_marker(place, attribute), "params", None) or ()
                 return inspect.getattr_static(place, attribute).__wrapped__, params
         return None
+
+    @property
+    def _holders(self) -> Sequence[Any]:
+        """Where fixtures are looked for, in this order."""
+        return (*self.places, *self.conftests)
 
     def is_method(self, name: str) -> bool:
         """Whether a fixture is a method of the test's class."""
@@ -134,7 +151,8 @@ class Surroundings:
             stack: ends fixtures when it is left.
             folder: for ``tmp_path``.
         """
-        values = _Making(self, made, stack, {**self.parametrized(), _TMP_PATH: folder})
+        occasion = Occasion(stack, self.places[-1], folder)
+        values = _Making(self, made, occasion, self.parametrized())
         known = {name: values.of(name) for name in self.names()}
         return {name: known[name] for name in required(self.function)[len(self.places) > 1 :]}
 
@@ -143,28 +161,42 @@ class Surroundings:
 class _Making:
     surroundings: Surroundings
     made: object
-    stack: ExitStack
+    occasion: Occasion
     known: dict[str, Any] = field(default_factory=dict)
 
     def of(self, name: str) -> Any:
         """The value of a parameter or fixture; made once."""
+        if name == _REQUEST:
+            return self._request()
         if name not in self.known:
             self.known[name] = self._new(name)
         return self.known[name]
 
     def _new(self, name: str) -> Any:
         fixture = self.surroundings.fixture(name)
-        assert fixture is not None
+        if fixture is None:
+            return GIVEN[name](self.occasion)
         function, params = fixture
         if self.surroundings.is_method(name):
             function = function.__get__(self.made)
-        request = SimpleNamespace(param=_plain_row(params[self.surroundings.chosen[name]])) if params else None
-        made = function(**{one: request if one == _REQUEST else self.of(one) for one in required(function)})
+        chosen = {"param": _plain_row(params[self.surroundings.chosen[name]])} if params else {}
+        given = {one: self._request(**chosen) if one == _REQUEST else self.of(one) for one in required(function)}
+        made = function(**given)
         if not inspect.isgeneratorfunction(inspect.unwrap(function)):
             return made
         value = next(made)
-        afterwards(self.stack, lambda: next(made, None), made.close)
+        afterwards(self.occasion.stack, lambda: next(made, None), made.close)
         return value
+
+    def _request(self, **chosen: object) -> Request:
+        return Request(
+            **chosen,
+            function=self.surroundings.function,
+            module=self.occasion.module,
+            cls=self.surroundings.places[0] if len(self.surroundings.places) > 1 else None,
+            instance=self.made,
+            addfinalizer=lambda done: afterwards(self.occasion.stack, done),
+        )
 
 
 def _folder() -> Path:
@@ -174,15 +206,6 @@ def _folder() -> Path:
 def remove_folder() -> None:
     """Remove what the last call has in ``tmp_path``, if there is any."""
     shutil.rmtree(_folder(), ignore_errors=True)
-
-
-def afterwards(stack: ExitStack, done: Callable[[], object], given_up: Callable[[], object] = lambda: None) -> None:
-    """Call ``done`` when a test is over; ``given_up`` where it is left in the middle, its threads with it."""
-
-    def leave(kind: type[BaseException] | None, *_: object) -> None:
-        (done if kind is None or issubclass(kind, Exception) else given_up)()
-
-    stack.push(leave)
 
 
 def _values_of(marked: Sequence[object]) -> dict[str, list[Any]]:

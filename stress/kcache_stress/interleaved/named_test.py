@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +16,11 @@ from typing import Any
 from kcache_model.errors import TargetError
 
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
-from ..loading import load_object, loaded_module, named_packages
-from .arguments import Surroundings, afterwards, remove_folder
+from ..explorer.scenario_runner import Load
+from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
+from .arguments import Surroundings, remove_folder
+from .conftests import conftests_of
+from .given_fixtures import GIVEN, afterwards
 from .running import RealThreads, controlled, is_controlled
 from .texts import source_of
 
@@ -31,6 +35,7 @@ class InterleavedTest:
         attribute: its name in the module.
         instrument: the packages that are instrumented with it.
         folder: where further modules of it lie; ``None`` if it is in a package.
+        conftests: the ``conftest.py`` above it, by name or file, the nearest first.
         parameters: the positions of its parameters' values in what it is parametrized with.
         unsupported: nothing; all targets have it.
     """
@@ -40,6 +45,7 @@ class InterleavedTest:
     attribute: str
     instrument: tuple[str, ...]
     folder: Path | None
+    conftests: tuple[str | Path, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     unsupported: frozenset[str] = frozenset()
 
@@ -53,27 +59,37 @@ class InterleavedTest:
             TargetError: it takes something else, too, that cannot be made for it.
         """
         chosen = replace(self, parameters=parameters)
-        module = _module_of(self.name)
-        unknown = () if _is_unittest(_holder_of(module, self.attribute)) else chosen._surroundings(module).unknown()
+        is_unittest = _is_unittest(_holder_of(_module_of(self.name), self.attribute))
+        unknown = () if is_unittest else chosen._surroundings(_loaded).unknown()
         names = ", ".join(unknown)
         if names:
             raise TargetError(
-                f"{self.name} takes {names}: a test under the explorer takes the fixtures of its own module, and what "
-                "parametrize gives it; make what else it needs in its body, where each execution gets a new one"
+                f"{self.name} takes {names}: a test under the explorer takes the fixtures of its own module and of "
+                f"conftest.py, {', '.join(GIVEN)}, and what parametrize gives it; make what else it needs in its body, "
+                "where each execution gets a new one"
             )
         return chosen
 
-    def body(self, module: ModuleType) -> Callable[[], Any]:
-        """The test as its module, or a private copy of that, has it, on a new object if it is a method."""
+    def body(self, load: Load) -> Callable[[], Any]:
+        """The test on a new object if it is a method.
+
+        Args:
+            load: gives modules, or private copies of them, by name or file.
+        """
+        module = load(self.module)
         holder, name = _holder_of(module, self.attribute), self.attribute.rpartition(".")[2]
         if _is_unittest(holder):
             return _of_unittest(module, holder, name)
-        return _of_pytest(self._surroundings(module), name)
+        return _of_pytest(self._surroundings(load), name)
 
-    def _surroundings(self, module: ModuleType) -> Surroundings:
-        holder, name = _holder_of(module, self.attribute), self.attribute.rpartition(".")[2]
-        places = (module,) if holder is module else (holder, module)
-        return Surroundings(getattr(holder, name), places, self.parameters)
+    def _surroundings(self, load: Load) -> Surroundings:
+        """Where its arguments come from; ``conftest.py`` is loaded only where something of it is needed."""
+        module = load(self.module)
+        found = _own_surroundings(module, self.attribute, self.parameters)
+        if not found.unknown([name for name in self.parameters if name not in found.parametrized()]):
+            return found
+        outermost_first = [load(conftest) for conftest in reversed(self.conftests)]
+        return replace(found, conftests=outermost_first[::-1])
 
     @property
     def source(self) -> str:
@@ -84,7 +100,7 @@ class InterleavedTest:
         """Call it once with real threads, those of whoever controls it if somebody does."""
         try:
             with nullcontext() if is_controlled() else controlled(RealThreads()):
-                return self.body(_module_of(self.name))()
+                return self.body(_loaded)()
         finally:
             remove_folder()
 
@@ -108,9 +124,11 @@ def load_test(spec: Any) -> InterleavedTest:
     named = named_packages(function, spec)
     file = Path(location).resolve() if location.endswith(".py") else None
     own = () if file is not None else (location.partition(".")[0],)
-    packages = named or _imported_packages(module, own)
+    conftests = conftests_of(location, Path(inspect.getsourcefile(module) or location))
+    is_alone = _is_unittest(_holder_of(module, attribute)) or not _own_surroundings(module, attribute, {}).asks_beyond()
+    packages = named or _imported_packages([module, *([] if is_alone else map(_loaded, reversed(conftests)))], own)
     return InterleavedTest(
-        spec, file or location, attribute, tuple(dict.fromkeys((*own, *packages))), folder_of(location)
+        spec, file or location, attribute, tuple(dict.fromkeys((*own, *packages))), folder_of(location), conftests
     )
 
 
@@ -118,6 +136,17 @@ def _module_of(spec: str) -> ModuleType:
     found = loaded_module(spec)
     assert found is not None
     return found
+
+
+def _loaded(module: str | Path) -> ModuleType:
+    """A module of this process, loaded once."""
+    found = sys.modules.get(name_of_file(module) if isinstance(module, Path) else module)
+    return found if found is not None else load_module(module)
+
+
+def _own_surroundings(module: ModuleType, attribute: str, parameters: Mapping[str, int]) -> Surroundings:
+    holder, name = _holder_of(module, attribute), attribute.rpartition(".")[2]
+    return Surroundings(getattr(holder, name), (module,) if holder is module else (holder, module), parameters)
 
 
 def _holder_of(module: ModuleType, attribute: str) -> Any:
@@ -177,8 +206,9 @@ def _around(stack: ExitStack, place: object, before: str, after: str, about: obj
     afterwards(stack, lambda: called(after))
 
 
-def _imported_packages(module: ModuleType, own: tuple[str, ...]) -> tuple[str, ...]:
-    """The packages in Python that the module of a test imports: they are what it tests."""
-    file = inspect.getsourcefile(module)
-    units = {unit_of(name, lambda name: name.partition(".")[0] in own) for name in imported_by(file)} if file else set()
+def _imported_packages(modules: Sequence[ModuleType], own: tuple[str, ...]) -> tuple[str, ...]:
+    """The packages in Python that the module of a test and its ``conftest.py`` import: they are what it tests."""
+    files = filter(None, map(inspect.getsourcefile, modules))
+    names = {name for file in files for name in imported_by(file)}
+    units = {unit_of(name, lambda name: name.partition(".")[0] in own) for name in names}
     return tuple(sorted(unit for unit in units if unit is not None and own_kind(unit) is Kind.PLAIN))

@@ -16,7 +16,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 from ..explorer.virtual.opcode_tracer import switch_points
-from .running import Ended, Together, attempting, controlled, in_threads
+from .running import Ended, Together, Unwatched, attempting, controlled, in_threads
 from .script import Line, Script
 
 _TICK_SECONDS: Final = 0.005
@@ -110,7 +110,7 @@ class _Follower:
         self.opcodes += visit == self._visit
 
 
-class _Conductor:
+class _Conductor(Unwatched):
     """Lets one thread run at a time; a :class:`~.running.Control` of the body.
 
     Attributes:

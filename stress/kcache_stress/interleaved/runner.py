@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import ModuleType, SimpleNamespace
-from typing import Any, Final
+from types import FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any, Final, NoReturn
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
@@ -16,6 +16,7 @@ from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenari
 from ..explorer.search import SearchLimits, search
 from ..explorer.strategies.interface import Coverage, Ending, Strategy
 from ..explorer.strategies.preemption_bounded import PreemptionBounded
+from ..explorer.virtual.refusal import refuse
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
@@ -99,12 +100,33 @@ class InterleavedRunner(ScenarioRunner):
         if self._strategy is None:
             raise _Over
         self.made = SimpleNamespace(**asked.caller.f_locals)
-        self._parts = self._explored([CallSequence([attempting(work)]) for work in asked.works], self._strategy)
+        self._parts = self._explored(
+            [CallSequence([attempting(self._reported(work))]) for work in asked.works], self._strategy
+        )
         if self._strategy.ending is not Ending.COMPLETE:
             raise _Over
         if asked.state is not None:
             self._left = plain_value(asked.state())
         return asked.results(list(map(_end_of, self._parts)))
+
+    def _reported(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        def call() -> Any:
+            self.sandbox.report_call(work)
+            return work()
+
+        return work if isinstance(work, (FunctionType, MethodType)) else call
+
+    def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
+        """A fixture is about to do what no event tells: refused where another thread may run meanwhile."""
+        scheduler = self.sandbox.scheduler
+        if sum(not thread.finished for thread in scheduler.threads.values()) > 1:
+            self.refuse(f"({what}) while other threads run: that cannot be scheduled", frame)
+        if isinstance(item, (type, ModuleType)):
+            self.sandbox.gate.rebinds(name)
+
+    def refuse(self, why: str, frame: FrameType) -> NoReturn:
+        """The test asks for what only pytest can make."""
+        refuse(self.sandbox.scheduler, why, frame)
 
     def outcome(self, execution: Execution[object]) -> object:
         """What the threads returned and what is left, if that is plain data."""
@@ -116,7 +138,7 @@ class InterleavedRunner(ScenarioRunner):
 
     def _threads_of(self, load: Load) -> Sequence[Work]:
         """The threads of the test, as its body asks for them."""
-        body = self._test.body(load(self._test.module))
+        body = self._test.body(load)
         self._parts, self._strategy = (), None
         if not self._shape.is_whole:
             try:
@@ -132,7 +154,7 @@ class InterleavedRunner(ScenarioRunner):
 
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
         self._pulse()
-        body = self._test.body(self._modules[self._test.module])
+        body = self._test.body(self._modules.__getitem__)
         self._parts, self._strategy, self._left = (), strategy, None
         if self._shape.is_whole:
             self.made = SimpleNamespace()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from kcache_model.outcomes import error_text
 
@@ -85,6 +85,14 @@ class Control(Protocol):
         """Run the threads that a body asks for; what each returned."""
         ...
 
+    def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
+        """A fixture is about to do what no event tells: refused where another thread may run meanwhile."""
+        ...
+
+    def refuse(self, why: str, frame: FrameType) -> NoReturn:
+        """The test asks for what only pytest can make."""
+        ...
+
     @property
     def threading(self) -> ModuleType:
         """The ``threading`` of the body."""
@@ -96,7 +104,18 @@ class Control(Protocol):
         ...
 
 
-class RealThreads:
+class Unwatched:
+    """What fixtures may do where threads are real ones: as they like, except for what only pytest can make."""
+
+    def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
+        """Nothing is said against it."""
+
+    def refuse(self, why: str, frame: FrameType) -> NoReturn:
+        """The test asks for what only pytest can make."""
+        raise AttributeError(f"{frame.f_code.co_name} {why}")
+
+
+class RealThreads(Unwatched):
     """Runs bodies as they are, also where a decorator would have them explored."""
 
     threading = threading
@@ -125,6 +144,27 @@ def controlled(control: Control) -> Iterator[None]:
 def is_controlled() -> bool:
     """Whether the explorer runs the body that asks."""
     return _control is not None
+
+
+def unseen(what: str, item: object = None, name: str = "") -> None:
+    """A fixture is about to do what no event tells; returns where that is sound.
+
+    Args:
+        what: it does.
+        item: whose attribute it changes.
+        name: of that attribute.
+    """
+    if _control is not None:
+        _control.unseen(what, item, name, sys._getframe(2))
+
+
+def refuse(why: str) -> NoReturn:
+    """The test asks for what only pytest can make: it cannot be explored.
+
+    Args:
+        why: it cannot, after the line that asks.
+    """
+    (_control or RealThreads()).refuse(why, sys._getframe(2))
 
 
 def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | None = None) -> list[Any]:

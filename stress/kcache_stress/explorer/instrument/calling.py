@@ -108,7 +108,12 @@ class Calls(Expressions):
             if looks:
                 hook = "within" if self.is_unshared(argument) else "mapping" if name == "dict" else "deep"
             return self._after(node, lambda of: build.call(hook, *of), [0], quiet="atoms" if looks else "quiet")
-        if name in _ATTRIBUTES or name in UNKNOWN_BUILTINS or name == "print" or not all(map(self.is_unshared, self._values(node))):
+        if (
+            name in _ATTRIBUTES
+            or name in UNKNOWN_BUILTINS
+            or name == "print"
+            or not all(map(self.is_unshared, self._values(node)))
+        ):
             return None
         watched = self._watched_arguments(node)
         if not watched:

@@ -50,7 +50,7 @@ _DEEP: Final = frozenset(
 )
 """Those that look at all that is within their arguments, however deep."""
 _BUILTIN: Final = types.BuiltinFunctionType
-_SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next} if type(function) is _BUILTIN)
+_SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next, print} if type(function) is _BUILTIN)
 """Those that, given one container of atoms, read that and do nothing else."""
 _COPYING: Final = frozenset(
     {len, list, tuple, deque, iter, reversed, enumerate, zip, bool, copy.copy, operator.length_hint}

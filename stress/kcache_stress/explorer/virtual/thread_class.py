@@ -8,6 +8,7 @@ which its handle tells, and which threads there are. A search would try all orde
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from ..events import QUERY, THREADS
@@ -15,13 +16,16 @@ from .scheduler import Scheduler
 from .threads import ThreadHandle
 
 
-def simplify_threads(threading: Any, low_level: Any, scheduler: Scheduler) -> None:
+def simplify_threads(
+    threading: Any, low_level: Any, scheduler: Scheduler, report_call: Callable[..., None] = lambda *_: None
+) -> None:
     """Let the threads of a private copy of ``threading`` begin and end in single steps.
 
     Args:
         threading: the copy.
         low_level: its ``_thread``.
         scheduler: runs the threads.
+        report_call: the hook of calls, of a target and its arguments: one in C reports nothing itself.
     """
     make, active, get_ident = threading.Thread.__init__, threading._active, low_level.get_ident
     new_handle: type[ThreadHandle] = low_level._ThreadHandle
@@ -52,6 +56,14 @@ def simplify_threads(threading: Any, low_level: Any, scheduler: Scheduler) -> No
 
         handle.spawn(_bootstrap_inner, begins, ends)
 
+    def run(self: Any) -> None:
+        try:
+            if self._target is not None:
+                report_call(self._target, *self._args, *self._kwargs.values())
+                self._target(*self._args, **self._kwargs)
+        finally:
+            del self._target, self._args, self._kwargs
+
     def join(self: Any, timeout: float | None = None) -> None:
         if not self._initialized:
             raise RuntimeError("Thread.__init__() not called")
@@ -74,5 +86,5 @@ def simplify_threads(threading: Any, low_level: Any, scheduler: Scheduler) -> No
     threading.enumerate, threading.active_count = enumerate, lambda: len(enumerate())
     threading._main_thread._started = low_level._make_thread_handle(threading._main_thread.ident)
     threading.Thread.__init__ = initialize
-    for method in (start, join, is_alive):
+    for method in (start, run, join, is_alive):
         setattr(threading.Thread, method.__name__, method)

@@ -23,6 +23,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 from ..events import TRY, WRITE
+from ..instrument.names import hook_name
 from .library import found_as, make_queue_accelerator, no_process_hooks
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
@@ -223,7 +224,8 @@ class World:
         with no_process_hooks(), found_as(name, module) if name == "socket" else contextlib.nullcontext():
             exec(code, module.__dict__)
         if name == "threading":
-            simplify_threads(module, self.module("_thread"), self.scheduler)
+            report_call: Any = self._hooks.get(hook_name("call"), lambda *_: None)
+            simplify_threads(module, self.module("_thread"), self.scheduler, report_call)
             self._original = {own: module.__dict__[own] for own in module.__all__ if own != "excepthook"}
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
