@@ -50,6 +50,7 @@ from kcache_stress.loading import importable_spec
 
 if TYPE_CHECKING:
     from kcache_conformance.classes.machine import Machine, invariant, rule
+    from kcache_conformance.classes.machine_of import machine_of
 
 __all__ = [
     "PHASES",
@@ -84,6 +85,7 @@ __all__ = [
     "in_threads",
     "interleaved",
     "invariant",
+    "machine_of",
     "print_content",
     "replay",
     "rule",
@@ -294,6 +296,8 @@ def __getattr__(name: str) -> Any:
     """What needs Hypothesis, which is imported when it is asked for."""
     if name in ("Machine", "rule", "invariant"):
         return getattr(import_module("kcache_conformance.classes.machine"), name)
+    if name == "machine_of":
+        return import_module("kcache_conformance.classes.machine_of").machine_of
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

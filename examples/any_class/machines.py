@@ -57,6 +57,18 @@ class WithInvariant(LockedMachine):
         assert stock._count <= 9
 
 
+MadeStock = kt.machine_of(Stock)
+MadeLocked = kt.machine_of(LockedStock, 1, model=Ledger)
+
+
+class MadeWithMore(kt.machine_of(LockedStock, model=lambda: Stock(1))):  # type: ignore[misc]
+    """A rule beside those of the class."""
+
+    @kt.rule(count=st.integers(1, 3))
+    def refill_more(self, stock: Stock, count: int) -> None:
+        stock.refill(count + 1)
+
+
 class NoRules(kt.Machine):
     def subject(self) -> Stock:
         return Stock()

@@ -94,7 +94,7 @@ def _of_machine(kind: Any, model: str) -> _Calls:
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
     replayed = ReplaySpecification(_Replay(compared, invariants))
     has_checks = makes is not None or bool(invariants)
-    return _Calls(machine_vocabulary(kind), (), MachineDriver, replayed, has_checks)
+    return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
 
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> _Calls:

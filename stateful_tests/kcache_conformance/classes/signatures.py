@@ -58,7 +58,7 @@ def vocabulary_of(kind: type, made: object) -> ClassVocabulary:
     for name, function in _methods(kind):
         arguments: list[Sequence[Any]] = []
         needs = ""
-        for parameter in _parameters(function):
+        for parameter in required_parameters(function):
             values = _values(parameter)
             if not values:
                 needs = parameter.name
@@ -99,8 +99,8 @@ def _is_of_class(owner: type, name: str) -> bool:
     return isinstance(vars(owner)[name], (staticmethod, classmethod))
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Those that must be given."""
+def required_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a method that must be given, with their annotations, if these can be looked up."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -1,0 +1,140 @@
+"""A Machine of any class: its public methods are the rules, with values as ``kcache check`` makes them up."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+
+from kcache_model.errors import TargetError
+from kcache_model.object_types.plain import plain_value
+from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.outcomes import error_text
+
+from .machine import Machine, MachineRule, rule
+from .signatures import required_parameters, vocabulary_of
+
+
+class MachineOfClass(Machine):
+    """Base of the machines that :func:`machine_of` makes.
+
+    Attributes:
+        left_out: the methods that are not called, for want of values or because that was asked for.
+    """
+
+    left_out: ClassVar[tuple[str, ...]] = ()
+    _calls: ClassVar[frozenset[Callable[..., Any]]] = frozenset()
+
+    def _step(self, rule: MachineRule, arguments: Any) -> None:
+        """Call a method: without a model, an exception is an outcome as any other, unless a check failed."""
+        try:
+            super()._step(rule, arguments)
+        except AssertionError:
+            raise
+        except Exception:
+            if rule.function not in self._calls:
+                raise
+
+
+def machine_of(
+    kind: type, *arguments: Any, model: Callable[[], Any] | None = None, leave_out: Collection[str] = ()
+) -> type[MachineOfClass]:
+    """A machine whose rules are the public methods of a class; more rules and invariants may be added in a subclass.
+
+    The values of arguments come from annotations and names of parameters. A method that needs another value is left
+    out: a warning names it, and ``left_out`` of the machine.
+
+    Args:
+        kind: the class.
+        arguments: what its objects are made with.
+        model: makes a plain object with the same methods: what must happen, one call after another.
+        leave_out: methods that are not called, and not warned of.
+
+    Raises:
+        TargetError: no object can be made of it, no method can be called, or the model lacks one.
+    """
+    made = _made(kind, arguments)
+    words = vocabulary_of(kind, made)
+    unknown = tuple(text for text in words.left_out if text.partition("(")[0] not in leave_out)
+    templates = [template for template in words.templates if template.name not in leave_out]
+    if not templates:
+        what = f"; {', '.join(unknown)} need values that are not known" if unknown else ""
+        raise TargetError(f"{kind.__name__} has no public methods that can be called{what}; write rules of a Machine")
+    if unknown:
+        names = ", ".join(repr(text.partition("(")[0]) for text in unknown)
+        told = f"machine_of({kind.__name__}) leaves out {', '.join(unknown)}: their values are not known; write rules "
+        warnings.warn(f"{told}in a subclass, and machine_of(..., leave_out=[{names}])", stacklevel=2)
+    if model is not None:
+        _require(model(), kind, [template.name for template in templates])
+    rules = {_rule_name(template.name): _called(kind, made, template) for template in templates}
+    machine = type(
+        f"{kind.__name__}Machine",
+        (MachineOfClass,),
+        {
+            "__doc__": f"The public methods of {kind.__name__}.",
+            "model": None if model is None else staticmethod(model),
+            "subject": lambda _: kind(*arguments),
+            "left_out": (*unknown, *leave_out),
+            "_calls": frozenset(call for call, _ in rules.values()),
+            **{name: rule(**strategies)(call) for name, (call, strategies) in rules.items()},
+        },
+    )
+    _name(machine, sys._getframe(1).f_globals)
+    return machine
+
+
+def _made(kind: type, arguments: Sequence[Any]) -> object:
+    if not isinstance(kind, type):
+        raise TargetError(f"machine_of() takes a class, not {kind!r}")
+    try:
+        return kind(*arguments)
+    except (Exception, SystemExit) as error:
+        more = "" if arguments else f"; if it needs arguments, give them: machine_of({kind.__name__}, 2)"
+        raise TargetError(f"making an object of {kind.__name__} raised {error_text(error)}{more}") from error
+
+
+def _require(modelled: object, kind: type, names: Sequence[str]) -> None:
+    """Ask that a model has what is called.
+
+    Raises:
+        TargetError: it has not.
+    """
+    lacking = [name for name in names if not hasattr(modelled, name)]
+    if lacking:
+        raise TargetError(
+            f"the model {type(modelled).__name__} has no {', '.join(lacking)}, which {kind.__name__} has: add what is "
+            f"missing, or write machine_of(..., leave_out={lacking})"
+        )
+
+
+def _called(
+    kind: type, made: object, template: OperationTemplate
+) -> tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]:
+    """The function of a rule, and where its arguments come from."""
+    name = template.name
+    is_attribute = not hasattr(kind, name) and not callable(getattr(made, name))
+    parameters = [] if is_attribute else [one.name for one in required_parameters(getattr(kind, name))]
+
+    def call(_: Machine, subject: Any, **given: Any) -> Any:
+        found = getattr(subject, name)
+        return plain_value(found if is_attribute else found(*(given[one] for one in parameters)))
+
+    call.__name__ = call.__qualname__ = name
+    return call, {one: st.sampled_from(values) for one, values in zip(parameters, template.arguments, strict=True)}
+
+
+def _rule_name(name: str) -> str:
+    """The name of a rule: that of the method, unless machines have something else of that name."""
+    return f"call_{name.strip('_')}" if name.startswith("_") or hasattr(MachineOfClass, name) else name
+
+
+def _name(machine: type, module: dict[str, Any]) -> None:
+    """Let a process that imports the module find the machine, also where nobody gives it a name."""
+    candidates: Iterator[str] = (f"_{machine.__name__}{number or ''}" for number in itertools.count())
+    machine.__module__ = module["__name__"]
+    machine.__qualname__ = next(name for name in candidates if name not in module)
+    module[machine.__qualname__] = machine
