@@ -78,9 +78,10 @@ def test_the_decorated_tests_fail(folder: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_the_machine_passes_in_one_thread_and_fails_in_several(folder: Path) -> None:
-    assert run(folder, "pytest -q test_machine.py -k OneThread")[0] == 0
-    code, output = run(folder, "pytest -q test_machine.py -k InThreads")
+@pytest.mark.parametrize("file", ["test_machine.py", "test_made.py"])
+def test_the_machine_passes_in_one_thread_and_fails_in_several(file: str, folder: Path) -> None:
+    assert run(folder, f"pytest -q {file} -k OneThread")[0] == 0
+    code, output = run(folder, f"pytest -q {file} -k InThreads")
     assert code == 1
     assert "which no order of the calls allows" in output
 

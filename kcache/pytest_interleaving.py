@@ -212,9 +212,9 @@ def _conftests(item: Any) -> list[ModuleType]:
 
 def _parameters(item: Any) -> dict[str, int]:
     """The positions of values in what a test is parametrized with; what a conftest.py has it use unasked, too."""
-    from kcache_stress.interleaved.arguments import positions
+    from kcache_stress.interleaved.arguments import fixtures_of, positions
 
-    holders = [vars(conftest) for conftest in _conftests(item)]
+    holders = [fixtures_of(conftest) for conftest in _conftests(item)]
     unasked = [name for name in item._fixtureinfo.initialnames if any(name in holder for holder in holders)]
     called = getattr(item, "callspec", None)
     if called is None:

@@ -145,8 +145,8 @@ def kind(request, monkeypatch):
     monkeypatch.setattr("counters.Chosen", getattr(counters, request.param), raising=False)
 
 
-@pytest.fixture(autouse=True)
-def unasked(monkeypatch):
+@pytest.fixture(autouse=True, name="unasked")
+def _unasked(monkeypatch):
     monkeypatch.setenv("UNASKED", "1")
 """
 

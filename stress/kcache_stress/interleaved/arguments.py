@@ -113,7 +113,7 @@ class Surroundings:
         automatic = (
             name
             for place in reversed(self._holders)
-            for name, attribute in _fixtures_of(place).items()
+            for name, attribute in fixtures_of(place).items()
             if getattr(_marker(place, attribute), "autouse", False)
             and (name in self.chosen or place not in self.conftests)
         )
@@ -128,7 +128,7 @@ class Surroundings:
     def fixture(self, name: str) -> tuple[Callable[..., Any], Sequence[Any]] | None:
         """The function of a fixture, and its parameters; ``None`` if there is none of that name."""
         for place in self._holders:
-            attribute = _fixtures_of(place).get(name)
+            attribute = fixtures_of(place).get(name)
             if attribute is not None:
                 params = getattr(_marker(place, attribute), "params", None) or ()
                 return inspect.getattr_static(place, attribute).__wrapped__, params
@@ -141,7 +141,7 @@ class Surroundings:
 
     def is_method(self, name: str) -> bool:
         """Whether a fixture is a method of the test's class."""
-        return len(self.places) > 1 and name in _fixtures_of(self.places[0])
+        return len(self.places) > 1 and name in fixtures_of(self.places[0])
 
     def arguments(self, made: object, stack: ExitStack, folder: Path | None = None) -> dict[str, Any]:
         """The arguments for one call.
@@ -242,7 +242,7 @@ def _marker(place: Any, attribute: str) -> Any:
     return next((vars(found)[name] for name in names if name in getattr(found, "__dict__", ())), None)
 
 
-def _fixtures_of(place: object) -> dict[str, str]:
+def fixtures_of(place: object) -> dict[str, str]:
     """The names of the fixtures that stand in a class or module -> its attributes."""
     markers = {attribute: _marker(place, attribute) for attribute in dir(place)}
     return {getattr(marker, "name", None) or attribute: attribute for attribute, marker in markers.items() if marker}

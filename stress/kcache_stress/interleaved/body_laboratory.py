@@ -173,7 +173,9 @@ class InterleavedLaboratory:
             watch.alive()
             try:
                 test.called()
-            except Exception:
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:  # also what pytest.fail raises
                 return True
         return False
 
