@@ -30,8 +30,9 @@ def place_of(error: BaseException) -> str:
 @functools.lru_cache(maxsize=4096)
 def file_name(path: str) -> str:
     """The last part of a path; of those that many packages have, ``__init__.py`` and its like, with the folder."""
-    parts = Path(path).parts
-    return "/".join(parts[-2:] if parts[-1:] and parts[-1].startswith("__") else parts[-1:])
+    # Asked for while frames are watched: code of pathlib would be watched, too, without an end.
+    folder, name = os.path.split(path)
+    return f"{os.path.basename(folder)}/{name}" if folder and name.startswith("__") else name
 
 
 @functools.lru_cache(maxsize=4096)

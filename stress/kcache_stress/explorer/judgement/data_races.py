@@ -107,7 +107,7 @@ class _Looking(Replay):
                 self.codes[position] = (
                     frame.f_code,
                     frame.f_lineno,
-                )  # on the little stack of a thread, no more than that
+                )
         finally:
             self.scheduler.live = live
 
