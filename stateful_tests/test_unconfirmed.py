@@ -158,3 +158,60 @@ def test_code_from_a_text_is_refused_with_its_line(tmp_path) -> None:
     assert result.findings == ()
     assert "waits for something real" in result.reasons[0]
     assert ".py:" in result.reasons[0]
+
+
+ONCE = """
+    import contextlib
+    LOCK = {lock}
+
+    class Once:
+        def __init__(self, make):
+            self.make = make
+
+        def __set_name__(self, owner, name):
+            self.name = name
+
+        def __get__(self, obj, owner):
+            with LOCK:
+                if self.name not in obj.__dict__:
+                    obj.__dict__[self.name] = self.make(obj)
+                return obj.__dict__[self.name]
+
+        def __set__(self, obj, value):
+            raise AttributeError(self.name)
+    """
+
+OWNER = """
+    from kcache import testing as kt
+    from unseen_once_{name} import Once
+
+    class Owner:
+        @Once
+        def made(self):
+            return object()
+
+    @kt.interleaved(instrument="json")
+    def one_object():
+        owner = Owner()
+        first, second = kt.run(lambda: owner.made, lambda: owner.made)
+        assert first is second
+    """
+
+
+@pytest.mark.parametrize(
+    ("name", "lock", "expected"),
+    [
+        ("locked", '__import__("_thread").RLock()', Status.UNKNOWN),
+        ("free", "contextlib.nullcontext()", Status.VIOLATION),
+    ],
+)
+def test_each_thread_is_watched_that_goes_on_where_another_one_waits(tmp_path, monkeypatch, name, lock, expected):
+    """One that unknown code has called waits in a trace function, and on some versions nothing is traced there."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / f"unseen_once_{name}.py").write_text(textwrap.dedent(ONCE.format(lock=lock)))
+    (tmp_path / f"owner_{name}.py").write_text(textwrap.dedent(OWNER.format(name=name)))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    options = SuiteOptions(phases=("explorer",), budget_seconds=10.0, kind="test", most_findings=1)
+    result = run_suite(f"{tmp_path / f'owner_{name}.py'}:one_object", options)
+    assert result.status is expected

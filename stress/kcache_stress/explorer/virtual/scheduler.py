@@ -326,8 +326,12 @@ class Scheduler:
 
     def _trace_on(self) -> None:
         """The running greenlet comes from another one, which may have sat in a trace function: it is to be traced."""
-        if self.tracer is not None and not self.aborting:
+        if self.aborting:
+            return
+        if self.tracer is not None:
             self.tracer.enter()
+        elif self._is_watched and self.live:
+            sys.settrace(self.watcher)
 
     def _traced(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext() if self.tracer is None else self.tracer.installed()
@@ -341,8 +345,6 @@ class Scheduler:
                 self._trace_on()
                 if not self.steps_are_events:
                     self.pause()  # else what comes before its first event would be part of whoever starts it
-                if self._is_watched and self.live:
-                    sys.settrace(self.watcher)
                 thread.work()
             except Aborted:
                 pass
