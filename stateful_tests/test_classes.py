@@ -258,7 +258,7 @@ ONCE = "class Once:\n    made = []\n    def __init__(self):\n        if self.mad
 
 def test_a_class_of_which_there_can_be_but_one_object_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "once.py").write_text(f"{ONCE}        self.made.append(1)\n    def call(self): ...\n", encoding="utf-8")
-    with pytest.raises(TargetError, match="making a second object of .* raised KeyError: 'made twice'"):
+    with pytest.raises(TargetError, match=r"making a second object of .* raised KeyError: 'made twice'"):
         target_type_named(class_type_name(f"{tmp_path / 'once.py'}:Once"))
 
 

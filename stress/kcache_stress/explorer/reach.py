@@ -109,7 +109,8 @@ def find(name: str) -> importlib.machinery.ModuleSpec | None:
         return None
     except ValueError:  # made by hand, without a spec; a package may put such a module in its own place
         parent = find(name.rpartition(".")[0]) if "." in name else None
-        spec = importlib.machinery.PathFinder.find_spec(name, parent and parent.submodule_search_locations)
+        where = parent.submodule_search_locations if parent is not None else None
+        spec = importlib.machinery.PathFinder.find_spec(name, where)
         return spec if spec is not None and spec.origin == getattr(sys.modules.get(name), "__file__", None) else None
 
 
