@@ -1,4 +1,4 @@
-"""blinker 1.9.0: two threads that ask for the signal of a name may get two signals."""
+"""blinker 1.9.0, unmended: two threads that ask for the signal of a name may get two signals."""
 
 from blinker import Namespace
 

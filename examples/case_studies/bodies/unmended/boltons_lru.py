@@ -1,4 +1,4 @@
-"""boltons 26.2.0: of two soft misses, one may be counted."""
+"""boltons 26.2.0, unmended: of two soft misses, one may be counted."""
 
 from boltons.cacheutils import LRU
 

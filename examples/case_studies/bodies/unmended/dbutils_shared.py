@@ -1,4 +1,4 @@
-"""DBUtils 3.2.0: a pool of one shared connection refuses to share it while its last user gives it back."""
+"""DBUtils 3.2.0, unmended: a pool of one shared connection refuses to share it while its last user gives it back."""
 
 import types
 

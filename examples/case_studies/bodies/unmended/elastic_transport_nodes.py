@@ -1,4 +1,4 @@
-"""elastic-transport 9.4.2: a request that chooses a node fails while another one marks a node as dead."""
+"""elastic-transport 9.4.2, unmended: a request that chooses a node fails while another one marks a node as dead."""
 
 from elastic_transport import NodeConfig, NodePool, RoundRobinSelector, Urllib3HttpNode
 

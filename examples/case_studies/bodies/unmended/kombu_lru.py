@@ -1,4 +1,4 @@
-"""kombu 5.7.0: a key that is only read is gone for a moment (on Python 3.12 and later, for ``get`` as well)."""
+"""kombu 5.7.0, unmended: a key that is only read is gone for a moment, on Python 3.12 for ``get``, too."""
 
 from kombu.utils.functional import LRUCache
 

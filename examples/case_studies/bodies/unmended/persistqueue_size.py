@@ -1,4 +1,4 @@
-"""persist-queue 1.1.0: of two items that are put at once, ``size`` may count one."""
+"""persist-queue 1.1.0, unmended: of two items that are put at once, ``size`` may count one."""
 
 from persistqueue import SQLiteQueue
 

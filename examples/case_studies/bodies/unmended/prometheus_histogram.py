@@ -1,4 +1,4 @@
-"""prometheus_client 0.26.0: a scrape sees the sum of an observation before its count."""
+"""prometheus_client 0.26.0, unmended: a scrape sees the sum of an observation before its count."""
 
 from prometheus_client import Histogram
 

@@ -1,4 +1,6 @@
-"""pykka 4.5.0: a question to an actor that is being stopped may never be answered."""
+"""pykka 4.5.0, unmended: a question to an actor that is being stopped may never be answered."""
+
+import contextlib
 
 from pykka import ActorDeadError, ThreadingActor
 
@@ -9,9 +11,7 @@ def every_question_ends():
     actor = ThreadingActor.start()
 
     def ask():
-        try:
+        with contextlib.suppress(ActorDeadError):
             actor.ask("anybody there?")
-        except ActorDeadError:
-            pass
 
     kt.run(ask, lambda: actor.stop(block=False))

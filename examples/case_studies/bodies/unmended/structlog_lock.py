@@ -1,4 +1,4 @@
-"""structlog 26.1.0: two loggers of one file, made at once, have two locks."""
+"""structlog 26.1.0, unmended: two loggers of one file, made at once, have two locks."""
 
 import io
 

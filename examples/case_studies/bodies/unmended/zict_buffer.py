@@ -1,4 +1,4 @@
-"""zict 3.0.0: of two threads that read a key from the slow half of a Buffer, one gets a KeyError."""
+"""zict 3.0.0, unmended: of two threads that read a key from the slow half of a Buffer, one gets a KeyError."""
 
 from zict import Buffer
 

@@ -1,4 +1,4 @@
-"""zict 3.0.0: two threads that each put a key may evict both, though one has room."""
+"""zict 3.0.0, unmended: two threads that each put a key may evict both, though one has room."""
 
 from zict import LRU
 
