@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import random
 import re
 import sys
@@ -170,6 +171,11 @@ class Signatures:
 
     def many(self, *args: int, **more: int) -> None: ...
 
+    async def later(self) -> None: ...
+
+    @functools.cached_property
+    def kept(self) -> int: ...
+
     def _private(self) -> None: ...
 
     @classmethod
@@ -186,7 +192,7 @@ def test_the_vocabulary_of_a_class_comes_from_its_signatures() -> None:
     assert known.keys() == {
         *("plain", "untyped", "anything", "optional", "literal", "many", "__getitem__", "__len__", "count")
     }
-    assert set(found.left_out) == {"callback(then)", "coloured(colour)", "keyword(needed)"}
+    assert set(found.left_out) == {"callback(then)", "coloured(colour)", "keyword(needed)", "later (async)"}
     assert MethodCall("plain", ("a", 1, True)) in known["plain"]
     assert MethodCall("untyped", ("b", 2)) in known["untyped"]
     assert MethodCall("optional", (None,)) in known["optional"]
@@ -228,6 +234,57 @@ def test_calls_that_tell_the_time_are_left_out(tmp_path: Path) -> None:
     spec = f"{tmp_path / 'watch.py'}:Watch"
     found = target_type_named(class_type_name(spec))
     assert found.not_tested(found.load(spec)) == ("now (its results differ from run to run)",)
+
+
+@pytest.mark.parametrize(("kept", "is_shared"), [("KEPT", True), ("{}", False)])
+def test_objects_that_share_state_are_refused(kept: str, is_shared: bool, tmp_path: Path) -> None:
+    lines = (
+        f"def __init__(self): self.kept = {kept}",
+        "def add(self, key): return self.kept.setdefault(key, len(self.kept))",
+    )
+    source = "".join(f"    {line}\n" for line in (*lines, "def clear(self): self.kept.clear()"))
+    source += "    def put(self, key, value): self.kept[key] = value\n"
+    (tmp_path / "shared.py").write_text(f"KEPT = {{}}\n\n\nclass Shared:\n{source}", encoding="utf-8")
+    name = class_type_name(f"{tmp_path / 'shared.py'}:Shared")
+    if not is_shared:
+        target_type_named(name)
+        return
+    with pytest.raises(TargetError, match=r"share state.*: add\('a'\) gives 0 on a new one, and . on another"):
+        target_type_named(name)
+
+
+ONCE = "class Once:\n    made = []\n    def __init__(self):\n        if self.made: raise KeyError('made twice')\n"
+
+
+def test_a_class_of_which_there_can_be_but_one_object_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "once.py").write_text(f"{ONCE}        self.made.append(1)\n    def call(self): ...\n", encoding="utf-8")
+    with pytest.raises(TargetError, match=r"making a second object of .* raised KeyError: 'made twice'"):
+        target_type_named(class_type_name(f"{tmp_path / 'once.py'}:Once"))
+
+
+OWNER = """
+import contextlib, threading
+
+class Owner:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self.owner = None
+        self.count = 0
+
+    def take(self):
+        with LOCK:
+            self.owner = threading.current_thread()
+            self.count += 1
+"""
+
+
+@pytest.mark.parametrize(("lock", "is_right"), [("self._lock", True), ("contextlib.nullcontext()", False)])
+def test_a_thread_that_is_kept_is_a_thread_wherever_it_runs(lock: str, is_right: bool, tmp_path: Path) -> None:
+    (tmp_path / "owner.py").write_text(OWNER.replace("LOCK", lock), encoding="utf-8")
+    spec = f"{tmp_path / 'owner.py'}:Owner"
+    program = ObjectProgram(threads=((MethodCall("take", ()),),) * 2)
+    found = explore(laboratory(spec), program, ExploreOptions(seconds=60.0))
+    assert (found.finding is None) == is_right
 
 
 COUNTER = """

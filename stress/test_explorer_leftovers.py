@@ -157,3 +157,30 @@ def test_what_a_thread_keeps_for_itself_is_no_unknown_code(tmp_path, granularity
     else:
         assert result.problem is not None
         assert "SystemError: two" in result.problem.summary
+
+
+LAZY = """
+class Settings:
+    loaded = []
+    def __getattribute__(self, name):
+        Settings.loaded.append(name)
+        raise RuntimeError("not configured")
+
+settings, numbers = Settings(), []
+
+def look():
+    return len(numbers)
+
+def keep():
+    numbers.append(1)
+"""
+
+
+@pytest.mark.parametrize(("call", "is_kept"), [("look", False), ("keep", True)])
+def test_a_lazy_object_is_not_made_to_load(tmp_path, call, is_kept):
+    path = tmp_path / "lazy.py"
+    path.write_text(LAZY)
+    result = explore_scenario(Scenario((), lambda load: [getattr(load(path), call)] * 2))
+    assert ("kcache_target_lazy.numbers keeps" in result.note) == is_kept
+    assert result.problem is None
+    assert (result.coverage is Coverage.EXHAUSTED) != is_kept

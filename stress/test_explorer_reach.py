@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.reach import Kind, existing, own_kind
 from kcache_stress.explorer.sandbox import Roots, Sandbox
 from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
@@ -329,3 +330,23 @@ def test_modules_that_import_each_other_are_loaded_in_the_order_of_the_process(w
         Sandbox(Roots(frozenset({"reach_circle"}))).load("reach_circle.second")
     __import__("reach_circle.first")
     assert vars(Sandbox(Roots(frozenset({"reach_circle"}))).load("reach_circle.second"))["OTHER"] == 1
+
+
+@pytest.mark.parametrize(("file", "is_found"), [("__file__", True), ("None", False)])
+def test_a_package_that_puts_another_module_in_its_place(write: Write, file: str, is_found: bool) -> None:
+    """That module has no spec, but if it has the file of the package, that is what is instrumented."""
+    write(
+        {
+            "reach_replaced/__init__.py": f"""
+                import sys, types
+                module = types.ModuleType(__name__)
+                module.__file__, module.__path__ = {file}, __path__
+                sys.modules[__name__] = module
+                """,
+            "reach_replaced/inner.py": "",
+        }
+    )
+    __import__("reach_replaced.inner")
+    assert own_kind("reach_replaced") is (Kind.PLAIN if is_found else Kind.NATIVE)
+    assert existing(["reach_replaced.inner"]) == ("reach_replaced.inner",)
+    del sys.modules["reach_replaced"]

@@ -191,7 +191,10 @@ def plain_value(value: object) -> Any:
         return tuple(sorted(map(plain_value, value), key=repr))
     if isinstance(value, dict):
         return tuple(sorted(((plain_value(key), plain_value(found)) for key, found in value.items()), key=repr))
-    return f"a {type(value).__name__}"
+    kind = type(value)
+    # A thread that somebody else has started is a _DummyThread to threading: the same call gives a Thread elsewhere.
+    is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
+    return "a Thread" if is_thread else f"a {kind.__name__}"
 
 
 def object_type(

@@ -99,6 +99,7 @@ def _of_machine(kind: Any, model: str) -> _Calls:
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> _Calls:
     made = _made(makes, target)
+    _made(makes, target, "a second object")
     words = vocabulary_of(kind, made)
     if not words.templates:
         what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
@@ -106,7 +107,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
     replay = _Replay(partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram()))
-    unsteady = _unsteady(words.templates, replay)
+    unsteady = _unsteady(target, words.templates, replay)
     steady = tuple(template for template in words.templates if template.name not in unsteady)
     left_out = (*words.left_out, *(f"{name} (its results differ from run to run)" for name in unsteady))
     return _Calls(steady, left_out, PlainDriver, ReplaySpecification(replay), bool(model))
@@ -123,11 +124,25 @@ def _specified(made: object, target: str, name: str) -> _Calls:
     return _Calls(offered, (), PlainDriver, specification, has_checks=True)
 
 
-def _unsteady(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> list[str]:
-    """The calls that do not give the same each time after the same others: they tell times, or identities."""
+def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> list[str]:
+    """The calls that do not give the same each time after the same others: they tell times, or identities.
+
+    Raises:
+        TargetError: a call gives something else on a new object once other objects have been called.
+    """
     first = [next(template.smallest(0)) for template in templates]
+    alone = [replay((call,)) for call in first]
     before = tuple(call for call in first if call.is_write)
-    return [call.name for call in first if replay((*before, call)) != replay((*before, call))]
+    unsteady = [call.name for call in first if replay((*before, call)) != replay((*before, call))]
+    for call, outcome in zip(first, alone, strict=True):
+        later = outcome if outcome.waits or call.name in unsteady else replay((call,))
+        if later != outcome:
+            raise TargetError(
+                f"objects of {target} share state, so their results cannot be compared: {call} gives {outcome} on a "
+                f"new one, and {later} on another after calls of others; write a kcache.testing.Machine whose "
+                "subject() forgets what they share"
+            )
+    return unsteady
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
@@ -139,12 +154,12 @@ def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
     return kind, makes
 
 
-def _made(makes: Callable[[], Any], name: str) -> object:
+def _made(makes: Callable[[], Any], name: str, what: str = "an object") -> object:
     try:
         return makes()
     except (Exception, SystemExit) as error:
         more = "" if name.endswith(")") else f"; if it needs arguments, name them: '{name}(2)'"
-        raise TargetError(f"making an object of {name} raised {error_text(error)}{more}") from error
+        raise TargetError(f"making {what} of {name} raised {error_text(error)}{more}") from error
 
 
 class _Replay:

@@ -57,6 +57,9 @@ def vocabulary_of(kind: type, made: object) -> ClassVocabulary:
     left_out: list[str] = []
     for name, function in _methods(kind):
         arguments: list[Sequence[Any]] = []
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            left_out.append(f"{name} (async)")
+            continue
         needs = ""
         for parameter in required_parameters(function):
             values = _values(parameter)
@@ -90,7 +93,8 @@ def _methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, found in inspect.getmembers(kind):
         is_public = not name.startswith("_") or name in _OPERATORS
         owner = next((base for base in kind.__mro__ if name in vars(base)), object)
-        if is_public and owner is not object and inspect.isroutine(found) and not _is_of_class(owner, name):
+        is_method = inspect.isroutine(found) and callable(found)  # a cached property is a routine to inspect
+        if is_public and owner is not object and is_method and not _is_of_class(owner, name):
             yield name, found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from types import GeneratorType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 
 from .instrument.names import PREFIX
 from .instrument.tables import ITERATORS
@@ -49,15 +49,16 @@ class Leftovers:
     def _values(self) -> Iterator[tuple[str, object]]:
         for module in self._modules:
             for name, value in _entries(module.__name__, vars(module)):
-                if isinstance(value, type) and value.__module__ == module.__name__:
+                kind = type(value)  # never value.__class__: a lazy object would begin to load what it stands for
+                if issubclass(kind, type) and value.__module__ == module.__name__:
                     yield from _entries(name, vars(value))
-                elif not (isinstance(value, (type, ModuleType)) or _is_virtual(value)):
+                elif not (issubclass(kind, (type, ModuleType)) or _is_virtual(value)):
                     yield name, value
 
 
 def _position(value: object) -> Iterator[object]:
     """How far something has come that goes on when it is used, which its attributes do not tell."""
-    if isinstance(value, GeneratorType):
+    if type(value) is GeneratorType:
         yield value.gi_frame and value.gi_frame.f_lasti
     elif type(value).__module__ in ("random", "_io"):
         for name in ("getstate", "getvalue", "tell"):
@@ -71,7 +72,8 @@ def _position(value: object) -> Iterator[object]:
 
 def _is_virtual(value: object) -> bool:
     """Whether something is a part of the virtual runtime, which counts its threads anew in each execution."""
-    return (getattr(value, "__module__", None) or "").startswith("kcache_stress.")
+    told = value if type(value) in (FunctionType, MethodType, BuiltinFunctionType) else type(value)
+    return (getattr(told, "__module__", None) or "").startswith("kcache_stress.")
 
 
 def _entries(owner: str, space: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -105,8 +105,13 @@ def find(name: str) -> importlib.machinery.ModuleSpec | None:
     """The spec of a module, without importing it if it is on the top."""
     try:
         return importlib.util.find_spec(name)
-    except (ImportError, ValueError, AttributeError):  # ValueError: it was made by hand and has no spec
+    except (ImportError, AttributeError):
         return None
+    except ValueError:  # made by hand, without a spec; a package may put such a module in its own place
+        parent = find(name.rpartition(".")[0]) if "." in name else None
+        where = parent.submodule_search_locations if parent is not None else None
+        spec = importlib.machinery.PathFinder.find_spec(name, where)
+        return spec if spec is not None and spec.origin == getattr(sys.modules.get(name), "__file__", None) else None
 
 
 def folder_of(location: str) -> Path | None:

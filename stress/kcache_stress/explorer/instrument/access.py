@@ -345,7 +345,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         accesses.report_step(tuple(found))
 
     def setattribute(item: Any, name: str) -> None:
-        if isinstance(item, (type, types.ModuleType)):
+        if issubclass(type(item), (type, types.ModuleType)):  # isinstance asks for __class__, a property of proxies
             gate.rebinds(name)
         if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
             gate.doubt(f"binds the builtin {name}")

@@ -13,6 +13,7 @@ import copyreg
 import dataclasses
 import datetime
 import decimal
+import dis
 import enum
 import functools
 import gc
@@ -144,7 +145,8 @@ _TRANSPARENT_PARTS: Final[dict[str, tuple[str, ...]]] = {
 def is_transparent(code: CodeType) -> bool:
     """Whether a function in Python of the standard library does nothing but call what it is given.
 
-    The mixins of ``collections.abc`` are such: all that they do to an object they do by its methods.
+    The mixins of ``collections.abc`` are such, all that they do to an object they do by its methods; but those that
+    iterate are not: an ``__iter__`` may give an iterator in C, whose steps reach a container that nobody names.
     """
     file = code.co_filename
     if file.startswith("<frozen "):
@@ -155,11 +157,15 @@ def is_transparent(code: CodeType) -> bool:
         # Both touch the new object alone; pytest.raises calls what it is given, and looks at what that raises.
         return makes_objects(code) or makes_tuples(code) or file.endswith(_PYTEST_RAISES)
     top = name.partition(os.sep)[0]
-    if code.co_qualname in _NOT_TRANSPARENT:
+    if code.co_qualname in _NOT_TRANSPARENT or (top == "_collections_abc" and _iterates(code)):
         return False
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
+
+
+def _iterates(code: CodeType) -> bool:
+    return "next" in code.co_names or any(step.opname == "FOR_ITER" for step in dis.get_instructions(code))
 
 
 _JSON: Final = f"json{os.sep}"
