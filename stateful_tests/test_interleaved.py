@@ -14,9 +14,12 @@ from kcache import testing
 from kcache.testing import clock, interleaved, replay, run
 from kcache_conformance.errors import ConformanceError, InconclusiveError
 from kcache_conformance.guessed_type import guessed_type
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
@@ -253,3 +256,29 @@ def test_a_marked_test_may_take_arguments(tmp_path: Path) -> None:
     marked = "@kt.interleaved(seconds=1)\ndef test_it(tmp_path, number):\n    pass\n"
     (tmp_path / "marked.py").write_text(marked, encoding="utf-8")
     assert guessed_type(f"{tmp_path / 'marked.py'}:test_it") == "test"
+
+
+SLOW = """
+from kcache import testing as kt
+
+for number in range(25_000_000):
+    pass
+
+
+@kt.interleaved
+def test_it():
+    found = []
+    kt.run(lambda: found.append(1), lambda: found.append(2))
+    {last}
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("last", "expected"), [("assert len(found) == 2", Status.OK), ("while True: pass", Status.VIOLATION)]
+)
+def test_to_load_its_modules_may_take_longer_than_patience_lasts(tmp_path: Path, last: str, expected: Status) -> None:
+    """They are loaded anew for each granularity; what hangs when they are loaded is a hang all the same."""
+    (tmp_path / "slowly.py").write_text(SLOW.format(last=last), encoding="utf-8")
+    options = SuiteOptions(phases=("explorer",), kind="test", patience_seconds=0.3, budget_seconds=60.0)
+    assert run_suite(f"{tmp_path / 'slowly.py'}:test_it", options).status is expected

@@ -210,9 +210,20 @@ class _Exploration(Generic[P, A]):
         )
 
     def _opened(self, program: P, granularity: Granularity) -> Opened[A]:
-        laboratory = self.laboratory.at(granularity)
+        with self._unwatched(program):
+            laboratory = self.laboratory.at(granularity)
+        laboratory.sandbox.while_loading = lambda: self._unwatched(program)
         opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
         return seeking_data_races(opened) if self.seeks_data_races else opened
+
+    @contextlib.contextmanager
+    def _unwatched(self, program: P) -> Iterator[None]:
+        """While this is entered, modules are loaded: that may take longer than a call may."""
+        self.watch.rest()
+        try:
+            yield
+        finally:
+            self.laboratory.announce(program, self.watch)
 
     def _finding(self, program: P, result: Investigation[A]) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind."""

@@ -124,6 +124,7 @@ class Sandbox:
         self.gate = Gate(self.scheduler, self.codes)
         self.scheduler.is_patient = self.gate.is_patient
         self.is_strict = False
+        self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self._executions = 0
         self.absent: set[str] = set()
         self._is_active = self._grown = False

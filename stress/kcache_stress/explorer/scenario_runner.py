@@ -241,7 +241,8 @@ class ScenarioRunner:
             raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
 
     def _load(self, name: str | Path) -> ModuleType:
-        loaded = self._modules[name] = self.sandbox.load(name)
+        with contextlib.nullcontext() if name in self._modules else self.sandbox.while_loading():
+            loaded = self._modules[name] = self.sandbox.load(name)
         return loaded
 
     def livelock(self, most_events: int) -> Problem | None:

@@ -326,11 +326,9 @@ class Scheduler:
 
     def _trace_on(self) -> None:
         """The running greenlet comes from another one, which may have sat in a trace function: it is to be traced."""
-        if self.aborting:
-            return
-        if self.tracer is not None:
+        if self.tracer is not None and not self.aborting:
             self.tracer.enter()
-        elif self._is_watched and self.live:
+        elif self._is_watched and self.live and not self.aborting:
             sys.settrace(self.watcher)
 
     def _traced(self) -> contextlib.AbstractContextManager[None]:
