@@ -82,6 +82,7 @@ def verdict_on_page(result: SuiteResult) -> str:
     return table.rows[0][1]
 
 
+@pytest.mark.nightly
 def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
     result = checked("locked")
     assert result.status is Status.UNKNOWN
@@ -90,6 +91,7 @@ def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
     assert verdict_on_page(result) == "unknown"
 
 
+@pytest.mark.nightly
 def test_the_same_without_the_lock_is_one(checked) -> None:
     result = checked("unlocked")
     assert result.status is Status.VIOLATION

@@ -257,6 +257,7 @@ def test_programs_that_hypothesis_writes() -> None:
     assert re.search(r"[1-9]\d* programs, \d+ executions, [1-9]\d* programs exhausted\nok\n", correct.stdout)
 
 
+@pytest.mark.nightly
 def test_a_certificate(golden: Callable[[str, str], None]) -> None:
     done = kcache("verify", EXAMPLES["textbook"], "--bound", "2x1", "-j", "2")
     assert done.returncode == 0
