@@ -7,8 +7,8 @@ STAMP := $(VENV)/.installed
 
 # Hundreds of tests start a Python of their own: without bytecode, each compiles all modules anew. What tests of one
 # module share is made once if one worker runs them all: work is handed over only when a worker has none left. Some tests
-# wait for most of their time: there are two workers more than cores.
-WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
+# wait for most of their time: there is one worker more than cores.
+WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: check test test-all lint types build bench clean
