@@ -31,10 +31,10 @@ settings.register_profile("nightly", settings.get_profile("ci"), derandomize=Fal
 PROFILE = os.environ.get("KCACHE_HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(PROFILE)
 # Children find there what Hypothesis has read off the sources: to do that anew takes each of them half a second.
-if PROFILE != "nightly":
-    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
 if PROFILE == "nightly":
     os.environ["KCACHE_CODE"] = "0"  # all is instrumented anew
+else:
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
 os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one begins with
 
 

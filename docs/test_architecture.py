@@ -144,6 +144,13 @@ def test_the_model_knows_no_threads_and_no_hypothesis() -> None:
             assert not imports(module) & {"threading", "_thread", "hypothesis", "subprocess"}, module
 
 
+def require(script: str, *options: str) -> None:
+    """What a script asserts must hold in a Python of its own, where nothing has been imported."""
+    command = [sys.executable, *options, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_core_needs_the_standard_library_alone() -> None:
     script = (
         "import sys; sys.path[:] = [path for path in sys.path if 'site-packages' not in path]\n"
@@ -153,8 +160,7 @@ def test_the_core_needs_the_standard_library_alone() -> None:
         "assert not {name for name in foreign if not name.startswith(('_', 'sitecustomize'))}, foreign\n"
         "assert not any(name.startswith('kcache.cli') for name in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    require(script, "-S")
 
 
 def test_a_check_starts_without_what_it_may_not_need() -> None:
@@ -164,8 +170,18 @@ def test_a_check_starts_without_what_it_may_not_need() -> None:
         "from kcache_conformance.target_types import target_type_named; target_type_named('indexer')\n"
         "assert not sys.modules.keys() & {'hypothesis', 'jinja2', 'kcache_conformance.fuzzing', 'kcache.informers'}"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    require(script)
+
+
+def test_the_list_of_commands_imports_none() -> None:
+    script = (
+        "import sys; from click.testing import CliRunner; from kcache.cli import main\n"
+        "assert 'Commands:' in CliRunner().invoke(main, ['--help']).output\n"
+        "commands = main.list_commands(None)\n"
+        "assert not [name for name in commands if f'kcache.cli.{name}' in sys.modules]\n"
+        "assert all(main.get_command(None, name).help for name in commands)\n"
+    )
+    require(script)
 
 
 def test_every_public_name_exists() -> None:

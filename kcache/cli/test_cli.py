@@ -442,15 +442,3 @@ def test_a_fault_of_kcache_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().err
     assert "ZeroDivisionError: in the harness" in said
     assert "kcache: this is a fault of kcache, not of your implementation" in said
-
-
-def test_the_list_of_commands_imports_none() -> None:
-    script = (
-        "import sys; from click.testing import CliRunner; from kcache.cli import main\n"
-        "assert 'Commands:' in CliRunner().invoke(main, ['--help']).output\n"
-        "commands = main.list_commands(None)\n"
-        "assert not [name for name in commands if f'kcache.cli.{name}' in sys.modules]\n"
-        "assert all(main.get_command(None, name).help for name in commands)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, MethodDescriptorType
+from collections.abc import Iterator
+from types import MethodDescriptorType
 from typing import Final, Generic, TypeAlias
 
 from kcache_model.finding import FindingKind
+from kcache_model.places import is_of_target
 
-from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Event, Imprecise, Trace, location, parts_of
+from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Imprecise, Trace, location, parts_of
 from ..execution import A, Execution, Judge, Problem, Runner
 from ..happens_before import HappensBefore
-from ..reach import HARNESS
-from ..schedule import Replay, schedule_of
-from ..state.race import Race, frame_of_access, place_in
+from ..schedule import Replay, Schedule, schedule_of
+from ..state.race import Race, name_of_location
+from ..state.watched_trace import WatchedTrace
 from ..virtual.scheduler import Scheduler
 from ..virtual.world import PRIVATE_MODULES
 
@@ -32,7 +33,6 @@ Place: TypeAlias = "tuple[object, object]"
 """An object, and which part of it."""
 
 _LIBRARY: Final = frozenset(PRIVATE_MODULES) - {"builtins"}
-_HARNESS: Final = HARNESS - {"kcache"}
 _OF_THREADS: Final = frozenset(vars(threading.Thread()))
 _PLAIN: Final = frozenset({str, bytes, int, bool, float, type(None)})
 
@@ -63,71 +63,33 @@ class DataRaceJudge(Generic[A]):
             if places is None:
                 self._of_library.add(called)
                 continue
-            name = f"{called[0]}.{slot}" if location(obj, slot) != id(obj) else f"a {called[0]}"
-            name = f"the variable {slot}" if called[0] == "Cell" else name
+            name = f"the variable {slot}" if called[0] == "Cell" else name_of_location(obj, slot, ())
             race = Race(name, (execution.trace[earlier][0], execution.trace[later][0]), places)
             return Problem(FindingKind.DATA_RACE, str(race), location=" and ".join(sorted(places)))
         return None
 
     def _places(self, execution: Execution[A], earlier: int, later: int) -> tuple[str, str] | None:
-        """Where two events of an execution happen; ``None`` if one is of the standard library."""
-        looking = _Looking(execution.trace, (earlier, later), self._runner)
+        """Where two events of an execution happen; ``None`` if one is the standard library's, or the harness'."""
+        sandbox = self._runner.sandbox
+        looking = _Looking(schedule_of(execution.trace, sandbox.granularity), (earlier, later))
         self._runner.run(looking)
-        found = looking.places
-        return (found[earlier], found[later]) if len(found) == 2 else None
+        files = [at[0].co_filename for at in looking.trace.lines.values() if at is not None]
+        seen = [file for file in files if file in sandbox.sources and is_of_target(file)]
+        places = looking.trace.places
+        return (places[earlier], places[later]) if len(seen) == 2 else None
 
 
 class _Looking(Replay):
-    """Follows an execution, and notes where some of its events happen in the target."""
+    """Follows a schedule, and notes where some of its events happen."""
 
-    def __init__(self, trace: Trace, positions: tuple[int, int], runner: Runner[A]) -> None:
-        super().__init__(schedule_of(trace, runner.sandbox.granularity))
-        self._sources = runner.sandbox.sources
-        self._positions = positions
-        self.codes: dict[int, tuple[CodeType, int]] = {}
-
-    @property
-    def places(self) -> dict[int, str]:
-        """Position -> ``file:line in function``, of the events that are the target's."""
-        return {position: place_in(code, line) for position, (code, line) in self.codes.items()}
+    def __init__(self, schedule: Schedule, positions: tuple[int, int]) -> None:
+        super().__init__(schedule)
+        self.trace = WatchedTrace(positions)
 
     def begin(self, scheduler: Scheduler) -> None:
-        """Put a list that looks on in the place of the trace."""
+        """Put a trace that looks on in the place of the trace."""
         super().begin(scheduler)
-        scheduler.trace = _Observed(self.note)
-
-    def note(self, position: int) -> None:
-        """Note where the running thread is, if it is in the target."""
-        if position not in self._positions:
-            return
-        live, self.scheduler.live = self.scheduler.live, False  # looking on is not to be seen itself
-        try:
-            frame = frame_of_access()
-            if frame is not None and self._is_of_target(frame):
-                self.codes[position] = (
-                    frame.f_code,
-                    frame.f_lineno,
-                )
-        finally:
-            self.scheduler.live = live
-
-    def _is_of_target(self, frame: FrameType) -> bool:
-        """Whether it is instrumented code, and not what the harness makes calls with."""
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        return frame.f_code.co_filename in self._sources and package not in _HARNESS
-
-
-class _Observed(list[Event]):
-    """Tells of the position of each event before it is noted."""
-
-    def __init__(self, note: Callable[[int], None]) -> None:
-        super().__init__()
-        self._note = note
-
-    def append(self, event: Event) -> None:
-        """Note an event."""
-        self._note(len(self))
-        super().append(event)
+        scheduler.trace = self.trace
 
 
 def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:

@@ -36,12 +36,6 @@ class Race:
         return f"{self.location} is accessed by {first} and by {second}, and nothing orders them"
 
 
-def place_of_access() -> str:
-    """Where in the target the running thread is."""
-    frame = frame_of_access()
-    return "?" if frame is None else place_in(frame.f_code, frame.f_lineno)
-
-
 def frame_of_access() -> FrameType | None:
     """The frame that makes the access which the explorer is told of."""
     frame: FrameType | None = sys._getframe(1)
