@@ -350,3 +350,29 @@ def test_a_package_that_puts_another_module_in_its_place(write: Write, file: str
     assert own_kind("reach_replaced") is (Kind.PLAIN if is_found else Kind.NATIVE)
     assert existing(["reach_replaced.inner"]) == ("reach_replaced.inner",)
     del sys.modules["reach_replaced"]
+
+
+def test_a_module_that_was_imported_by_a_thread_is_found_where_modules_are_kept(write: Write) -> None:
+    """Also while another thread is in the middle of an import; so do modules that choose between two names."""
+    write(
+        {
+            "reach_late.py": "import threading\nlock = threading.Lock()\nKEPT = []\nfor number in range(2):\n    KEPT.append(number)",
+            "reach_asks.py": """
+                import sys
+                import threading
+
+                class Made:
+                    found = ()
+
+                    def ask(self):
+                        __import__("queue"), __import__("reach_late")
+                        found = sys.modules["queue"], sys.modules["reach_late"], sys.modules["threading"]
+                        assert not self.found or self.found == found
+                        assert found[0].threading is found[2] and found[1].KEPT == [0, 1]
+                        self.found = found
+                """,
+        }
+    )
+    before = sys.modules["queue"], sys.modules["threading"]
+    assert explored("reach_asks", "ask", "ask").problem is None
+    assert (sys.modules["queue"], sys.modules["threading"]) == before

@@ -15,7 +15,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -32,6 +32,7 @@ from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks
 from .instrument.names import hook_name
 from .loaders import Finder, InstrumentingLoader
+from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
 from .virtual.environment import Environment
 from .virtual.library import make_builtins, make_importlib, make_plain_functools
@@ -127,10 +128,9 @@ class Sandbox:
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self._executions = 0
         self.absent: set[str] = set()
-        self._is_active = self._grown = False
+        self._grown = False
         self._kinds: dict[str, Kind] = {}
         self._met: set[str] = set()
-        self._judged: dict[str, bool] = {}
         self._stand_ins: dict[str, ModuleType] = {}
         self._is_scouting = not granularity.is_of_opcodes
         self._expected = expected
@@ -165,8 +165,8 @@ class Sandbox:
 
     def _metaclasses(self) -> Iterator[tuple[str, str]]:
         """What names of instrumented modules stand for classes of classes, whatever those derive from."""
-        for name in filter(self.is_instrumented, self._private):
-            for value in list(vars(self._private[name]).values()):
+        for name in filter(self.is_instrumented, self._modules.private):
+            for value in list(vars(self._modules.private[name]).values()):
                 if issubclass(type(value), type) and issubclass(value, type):
                     yield value.__name__, "type"
 
@@ -177,44 +177,21 @@ class Sandbox:
         for unit, kind in sorted(self._kinds.items()):
             kinds[kind].append(unit)
         return Seen(
-            tuple(sorted(name for name in self._private if self.is_instrumented(name))),
+            tuple(sorted(name for name in self._modules.private if self.is_instrumented(name))),
             tuple(kinds[Kind.VIRTUAL]),
             tuple(kinds[Kind.PLAIN]),
             tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
         )
 
-    @contextlib.contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self) -> contextlib.AbstractContextManager[None]:
         """While this is entered, imports find the private copies."""
-        if self._is_active:
-            yield
-            return
-        self._is_active = True
-        self._swap_in()
-        try:
-            yield
-        finally:
-            self._swap_out()
-            self._is_active = False
+        return self._modules.active()
 
     @contextlib.contextmanager
     def present(self) -> Iterator[None]:
-        """An execution is under way: code that looks for its own module in ``sys.modules`` finds the copy it is of."""
-        if self._is_active:
+        """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
+        with self._modules.present(), self._environment:
             yield
-            return
-        modules = sys.modules
-        before = {name: modules.get(name) for name in self._own}
-        modules.update(self._own)
-        try:
-            with self._environment:
-                yield
-        finally:
-            for name, module in before.items():
-                if module is None:
-                    modules.pop(name, None)
-                else:
-                    modules[name] = module
 
     @property
     def is_surprised(self) -> bool:
@@ -279,9 +256,6 @@ class Sandbox:
         self._environment.start_over()
 
     def _start_over(self) -> None:
-        self._real: dict[str, ModuleType] = {}
-        self._private: dict[str, ModuleType] = {}
-        self._own: dict[str, ModuleType] = {}
         self.sources.clear()
         self.opaque.clear()
         scheduler = self.scheduler
@@ -296,7 +270,7 @@ class Sandbox:
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
-        self._finder = Finder(self)
+        self._modules = PrivateModules(self.is_private, Finder(self), self._units)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
         return self._note(instrumented_library(parse, path, self.granularity, only))
@@ -311,7 +285,7 @@ class Sandbox:
         if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
             self._grown = True
-            self._judged.clear()
+            self._modules.judge_again()
         self.sources[path] = source
         if not self.granularity.is_of_opcodes:
             self._facts = self._facts.merge(reading.facts)
@@ -364,7 +338,7 @@ class Sandbox:
         unit = unit_of(name, self.is_instrumented)
         if unit is not None and unit not in self._kinds:
             self._kinds[unit] = kind_of(unit, self.is_instrumented)
-            self._judged.clear()
+            self._modules.judge_again()
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:
@@ -379,7 +353,7 @@ class Sandbox:
         finally:
             scheduler.loading = before
         replaced = self._world.replaced()
-        if replaced or self._private.get("threading") not in (None, self._world.module("threading")):
+        if replaced or self._modules.private.get("threading") not in (None, self._world.module("threading")):
             raise CannotExploreError(
                 f"it replaces threading{replaced and '.'}{replaced}, and with it what is controlled"
             )
@@ -393,7 +367,7 @@ class Sandbox:
         except ImportError:
             # Modules that import each other may need the order in which the process came to them.
             top = module.partition(".")[0]
-            earlier = [name for name in self._real if name.partition(".")[0] == top != name != module]
+            earlier = [name for name in self._modules.real if name.partition(".")[0] == top != name != module]
             if not earlier:
                 raise
             for name in earlier:
@@ -446,51 +420,14 @@ class Sandbox:
         """The virtual ``threading`` and its like."""
         return self._world.module(name)
 
-    @contextlib.contextmanager
-    def outside(self) -> Iterator[None]:
+    def outside(self) -> contextlib.AbstractContextManager[None]:
         """While this is entered, imports find the real modules again."""
-        if not self._is_active:
-            yield
-            return
-        self._swap_out()
-        try:
-            yield
-        finally:
-            self._swap_in()
+        return self._modules.outside()
 
-    def _private_among(self, modules: Mapping[str, ModuleType]) -> list[str]:
-        """The names of those that are private, in order; a process may have thousands, and few are new."""
-        judged = self._judged
-        judged.update((name, self.is_private(name)) for name in modules.keys() - judged.keys())
-        return [name for name in modules if judged[name]]
-
-    def _swap_in(self) -> None:
-        self._real = dict(sys.modules)
-        for name in self._private_among(self._real):
-            del sys.modules[name]
-        self._covered = list(self._cover())
-        sys.modules.update(self._private)
-        sys.meta_path.insert(0, self._finder)
-
-    def _cover(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """A shared package names the private module below it: yields its dict, the name, and what to restore there."""
-        virtual = (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL and "." in unit)
-        for root in (*self.roots.packages, *virtual):
-            parent, _, child = root.rpartition(".")
-            if parent in sys.modules:
-                holder = vars(sys.modules[parent])
-                yield holder, child, {child: holder.pop(child)} if child in holder else {}
-                holder.update({child: self._private[root]} if root in self._private else {})
-
-    def _swap_out(self) -> None:
-        sys.meta_path.remove(self._finder)
-        self._private = {name: sys.modules.pop(name) for name in self._private_among(sys.modules)}
-        self._own = {name: module for name, module in self._private.items() if self.is_instrumented(name)}
-        # What is private may have become more meanwhile, see `compile`.
-        sys.modules.update({name: self._real[name] for name in self._private_among(self._real)})
-        for holder, child, real in self._covered:
-            holder.pop(child, None)
-            holder.update(real)
+    def _units(self) -> Iterator[str]:
+        """The packages of which there are copies, each with all that is below."""
+        yield from self.roots.packages
+        yield from (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL)
 
 
 @functools.cache

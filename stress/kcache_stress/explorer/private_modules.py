@@ -1,0 +1,140 @@
+"""Private copies of modules, which take the place of the real ones in ``sys.modules`` for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+from typing import Any
+
+
+class PrivateModules:
+    """The modules of one sandbox.
+
+    Three states: the real modules are there; an execution is under way, and the copies are shown to whoever looks;
+    something is imported, which finds copies alone, and makes those that are missing.
+
+    Args:
+        is_private: whether a module of that name is to be a copy.
+        finder: finds the copies that are not made yet.
+        units: packages of which there are copies, each with all that is below.
+
+    Attributes:
+        private: the copies, as of the last import.
+        real: what was there when the last import began.
+    """
+
+    def __init__(
+        self, is_private: Callable[[str], bool], finder: MetaPathFinder, units: Callable[[], Iterable[str]]
+    ) -> None:
+        self.private: dict[str, ModuleType] = {}
+        self.real: dict[str, ModuleType] = {}
+        self._is_private = is_private
+        self._finder = finder
+        self._units = units
+        self._is_active = self._is_present = False
+        self._judged: dict[str, bool] = {}
+        self._hidden: dict[str, ModuleType | None] = {}
+        self._covered: list[tuple[dict[str, Any], str, dict[str, Any]]] = []
+
+    def judge_again(self) -> None:
+        """Other modules than before are private."""
+        self._judged.clear()
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """While this is entered, imports find the copies."""
+        if self._is_active:
+            yield
+            return
+        self._swap_in()
+        try:
+            yield
+        finally:
+            self._swap_out()
+
+    @contextlib.contextmanager
+    def present(self) -> Iterator[None]:
+        """While this is entered, whoever looks in ``sys.modules`` finds the copies."""
+        if self._is_active:
+            yield
+            return
+        self._is_present = True
+        self._show()
+        try:
+            yield
+        finally:
+            self._swap_out()  # a thread may have been left in the middle of an import
+            self._is_present = False
+            self._hide()
+
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[None]:
+        """While this is entered, imports find the real modules again."""
+        was_active, was_present = self._is_active, self._is_present
+        self._is_present = False
+        self._swap_out()
+        self._hide()
+        try:
+            yield
+        finally:
+            self._is_present = was_present
+            if was_active:
+                self._swap_in()
+            elif was_present:
+                self._show()
+
+    def _show(self) -> None:
+        modules = sys.modules
+        self._hidden = {name: modules.get(name) for name in self.private}
+        modules.update(self.private)
+
+    def _hide(self) -> None:
+        modules = sys.modules
+        for name, module in self._hidden.items():
+            if module is None:
+                modules.pop(name, None)
+            else:
+                modules[name] = module
+        self._hidden = {}
+
+    def _among(self, modules: Mapping[str, ModuleType]) -> list[str]:
+        """The names of those that are private, in order; a process may have thousands, and few are new."""
+        judged = self._judged
+        judged.update((name, self._is_private(name)) for name in modules.keys() - judged.keys())
+        return [name for name in modules if judged[name]]
+
+    def _swap_in(self) -> None:
+        self._hide()
+        self._is_active = True
+        self.real = dict(sys.modules)
+        for name in self._among(self.real):
+            del sys.modules[name]
+        self._covered = list(self._cover())
+        sys.modules.update(self.private)
+        sys.meta_path.insert(0, self._finder)
+
+    def _cover(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+        """A shared package names the private module below it: yields its dict, the name, and what to restore there."""
+        for unit in self._units():
+            parent, _, child = unit.rpartition(".")
+            if parent in sys.modules:
+                holder = vars(sys.modules[parent])
+                yield holder, child, {child: holder.pop(child)} if child in holder else {}
+                holder.update({child: self.private[unit]} if unit in self.private else {})
+
+    def _swap_out(self) -> None:
+        if not self._is_active:
+            return
+        self._is_active = False
+        sys.meta_path.remove(self._finder)
+        self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
+        # What is private may have become more meanwhile.
+        sys.modules.update({name: self.real[name] for name in self._among(self.real)})
+        for holder, child, real in self._covered:
+            holder.pop(child, None)
+            holder.update(real)
+        if self._is_present:
+            self._show()
