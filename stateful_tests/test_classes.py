@@ -202,7 +202,7 @@ def test_the_vocabulary_of_a_class_comes_from_its_signatures() -> None:
 
 def test_results_that_differ_from_time_to_time_are_named() -> None:
     specification = ReplaySpecification(lambda _: returned(random.random()))
-    with pytest.raises(TargetError, match=r"the same calls in one thread \(sell\(\)\) give"):
+    with pytest.raises(TargetError, match=r"the same calls one after another \(sell\(\)\) give"):
         specification.effects((), sell)
 
 

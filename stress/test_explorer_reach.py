@@ -356,7 +356,13 @@ def test_a_module_that_was_imported_by_a_thread_is_found_where_modules_are_kept(
     """Also while another thread is in the middle of an import; so do modules that choose between two names."""
     write(
         {
-            "reach_late.py": "import threading\nlock = threading.Lock()\nKEPT = []\nfor number in range(2):\n    KEPT.append(number)",
+            "reach_late.py": """
+                import threading
+
+                lock, KEPT = threading.Lock(), []
+                for number in range(2):
+                    KEPT.append(number)
+                """,
             "reach_asks.py": """
                 import sys
                 import threading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..history import FINAL_THREAD, Call
@@ -11,7 +11,7 @@ from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
 from ..outcomes import Outcome
 from ..verdict import Status
-from .specification import Specification, States, follow
+from .specification import Specification, States, as_called, follow
 
 _MOST_TOLD: Final = 12
 """Calls of an order that are told."""
@@ -62,6 +62,11 @@ def check_calls(
         budget: where to give up. The search is exponential in the number of calls that overlap.
     """
     following = _Following(specification)
+    calls = [
+        call if operation is call.operation else replace(call, operation=operation)
+        for call in calls
+        for operation in [as_called(specification, call.operation, call.thread)]
+    ]
 
     def agrees(observed: Outcome, expected: Outcome) -> bool:
         return not expected.waits and observed.agrees_with(expected, strict_errors=strict_errors)

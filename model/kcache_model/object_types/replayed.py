@@ -1,17 +1,47 @@
-"""Specification by replay: what calls give is what another object gives, to which the same is done in one thread."""
+"""Specification by replay: what calls give is what another object gives, to which the same is done one after another.
+
+Each call is made by a thread of its own number: what an ``RLock`` or a ``threading.local`` gives depends on that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..errors import TargetError
 from ..outcomes import Outcome
 
 Calls: TypeAlias = tuple[Any, ...]
-"""Operations, one after another on a new object."""
+"""Operations, one after another on a new object; those of threads are :class:`CalledBy`."""
 
 _MOST_KEPT: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class CalledBy:
+    """An operation as one of several threads calls it.
+
+    Attributes:
+        operation: what is called.
+        thread: who calls.
+    """
+
+    operation: Any
+    thread: int
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return str(self.operation.name)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the operation may change anything."""
+        return bool(self.operation.is_write)
+
+    def __str__(self) -> str:
+        return str(self.operation)
 
 
 class ReplaySpecification:
@@ -31,6 +61,10 @@ class ReplaySpecification:
         """No calls."""
         return ()
 
+    def as_called(self, operation: Any, thread: int) -> Any:
+        """The operation of a thread, as it is given to :meth:`effects`."""
+        return CalledBy(operation, thread)
+
     def effects(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
         """The one effect of a call; none if it waits.
 
@@ -38,11 +72,12 @@ class ReplaySpecification:
             TargetError: the same calls do not give the same each time, so nothing can be compared with them.
         """
         calls = (*state, operation)
-        outcome = self._known.get(calls)
+        counted = _counted(calls)
+        outcome = self._known.get(counted)
         if outcome is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            outcome = self._known[calls] = self._replayed(calls)
+            outcome = self._known[counted] = self._replayed(counted)
         return () if outcome.waits else [(calls if operation.is_write else state, outcome)]
 
     def _replayed(self, calls: Calls) -> Outcome:
@@ -50,8 +85,17 @@ class ReplaySpecification:
         if first != second:
             done = ", ".join(map(str, calls))
             raise TargetError(
-                f"the same calls in one thread ({done}) give {first} one time and {second} another, so results cannot "
-                "be compared: leave out the call, or make what it depends on (time, random numbers, identities) an "
+                f"the same calls one after another ({done}) give {first} one time and {second} another, so results "
+                "cannot be compared: leave out the call, or make what it depends on (time, random numbers, identities) an "
                 "argument of the class"
             )
         return first
+
+
+def _counted(calls: Calls) -> Calls:
+    """The calls, with the threads counted as they come: results depend on who is the same, not on who it is."""
+    numbers: dict[int, int] = {}
+    return tuple(
+        CalledBy(call.operation, numbers.setdefault(call.thread, len(numbers))) if isinstance(call, CalledBy) else call
+        for call in calls
+    )

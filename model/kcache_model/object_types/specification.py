@@ -26,6 +26,18 @@ class Specification(Protocol[P_contra, S]):
         ...
 
 
+def as_called(specification: Specification[Any, Any], operation: Any, thread: int) -> Any:
+    """The operation as the specification is to be given it: some tell apart who calls.
+
+    Args:
+        specification: of the object.
+        operation: what is called.
+        thread: who calls; negative for whoever calls before the threads start, and after they have ended.
+    """
+    tells_apart = getattr(specification, "as_called", None)
+    return operation if tells_apart is None or thread < 0 else tells_apart(operation, thread)
+
+
 States: TypeAlias = tuple[Any, ...]
 """The states that an object may be in after what was observed so far."""
 
@@ -65,7 +77,7 @@ def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgr
             if done[number] == len(thread):
                 continue
             is_over = True
-            after, outcome = follow(specification, states, thread[done[number]])
+            after, outcome = follow(specification, states, as_called(specification, thread[done[number]], number))
             if outcome.waits:
                 continue
             may_go_on = True

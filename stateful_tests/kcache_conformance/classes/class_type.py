@@ -10,7 +10,7 @@ from typing import Any, Final
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type
-from kcache_model.object_types.replayed import Calls, ReplaySpecification
+from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
 from kcache_model.target_name import Applied
@@ -132,8 +132,10 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
     """
     first = [next(template.smallest(0)) for template in templates]
     alone = [replay((call,)) for call in first]
+    writes = tuple(call for call, outcome in zip(first, alone, strict=True) if call.is_write and not outcome.waits)
     before = tuple(call for call in first if call.is_write)
-    unsteady = [call.name for call in first if replay((*before, call)) != replay((*before, call))]
+    ways = {call: [(*before, call), *((write, call) for write in writes if not call.is_write)] for call in first}
+    unsteady = [call.name for call in first if any(replay(calls) != replay(calls) for calls in ways[call])]
     for call, outcome in zip(first, alone, strict=True):
         later = outcome if outcome.waits or call.name in unsteady else replay((call,))
         if later != outcome:
@@ -163,20 +165,27 @@ def _made(makes: Callable[[], Any], name: str, what: str = "an object") -> objec
 
 
 class _Replay:
-    """Makes calls on new objects, in a thread that is left behind where a call does not return."""
+    """Makes calls on new objects, in threads that are left behind where a call does not return.
+
+    Other threads than the last time, so that what tells who they are is not the same twice.
+    """
 
     def __init__(self, makes: Callable[[], Any], invariants: frozenset[str] = frozenset()) -> None:
         self._makes = makes
         self._invariants = invariants
-        self._caller = PatientCaller()
+        self._callers: dict[int, PatientCaller] = {}
+        self._others: dict[int, PatientCaller] = {}
 
     def __call__(self, calls: Calls) -> Outcome:
         outcome = Outcome()
         if calls[-1].name in self._invariants:
             return outcome
         driver = self._makes()
+        self._callers, self._others = self._others, self._callers
         for call in calls:
-            outcome, _ = self._caller.call(driver, call, _PATIENCE_SECONDS)
+            by = call if isinstance(call, CalledBy) else CalledBy(call, -1)
+            caller = self._callers.setdefault(by.thread, PatientCaller())
+            outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS)
             if outcome.waits:
                 break
         return outcome

@@ -27,7 +27,7 @@ from .findings import Setting, concurrent_finding
 from .named_target import new_object
 
 _THREADS: Final = 4
-"""Programs have at most three; one more reads back what is left."""
+"""Programs have at most three; one more does what comes before and after."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
 _SMALLER_SECONDS: Final = 6.0
@@ -105,6 +105,7 @@ class ObjectStress:
         calls: list[Call[Any]] = []
         before = [self._part(driver, PREFIX_THREAD, program.prefix, calls)]
         threads = [self._part(driver, number, thread, calls) for number, thread in enumerate(program.threads)]
+        threads.insert(0, lambda: None)  # what comes before and after is done by a thread of its own
         for parts, level in (
             (before, None),
             (threads, self._random.choice(_LEVELS)),

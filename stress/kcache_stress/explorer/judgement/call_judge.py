@@ -10,7 +10,7 @@ from typing import Any, Final
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
-from kcache_model.object_types.specification import Specification, may_wait_for_ever
+from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
@@ -53,7 +53,11 @@ class CallJudge:
         self._read_back = read_back
         self._program = program
         self._operations = [operation for thread in program.threads for operation in thread]
-        self._called = list(self._operations)
+        self._called = [
+            as_called(specification, operation, number)
+            for number, thread in enumerate(program.threads)
+            for operation in thread
+        ]
         self._numbers: dict[Any, int] = {}
         self.monitor = Monitor(specification.effects, specification.initial(program), self._called, self._agrees)
         self._initial = self.monitor.start
