@@ -37,7 +37,7 @@ def outcomes(runner, strategy, executions):
     seen = set()
 
     def look(execution):
-        results = tuple(map(tuple, execution.outcomes))
+        results = runner.sandbox.scheduler.equal_threads.in_order(list(map(tuple, execution.outcomes)))
         seen.add((execution.ending, results, execution.final, tuple(sorted(execution.failures))))
 
     result = search(runner, strategy, None, SearchLimits(executions), on_execution=look)

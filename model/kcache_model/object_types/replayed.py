@@ -86,8 +86,8 @@ class ReplaySpecification:
             done = ", ".join(map(str, calls))
             raise TargetError(
                 f"the same calls one after another ({done}) give {first} one time and {second} another, so results "
-                "cannot be compared: leave out the call, or make what it depends on (time, random numbers, identities) an "
-                "argument of the class"
+                "cannot be compared: leave out the call, or make what it depends on (time, random numbers, identities) "
+                "an argument of the class"
             )
         return first
 

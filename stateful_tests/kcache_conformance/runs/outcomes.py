@@ -148,4 +148,4 @@ class Certificate:
     @property
     def reduction(self) -> str:
         """How interleavings that do the same were left out."""
-        return "source-DPOR with sleep sets" if self.granularity == "free" else "source-DPOR"
+        return "source-DPOR with sleep sets, equal threads in order" if self.granularity == "free" else "source-DPOR"

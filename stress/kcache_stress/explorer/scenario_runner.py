@@ -19,6 +19,7 @@ from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 
 from .audit import plain
+from .equal_threads import NONE_EQUAL, EqualThreads
 from .execution import Execution, Problem
 from .granularity import Granularity
 from .happens_before import HappensBefore
@@ -156,6 +157,11 @@ class ScenarioRunner:
         return False
 
     @property
+    def equal_threads(self) -> EqualThreads:
+        """The threads that do the same, if all that is asked in the end is the same whichever of them did it."""
+        return NONE_EQUAL
+
+    @property
     def leftover(self) -> str:
         """What executions leave behind in the modules; empty if nothing."""
         return self.leftovers.note
@@ -207,6 +213,7 @@ class ScenarioRunner:
         scheduler.settle()
         self.leftovers.look()
         strategy.most_events = self._most_events
+        scheduler.equal_threads = self.equal_threads
         strategy.begin(scheduler)
         self.sandbox.watch_now_and_then(function for part in parts for function in part.functions)
         scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)

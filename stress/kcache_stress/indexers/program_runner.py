@@ -14,6 +14,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome, error_text
 from kcache_model.places import place_of
 
+from ..explorer.equal_threads import EqualThreads
 from ..explorer.events import Trace
 from ..explorer.execution import Execution
 from ..explorer.sandbox import Sandbox
@@ -56,6 +57,7 @@ class ProgramRunner:
     ) -> None:
         self.subject = subject
         self._pulse = pulse
+        self._equal_threads = EqualThreads(program.threads)
         self.made: object = None
         self.program = program
         self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
@@ -91,6 +93,7 @@ class ProgramRunner:
             scheduler.settle()
             log = [_Log(driver, calls) for calls in self._threads]
             strategy.watch(driver.indexer, log)
+            scheduler.equal_threads = self._equal_threads
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             works = [self._work(part, trace) for part in log]
@@ -131,7 +134,8 @@ class ProgramRunner:
 
     def outcome(self, execution: Execution[Outcome]) -> object:
         """What the calls gave, and what was read back: equivalent executions agree on that."""
-        return execution.ending, tuple(map(tuple, execution.outcomes)), execution.final
+        outcomes = self._equal_threads.in_order([tuple(outcomes) for outcomes in execution.outcomes])
+        return execution.ending, outcomes, execution.final
 
     @property
     def logs_calls(self) -> bool:

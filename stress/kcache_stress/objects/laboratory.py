@@ -20,6 +20,7 @@ from kcache_model.verdict import Status
 
 from ..explorer.audit import AuditShare, plain
 from ..explorer.counterexample import Counterexample
+from ..explorer.equal_threads import EqualThreads
 from ..explorer.execution import Execution, Problem
 from ..explorer.granularity import Granularity
 from ..explorer.history import calls_of
@@ -67,7 +68,13 @@ class ObjectRunner(ScenarioRunner):
         self._final: tuple[Outcome, ...] = ()
         self._driver: Driver
         self._place = place_of(object_type, target)
+        self._equal_threads = EqualThreads(program.threads)
         super().__init__(Scenario(self._place.instrument, self._set_up, self._look_back), copies)
+
+    @property
+    def equal_threads(self) -> EqualThreads:
+        """Those with the same calls."""
+        return self._equal_threads
 
     def run(self, strategy: Strategy) -> Execution[Any]:
         """Run the program once under ``strategy``."""
@@ -80,7 +87,8 @@ class ObjectRunner(ScenarioRunner):
 
     def outcome(self, execution: Execution[Any]) -> object:
         """What the calls gave, and what was read back."""
-        return super().outcome(execution), plain(execution.final)
+        shown = super().outcome(execution)
+        return self._equal_threads.in_order(shown) if isinstance(shown, tuple) else shown, plain(execution.final)
 
     def read_back(self, final: tuple[Outcome, ...]) -> list[Any]:
         """The operations that were read back, after what they gave."""

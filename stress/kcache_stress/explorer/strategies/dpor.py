@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..equal_threads import NONE_EQUAL
 from ..events import ACQUIRE, BLOCKED, COMPOUND, JOIN, WRITE, Pending, Trace, are_dependent, imprecise_slots
 from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
@@ -42,7 +43,7 @@ class Dpor(Strategy):
     """Source-DPOR with sleep sets.
 
     Where threads cannot be switched before every event, what a paused thread will do next is not known, and there are
-    no sleep sets.
+    no sleep sets. Of threads that do the same, the first begins first, unless they are told who they are.
 
     Attributes:
         redundant: how many executions sleep sets cut short.
@@ -52,6 +53,12 @@ class Dpor(Strategy):
         super().__init__()
         self.redundant = 0
         self._steps_are_events = True
+        self._tells_apart = self._begins_anew = False
+        self._equal = NONE_EQUAL
+        self._begun: set[int] = set()
+        self._start_over()
+
+    def _start_over(self) -> None:
         self._prefix: list[int] = []  # who did each step, up to and including the choice to try
         self._nodes: list[_Node | None] = []
         self._sleeping_at: list[frozenset[int]] = [frozenset()]
@@ -66,6 +73,9 @@ class Dpor(Strategy):
         """Plan to repeat the prefix."""
         super().begin(scheduler)
         self._steps_are_events = scheduler.steps_are_events
+        if self._steps_are_events and not self._tells_apart:
+            self._equal = scheduler.equal_threads
+        self._begun = set(self._prefix)
         prefix = self._prefix
         segments: list[tuple[int, int]] = []
         for thread in prefix[:-1]:
@@ -95,6 +105,8 @@ class Dpor(Strategy):
         enabled = self.candidates()
         if not enabled:
             return STOP
+        if self._equal:
+            enabled = [thread for thread in enabled if self._equal.in_place_of(thread, self._begun) == thread]
         if self._asleep:
             enabled = [thread for thread in enabled if thread not in self._asleep]
             if not enabled:
@@ -103,7 +115,9 @@ class Dpor(Strategy):
         scheduler.left = FOREVER
         # Whoever waits with a timeout goes last: that it may time out earlier is found as a race.
         patient = [thread for thread in enabled if not scheduler.threads[thread].is_timing_out] or enabled
-        return running if running in patient else patient[0]
+        chosen = running if running in patient else patient[0]
+        self._begun.add(chosen)
+        return chosen
 
     def _repeat(self) -> int:
         scheduler = self.scheduler
@@ -141,6 +155,10 @@ class Dpor(Strategy):
         """Add the choices that the races of the execution ask for."""
         if step.ending is Ending.INFEASIBLE:
             return None
+        if self._equal and self.scheduler.tells_identities:  # what was left out may differ
+            self._tells_apart, self._begins_anew, self._equal = True, True, NONE_EQUAL
+            self._start_over()
+            return None
         self.redundant += step.ending is Ending.REDUNDANT
         trace = step.trace
         own_events = len(trace)
@@ -174,6 +192,9 @@ class Dpor(Strategy):
 
     def has_more(self) -> bool:
         """Go to the deepest choice that was not made yet."""
+        if self._begins_anew:
+            self._begins_anew = False
+            return True
         for depth in range(len(self._nodes) - 1, -1, -1):
             node = self._nodes[depth]
             if node is None:
@@ -206,6 +227,10 @@ class Dpor(Strategy):
         node = self._nodes[depth]
         if node is None:
             node = self._nodes[depth] = _Node(schedule[depth])
+        if self._equal:
+            begun = set(schedule[:depth])
+            thread = self._equal.in_place_of(thread, begun)
+            initials = [self._equal.in_place_of(other, begun) for other in initials]
         if node.backtrack.isdisjoint(initials):
             node.backtrack.add(thread if thread in initials or not initials else initials[0])
 

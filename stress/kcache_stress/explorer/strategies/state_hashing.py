@@ -108,6 +108,7 @@ class StateHashing(Strategy):
         self._open = OpenAccesses()
         self._releases_early = True
         self._releases = EarlyReleases()
+        self._tells_apart = False
         self._executions = 0
         self._note(self._namespaces.opaque)
 
@@ -172,7 +173,7 @@ class StateHashing(Strategy):
             return self._resume(node, running) if depth == last else node.chosen
         if depth:
             self._account(depth)
-        candidates = self.candidates()
+        candidates = self._with_equals_in_order(self.candidates())
         if not candidates:
             return STOP
         key = None
@@ -197,6 +198,17 @@ class StateHashing(Strategy):
         calls, inside = tuple(self._calls_ended), tuple(self._inside)
         self._path.append(_Node(candidates[0], candidates[1:], key, self._judged, calls, inside, early))
         return candidates[0]
+
+    @property
+    def _has_equals(self) -> bool:
+        return bool(self.scheduler.equal_threads) and not self._tells_apart
+
+    def _with_equals_in_order(self, candidates: list[int]) -> list[int]:
+        """Of threads that do the same and have not begun, the first alone."""
+        if not self._has_equals:
+            return candidates
+        begun, equal = {node.chosen for node in self._path[: self._depth - 1]}, self.scheduler.equal_threads
+        return [thread for thread in candidates if equal.in_place_of(thread, begun) == thread]
 
     def _is_new(self, key: Key) -> bool:
         """Whether a state has to be explored; comes right after it was read."""
@@ -254,8 +266,9 @@ class StateHashing(Strategy):
         """Go to the deepest choice with somebody left to try."""
         if self._way_there:
             return True
-        if self._releases.matter:
-            self._releases_early = False
+        if self._releases.matter or (self._has_equals and self.scheduler.tells_identities):
+            self._releases_early = self._releases_early and not self._releases.matter
+            self._tells_apart = self._tells_apart or self.scheduler.tells_identities
             self._path.clear()
             self._depths.clear()
             self._visited.clear()

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import greenlet
 
+from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
 from .library import own_idents
@@ -68,6 +69,7 @@ class Scheduler:
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
+        equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
         failures: what escaped from threads that the target started.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
         is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
@@ -79,15 +81,15 @@ class Scheduler:
         self.steps_are_events = steps_are_events
         self.tracer: OpcodeTracer | None = None
         self.loading = self.is_stuck = self.live = self.aborting = False
-        self.left = 0
-        self.current = HUB
+        self.left, self.current = 0, HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
-        self.now = 0.0
+        self.now, self.timeouts_left, self.longest = 0.0, 0, float("inf")
         self.clock_reads: dict[int, int] = {}
-        self.timeouts_left, self.longest = 0, float("inf")
-        self.timeouts_withheld = self.is_choosing = self._is_watched = self.asks_at_starts = False
+        self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
+        self.asks_at_starts = self.tells_identities = False
+        self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.is_patient: Callable[[], bool] = lambda: False
@@ -97,7 +99,6 @@ class Scheduler:
         self._starter: greenlet.greenlet | None = None
         self._pool = GreenletPool(self._serve)
         self._abandoned: list[greenlet.greenlet] = []
-        self._stopped = False
         self._strategy_failure: BaseException | None = None
         self._aborted_events = self.program_threads = self.next_number = self.preemptions = 0
 
@@ -311,14 +312,13 @@ class Scheduler:
         self.threads.clear()
         self._pool.fill(program_threads + _SPARE_GREENLETS)
         restore_locks(trace)
-        self.trace = []
-        self.failures = []
-        self.doubts = {}
+        self.trace, self.failures, self.doubts = [], [], {}
         if not self.is_stuck:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}
         self.now = 0.0
-        self.timeouts_withheld = self.asks_at_starts = False
+        self.timeouts_withheld = self.asks_at_starts = self.tells_identities = False
+        self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
 

@@ -144,6 +144,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
     handle = type("_ThreadHandle", (ThreadHandle,), {"scheduler": scheduler})
 
     def get_ident() -> int:
+        scheduler.tells_identities |= scheduler.live
         return _ident_of(scheduler, scheduler.current)
 
     def start_new_thread(
