@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kcache_model.finding import FindingKind
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import decode_interleaving, encode_interleaving
+from kcache_model.progress import NoProgress
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.interleaved import confirming, paused_run
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
-from kcache_stress.interleaved.confirming import confirm
-from kcache_stress.interleaved.runner import Shape
+from kcache_stress.interleaved.confirming import Trial, confirm
 from kcache_stress.interleaved.script import script_of
 
 CODE = """
 import threading
+import time
 
 from kcache.testing import run
 
@@ -151,6 +154,28 @@ def spins():
     run(add, counter.add)
     assert counter.value == 2
 
+def sleeps():
+    counter = Counter()
+    def add():
+        counter.add()
+        time.sleep(86_400)
+    run(add, add)
+    assert counter.value == 2
+
+def sleeps_a_little():
+    counter = Counter()
+    time.sleep(0.01)
+    run(counter.add, counter.add)
+    assert counter.value == 2
+
+def polls():
+    counter = Counter()
+    run(counter.add, counter.add)
+    until = time.monotonic() + 0.02
+    while time.monotonic() < until:
+        pass
+    assert counter.value == 2
+
 def blocks():
     if not is_explored():
         threading.Event().wait()
@@ -167,11 +192,15 @@ def target(tmp_path: Path) -> str:
     return str(file)
 
 
+def found_in(laboratory: InterleavedLaboratory, told: Callable[[Finding], None] = lambda _: None) -> Finding:
+    found = explore(laboratory, InterleavedProgram(), OPTIONS, on_finding=told).finding
+    assert found is not None
+    return found
+
+
 def said_of(spec: str) -> str:
     """The last line about what the explorer finds in a test."""
-    found = explore(InterleavedLaboratory(spec), InterleavedProgram(), OPTIONS).finding
-    assert found is not None
-    return found.detail.splitlines()[-1]
+    return found_in(InterleavedLaboratory(spec)).detail.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -215,10 +244,41 @@ def test_bodies_that_do_not_end_are_given_up(target: str, name: str, monkeypatch
     assert said_of(f"{target}:{name}").startswith("not confirmed")
 
 
+def test_what_is_confirmed_with_a_gil_does_not_need_a_python_without_one(target: str) -> None:
+    told = [found_in(InterleavedLaboratory(f"{target}:{name}")).detail for name in ("in_one_line", "artefact")]
+    has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+    assert ["this program needs free-threaded" in detail for detail in told] == [not has_gil, True]
+    assert ["a GIL does not switch there by itself" in detail for detail in told] == [has_gil, False]
+
+
+def test_no_day_is_slept_through(target: str) -> None:
+    laboratory = InterleavedLaboratory(f"{target}:sleeps")
+    assert found_in(laboratory).detail.endswith("\nnot tried with real threads: they would wait for 86,400 s")
+    assert not laboratory.goes_wrong(InterleavedProgram(), NoProgress(), strict_errors=False)
+
+
+@pytest.mark.parametrize("name", ["sleeps_a_little", "polls"])
+def test_what_waits_a_little_is_tried(target: str, name: str) -> None:
+    assert said_of(f"{target}:{name}").startswith("confirmed on ")
+
+
+def test_what_never_ends_with_real_threads_goes_wrong(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paused_run, "_MOST_SECONDS", 0.05)
+    laboratory = InterleavedLaboratory(f"{target}:blocks")
+    assert laboratory.goes_wrong(InterleavedProgram(), NoProgress(), strict_errors=False)
+
+
+def test_a_finding_is_told_in_full_before_real_threads_try_it(target: str) -> None:
+    told: list[Finding] = []
+    found = found_in(InterleavedLaboratory(f"{target}:in_two_lines"), told.append)
+    assert told[-1].detail.endswith("\nnot confirmed with real threads: the process ended, or froze, as they tried")
+    assert (told[-1].schedule, told[-1].interleaving) == (found.schedule, found.interleaving)
+
+
 def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
     found = explore(InterleavedLaboratory(f"{target}:in_a_loop"), InterleavedProgram(), OPTIONS).finding
     assert found is not None
     assert found.interleaving is not None
     read = decode_interleaving(encode_interleaving(found.interleaving))
     assert script_of(read) == script_of(found.interleaving)
-    assert confirm(lambda: None, read, FindingKind.LIVELOCK, Shape()).text == ""
+    assert confirm(Trial(lambda: None, 2, lambda _: True, "it goes wrong"), read, FindingKind.LIVELOCK).text == ""

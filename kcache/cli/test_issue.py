@@ -85,7 +85,7 @@ def test_the_finding_of_a_class(folder: Path) -> None:
     assert "Thread 1, in sell(), wrote stock.count = 0 at shelf.py:12. Then, before it read " in told["What happens"]
     assert story in told["What happens"]
     assert "-- thread 1 is interrupted --" in told["What happens"]
-    assert told["Confirmation"].startswith("Not tried with real threads")
+    assert re.match(r"Confirmed on \S+ \d", told["Confirmation"])
     assert f"$ kcache replay {word}" in told["To see it"]
 
     again = kcache("replay", word, "--issue", str(issue))

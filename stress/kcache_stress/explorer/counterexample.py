@@ -34,6 +34,8 @@ class Possible(enum.StrEnum):
 
     WITH_GIL = "possible under the GIL"
     FREE_THREADED = "this program needs free-threaded Python"
+    PAUSED = "a GIL does not switch there by itself"
+    """Real threads with a GIL run into it where something pauses them, such as a tracer or a call added there."""
     UNKNOWN = "not known whether it is possible under the GIL"
 
 

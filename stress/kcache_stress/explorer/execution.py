@@ -59,6 +59,7 @@ class Execution(Generic[A]):
         timeouts_withheld: whether a wait might have timed out earlier.
         preemptions: how often a thread was left that could have gone on.
         doubts: why it is no part of a proof, whatever the order: ``FILE:LINE: what``.
+        seconds: of virtual time that were waited for.
         broken: the invariants that do not hold afterwards; to be asked before the next execution.
     """
 
@@ -75,6 +76,7 @@ class Execution(Generic[A]):
     timeouts_withheld: bool = False
     preemptions: int = 0
     doubts: tuple[str, ...] = ()
+    seconds: float = 0.0
     broken: Callable[[], list[BrokenRule]] = field(default=list, repr=False)
 
 

@@ -41,6 +41,8 @@ _SHALLOW_SAMPLES: Final = 6
 _SHALLOW_EXECUTIONS: Final = 30
 _DEEP_EVERY: Final = 5
 
+_ENDED: Final = "not confirmed with real threads: the process ended, or froze, as they tried"
+
 
 class StrategyName(enum.StrEnum):
     """How the interleavings of a program are searched."""
@@ -233,6 +235,12 @@ class _Exploration(Generic[P, A]):
             program, result = self._smaller(program, result)
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result)
         finding = replace(self._told(program, result), unseen=result.unseen)
+        if result.counterexample is not None and finding.kind is not FindingKind.DATA_RACE:
+            self.on_finding(replace(finding, detail=f"{finding.detail}\n{_ENDED}".strip()))
+            laboratory = self.laboratory.at(result.granularity)
+            finding = laboratory.with_confirmation(
+                program, finding, result.counterexample, strict_errors=self.options.strict_errors
+            )
         told = confirmed(finding, lambda: self._goes_wrong(finding, program))
         is_confirmed = bool(finding.unseen) and not told.unseen
         return replace(told, detail=f"{told.detail}\nReal threads go wrong in it, too.") if is_confirmed else told

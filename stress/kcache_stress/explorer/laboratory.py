@@ -74,6 +74,12 @@ class Laboratory(Protocol[P, A]):
         """The finding of a problem, with what the counterexample does where there is one."""
         ...
 
+    def with_confirmation(
+        self, program: P, finding: Finding, found: Counterexample[A], *, strict_errors: bool
+    ) -> Finding:
+        """The finding of a counterexample with what real threads say that are paused as in it, if they are asked."""
+        ...
+
     def goes_wrong(self, program: P, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether real threads go wrong in a program, tried for a while."""
         ...

@@ -73,6 +73,7 @@ def follow(
         if problem is not None:
             found = Counterexample(token.schedule, problem, execution, execution.preemptions)
             finding = laboratory.finding(program, problem, found, strict_errors=strict_errors)
+            finding = laboratory.with_confirmation(program, finding, found, strict_errors=strict_errors)
             finding = replace(finding, location=problem.location or finding.location)
             changed = "" if is_same or not token.fingerprint else "; the sources have changed since"
             return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)

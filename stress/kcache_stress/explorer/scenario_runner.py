@@ -199,6 +199,7 @@ class ScenarioRunner:
             timeouts_withheld=scheduler.timeouts_withheld,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
+            seconds=scheduler.now - scheduler.polled,
         )
 
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:

@@ -27,9 +27,11 @@ from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
 from .arguments import remove_folder
-from .confirming import confirm
+from .confirming import LONGEST_SECONDS, Trial, confirm
 from .named_test import InterleavedTest, load_test
-from .runner import InterleavedRunner, Shape
+from .paused_run import PausedRun, run_paused
+from .runner import InterleavedRunner, Shape, compared
+from .script import Script
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
@@ -38,6 +40,8 @@ FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order tha
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
 
 _CONFIRMING_SECONDS: Final = 3.0
+_PATIENCE: Final = 4.0
+_FREELY: Final = Script((), {})
 _SAMPLES: Final = 8
 
 
@@ -136,15 +140,11 @@ class InterleavedLaboratory:
                 before=_nothing,
                 afterwards=_nothing,
             )
-            is_failure = problem.kind is not FindingKind.DATA_RACE  # a race is one in whatever order its accesses come
-            if is_failure and not found.preemptions:
+            # A race is one in whatever order its accesses come.
+            if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             told = render_interleaving(runner, found.schedule, texts, problem)
             remove_folder()
-            if is_failure:
-                confirmation = confirm(self._test(program).called, told, problem.kind, self._shape, self._pulse)
-                self._shape.is_confirmed = confirmation.is_confirmed
-                detail = "\n".join(filter(None, (detail, confirmation.text)))
             token = replace(
                 token,
                 schedule=found.schedule,
@@ -162,22 +162,36 @@ class InterleavedLaboratory:
             rule=problem.rule,
         )
 
+    def with_confirmation(
+        self, program: InterleavedProgram, finding: Finding, found: Counterexample[object], *, strict_errors: bool
+    ) -> Finding:
+        """The finding of a counterexample with what real threads say that are paused as in it."""
+        del strict_errors
+        assert finding.interleaving is not None
+        shape, seconds = self._shape, found.execution.seconds
+        called = self._test(program).called
+        trial = Trial(called, 0 if shape.is_whole else shape.threads, self._is_unknown, "the test fails", seconds)
+        confirmation = confirm(trial, finding.interleaving, finding.kind, self._pulse)
+        shape.is_confirmed, shape.seconds = confirmation.is_confirmed, seconds
+        return replace(finding, detail=confirmation.after(finding.detail))
+
     def goes_wrong(self, program: InterleavedProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
         """Whether the test fails with real threads: paused as in its finding, or called again and again for a while."""
         del strict_errors
-        if self._shape.is_confirmed:
-            return True
+        if self._shape.is_confirmed or self._shape.seconds > LONGEST_SECONDS:
+            return self._shape.is_confirmed
         test = self._test(program)
         until = time.monotonic() + _CONFIRMING_SECONDS
         while time.monotonic() < until:
-            watch.alive()
-            try:
-                test.called()
-            except (KeyboardInterrupt, SystemExit):
-                raise
-            except BaseException:  # also what pytest.fail raises
+            shown = run_paused(test.called, _FREELY, {}, threads=0, patience=_PATIENCE, pulse=watch.alive)
+            if shown.error is not None or not shown.has_ended:
                 return True
         return False
+
+    def _is_unknown(self, shown: PausedRun) -> bool:
+        """Whether real threads gave what they do not give one after another, where that is compared."""
+        orders = self._shape.orders
+        return bool(orders) and compared(shown.ends, shown.left) not in (orders or {})
 
     def _test(self, program: InterleavedProgram) -> InterleavedTest:
         return self.target.with_parameters(program.parameters)

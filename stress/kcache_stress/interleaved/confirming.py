@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ from typing import Any, Final
 from kcache_model.finding import FindingKind
 from kcache_model.interleaving import Interleaving
 
+from ..explorer.counterexample import Possible
 from .paused_run import PausedRun, run_paused
-from .runner import Shape, compared, is_same_failure
 from .script import Script, Stop, script_of
+from .texts import is_same_failure
 
 _MOST_ATTEMPTS: Final = 40
 _MOST_STUCK: Final = 3
@@ -23,7 +25,12 @@ _FURTHEST: Final = 10
 """How many opcodes of a line are tried beyond what the explorer says that was done of it."""
 _NEVER: Final = 1 << 30
 _PATIENCE: Final = (1.0, 4.0)
-_KINDS: Final = (FindingKind.FAILURE, FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK)
+_MOST_SECONDS: Final = 12.0
+LONGEST_SECONDS: Final = 1.0
+"""What waits longer, by virtual time, is not tried: real threads would."""
+_ERRORS: Final = (FindingKind.FAILURE, FindingKind.EXCEPTION)
+_KINDS: Final = (*_ERRORS, FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK)
+_WITHOUT_GIL: Final = ", or needs free-threaded Python"
 
 
 @dataclass(frozen=True)
@@ -38,42 +45,65 @@ class Confirmation:
     is_confirmed: bool
     text: str
 
+    def after(self, detail: str) -> str:
+        """Details of a finding, and this: what needs a Python without a GIL is not confirmed on one that has it."""
+        text = self.text
+        if self.is_confirmed and _has_gil():
+            detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
+        elif f"; {Possible.WITH_GIL}" in detail or not _has_gil():
+            text = text.replace(_WITHOUT_GIL, "")
+        return "\n".join(filter(None, (detail, text)))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What real threads are to do, and to show.
+
+    Attributes:
+        body: what to call; from modules as they are installed.
+        threads: how many threads it asks for together; 0 if it is itself the first of the interleaving.
+        goes_wrong: whether it is wrong what a run has given that came to its end.
+        told: what goes wrong, in a few words.
+        seconds: how long it waits, by the virtual time of the explorer.
+    """
+
+    body: Callable[[], Any]
+    threads: int
+    goes_wrong: Callable[[PausedRun], bool]
+    told: str
+    seconds: float = 0.0
+
 
 def confirm(
-    body: Callable[[], Any],
-    interleaving: Interleaving,
-    kind: FindingKind,
-    shape: Shape,
-    pulse: Callable[[], None] = lambda: None,
+    trial: Trial, interleaving: Interleaving, kind: FindingKind, pulse: Callable[[], None] = lambda: None
 ) -> Confirmation:
-    """Run a test with real threads, paused where the interleaving switches them.
+    """Try with real threads what goes wrong in an interleaving, paused where it switches them.
 
     The explorer does not know at which opcode of a line an access takes place in code that is not instrumented: the
     opcodes are tried one after another.
 
     Args:
-        body: the test, from its module as it is installed.
-        interleaving: in which it fails.
+        trial: what they do.
+        interleaving: in which that goes wrong.
         kind: how.
-        shape: how it is run, and where results are compared, what its threads give one after another.
         pulse: called every now and then.
     """
     if kind not in _KINDS:
         return Confirmation(False, "")
     if interleaving.omitted or not interleaving.followed or not interleaving.events:
         return Confirmation(False, "not tried with real threads: the interleaving is not told from its beginning")
+    if trial.seconds > LONGEST_SECONDS:
+        return Confirmation(False, f"not tried with real threads: they would wait for {trial.seconds:,.0f} s")
     script = script_of(interleaving)
 
     def run(script: Script, opcodes: Mapping[int, int], patience: float) -> PausedRun:
-        return run_paused(body, script, opcodes, is_whole=shape.is_whole, patience=patience, pulse=pulse)
+        return run_paused(trial.body, script, opcodes, threads=trial.threads, patience=patience, pulse=pulse)
 
     def fails(shown: PausedRun) -> bool:
-        return _fails(shown, kind, interleaving.summary, shape)
+        return _fails(trial, shown, kind, interleaving.summary)
 
     if not any(fails(shown) for shown in _attempts(script, run)):
-        return Confirmation(
-            False, "not confirmed with real threads: it may be an artefact, or needs free-threaded Python"
-        )
+        return Confirmation(False, f"not confirmed with real threads: {_why_not(interleaving)}")
     # What fails now without any interruption says nothing about the interruptions: an attempt may have left something.
     if (
         interleaving.is_interrupted
@@ -81,14 +111,14 @@ def confirm(
         and fails(run(script.one_after_another(), {}, 1))
     ):
         return Confirmation(
-            False, "not confirmed with real threads: the test then fails with the threads one after another, too"
+            False, f"not confirmed with real threads: {trial.told} then with the threads one after another, too"
         )
-    return Confirmation(True, f"confirmed on {_interpreter()}: the test fails with real threads{_paused(script)}")
+    return Confirmation(True, f"confirmed on {_interpreter()}: {trial.told} with real threads{_paused(script)}")
 
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
     """What different opcodes to stop at show, until it makes no sense to try more."""
-    left, stuck = _MOST_ATTEMPTS, 0
+    left, stuck, until = _MOST_ATTEMPTS, 0, time.monotonic() + _MOST_SECONDS
     for patience in _PATIENCE:
         was_quiet = False
         overrun: dict[int, int] = {}
@@ -99,7 +129,7 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
             yield shown
             left -= 1
             stuck += not shown.has_ended
-            if not left or stuck == _MOST_STUCK:
+            if not left or stuck == _MOST_STUCK or time.monotonic() > until:
                 return
             was_quiet = was_quiet or shown.was_quiet
             for turn in shown.overrun:
@@ -134,20 +164,29 @@ def _choices(stop: Stop) -> Sequence[int]:
     return (_NEVER, *near) if stop.is_in_call else near
 
 
-def _fails(shown: PausedRun, kind: FindingKind, summary: str, shape: Shape) -> bool:
+def _fails(trial: Trial, shown: PausedRun, kind: FindingKind, summary: str) -> bool:
     """Whether a run fails in the way that the explorer tells."""
     if kind is FindingKind.DEADLOCK:
         return shown.is_standstill
     error = shown.error or next(iter(shown.failures), None)
-    if kind is FindingKind.FAILURE:
-        return error is not None and is_same_failure(error, summary)
-    known = shape.orders
-    return shown.has_ended and error is None and bool(known) and compared(shown.ends, shown.left) not in (known or {})
+    if error is not None:
+        return kind in _ERRORS and is_same_failure(error, summary)
+    return kind is not FindingKind.FAILURE and shown.has_ended and trial.goes_wrong(shown)
+
+
+def _why_not(interleaving: Interleaving) -> str:
+    switches = (event.switch for event in interleaving.events)
+    if interleaving.is_interrupted and not any(switch is not None and switch.is_preemption for switch in switches):
+        return "they would have to be paused in code that is not instrumented"
+    return f"it may be an artefact{_WITHOUT_GIL}"
+
+
+def _has_gil() -> bool:
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def _interpreter() -> str:
-    has_gil: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
-    return f"{platform.python_implementation()} {platform.python_version()}{'' if has_gil else ' (free-threaded)'}"
+    return f"{platform.python_implementation()} {platform.python_version()}{'' if _has_gil() else ' (free-threaded)'}"
 
 
 def _paused(script: Script) -> str:

@@ -1,4 +1,4 @@
-"""One run of a test with real threads that are paused at lines and opcodes, so that they take the turns of a script."""
+"""One run of a body with real threads that are paused at lines and opcodes, so that they take the turns of a script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CAN_END_TRACING: Final = sys.version_info[:2] != (3, 12)
 """Python 3.12 crashes where a thread ceases to be traced while others are in traced frames: there it goes on."""
 
 
-class _Abandoned(SystemExit):
+class Abandoned(SystemExit):
     """Ends a thread that nobody waits for any longer, silently."""
 
 
@@ -65,7 +65,7 @@ def run_paused(
     script: Script,
     opcodes: Mapping[int, int],
     *,
-    is_whole: bool,
+    threads: int,
     patience: float = 1.0,
     pulse: Callable[[], None] = lambda: None,
 ) -> PausedRun:
@@ -76,12 +76,12 @@ def run_paused(
         script: what turns to take.
         opcodes: position of a turn -> before which opcode of the last line it ends, counted are those that may touch
             what is shared; turns that are not named end as the line begins.
-        is_whole: whether the body is the first thread of the script.
+        threads: how many of the script the body asks for together; 0 if it is itself the first.
         patience: how many times as long as usual to wait for a thread that does nothing.
         pulse: called every now and then.
     """
-    conductor = _Conductor(script, opcodes, patience, pulse)
-    conductor.conduct(body, is_whole=is_whole)
+    conductor = _Conductor(script, opcodes, threads, patience, pulse)
+    conductor.conduct(body)
     return conductor.shown
 
 
@@ -117,7 +117,14 @@ class _Conductor(Unwatched):
         shown: what has been seen.
     """
 
-    def __init__(self, script: Script, opcodes: Mapping[int, int], patience: float, pulse: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        script: Script,
+        opcodes: Mapping[int, int],
+        threads: int,
+        patience: float,
+        pulse: Callable[[], None],
+    ) -> None:
         self.shown = PausedRun()
         self._script = script
         self._opcodes = opcodes
@@ -131,6 +138,10 @@ class _Conductor(Unwatched):
         self._beats = 0
         self._changed = threading.Condition()
         self._threads: dict[int, Thread] = {}
+        self._is_whole = self._has_begun = not threads
+        self._asked: Iterator[int] = iter(())
+        self._further = itertools.count(threads)
+        self._main: Thread | None = None
         self._own: set[Thread] = set()
         self._ended: set[int] = set()
 
@@ -146,27 +157,30 @@ class _Conductor(Unwatched):
 
     def together(self, asked: Together) -> list[Any]:
         """Run the threads that a body asks for; what each returned."""
+        if not self._has_begun:
+            self._settle()
+            self._asked, self._has_begun = iter(range(len(asked.works))), True
         ends: list[Ended] = in_threads(threading, replace(asked, works=[attempting(work) for work in asked.works]))
         if asked.is_serializable:
             self.shown.ends = ends
             self.shown.left = None if asked.state is None else asked.state()
         return asked.results(ends)
 
-    def conduct(self, body: Callable[[], Any], *, is_whole: bool) -> None:
+    def conduct(self, body: Callable[[], Any]) -> None:
         """Call the body, and wait for it as long as that makes sense."""
 
         def call() -> None:
             try:
                 body()
                 self.shown.has_ended = True
-            except _Abandoned:
+            except Abandoned:
                 pass
             except BaseException as error:
                 self.shown.error, self.shown.has_ended = error, True
 
-        main = Thread(target=call, daemon=True)
+        main = self._main = Thread(target=call, daemon=True)
         with controlled(self), self._adopting(), _looking_for_opcodes():
-            if is_whole:
+            if self._is_whole:
                 self._adopt(main)
             else:
                 self._trace(main, None)
@@ -191,8 +205,10 @@ class _Conductor(Unwatched):
             Thread.start = start  # type: ignore[method-assign]
 
     def _adopt(self, thread: Thread) -> None:
-        """Give a thread its number."""
-        number = len(self._threads)
+        """Give a thread its number: the explorer counts those of the program first."""
+        number = next(self._asked, None) if threading.current_thread() is self._main else None
+        if number is None:
+            number = next(self._further)
         self._threads[number] = thread
         self._trace(thread, number)
 
@@ -201,9 +217,11 @@ class _Conductor(Unwatched):
 
         def run_traced() -> None:
             sys.settrace(self._tracer(number))
+            if self._has_begun and number is not None and number in self._script.visits:
+                self._come(number)  # what it does is not to begin before its turn
             try:
                 run()
-            except _Abandoned:
+            except Abandoned:
                 pass
             except BaseException as error:
                 self.shown.failures.append(error)
@@ -231,13 +249,13 @@ class _Conductor(Unwatched):
                 nonlocal visit
                 if event == "line":
                     visit = next(self._visits)
-                elif event == "opcode" and not self._is_over and number is not None:
+                elif event == "opcode" and self._has_begun and not self._is_over and number is not None:
                     follower.come_to((file, frame.f_lineno), visit)
                     self._pass(number, follower)
                     if frame.f_lasti in points:
                         follower.done(visit)
                 if self._is_given_up and _CAN_END_TRACING:
-                    raise _Abandoned
+                    raise Abandoned
                 if has_cells:
                     # Until Python 3.12 what variables were before the call is put back after it. This must come last.
                     _ = frame.f_locals
@@ -253,18 +271,20 @@ class _Conductor(Unwatched):
 
     def _pass(self, number: int, follower: _Follower) -> None:
         """Come back when it is the turn of this thread, and its turn does not end here."""
-        turns = self._script.turns
         self._beats += 1
+        while (position := self._come(number)) is not None and self._ends_here(position, follower):
+            self._next(position)
+
+    def _come(self, number: int) -> int | None:
+        """Come back when it is the turn of this thread, with the position of that; ``None`` if no more are taken."""
         while not self._is_over:
             position = self._turn
-            if position < len(turns) and turns[position].thread == number:
-                if not self._ends_here(position, follower):
-                    return
-                self._next(position)
-            else:
-                with self._changed:
-                    if not self._is_over and self._turn == position:
-                        self._changed.wait(_MOST_SECONDS)
+            if self._script.turns[position].thread == number:
+                return position
+            with self._changed:
+                if not self._is_over and self._turn == position:
+                    self._changed.wait(_MOST_SECONDS)
+        return None
 
     def _ends_here(self, position: int, follower: _Follower) -> bool:
         stop = self._script.turns[position].stop
@@ -309,7 +329,7 @@ class _Conductor(Unwatched):
                 if self._script.standstill and now - since > _STANDSTILL_SECONDS * self._patience:
                     self.shown.is_standstill = self._stands_still()
                     return
-            elif self._threads and now - since > self._patience_now() * self._patience:
+            elif self._has_begun and now - since > self._patience_now() * self._patience:
                 self.shown.was_quiet = self.shown.was_quiet or not self._script.turns[self._turn].waits
                 self._next(self._turn)
 
@@ -319,10 +339,21 @@ class _Conductor(Unwatched):
     def _state(self) -> object:
         """What changes while anything goes on."""
         if not self._is_over:
-            return self._beats, self._turn
+            return self._beats, self._turn, self._has_begun
+        return self._places()
+
+    def _places(self) -> object:
+        """Where the threads are."""
         frames = sys._current_frames()
         own = [frames.get(thread.ident or 0) for thread in self._threads.values()]
         return [frame and (id(frame), frame.f_lasti) for frame in own]
+
+    def _settle(self) -> None:
+        """Wait until the threads that the body has started before do: the script begins then."""
+        until, seen = time.monotonic() + _QUIET_SECONDS * self._patience, None
+        while self._threads and (places := self._places()) != seen and time.monotonic() < until:
+            seen = places
+            time.sleep(_WAITING_SECONDS)
 
     def _stands_still(self) -> bool:
         """Whether each thread that is to end up waiting has come to that line, and no further."""

@@ -20,7 +20,7 @@ from ..explorer.virtual.refusal import refuse
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
-from .texts import FAILED_CHECK, call_texts, failed_check, short
+from .texts import call_texts, failed_check, short
 
 _LONG_SECONDS: Final = 0.05
 """Who waits so long for something waits for as long as it takes: what a test does takes far less."""
@@ -44,12 +44,16 @@ class Shape:
     Attributes:
         is_whole: its body is a thread itself, because it starts threads in more than one place, or by itself.
         orders: where results are compared: what the threads give one after another -> in which order.
+        threads: how many its body asks for, where it is none itself.
         is_confirmed: whether real threads have failed in it as those of the explorer did.
+        seconds: how long it waits where it fails, by virtual time.
     """
 
     is_whole: bool = False
     orders: dict[object, str] | None = None
+    threads: int = 0
     is_confirmed: bool = False
+    seconds: float = 0.0
 
 
 class InterleavedRunner(ScenarioRunner):
@@ -97,6 +101,7 @@ class InterleavedRunner(ScenarioRunner):
         if self._parts or self.sandbox.scheduler.threads:
             raise _AsThread
         self._asked, self.texts = asked, call_texts(asked.caller, asked.works)
+        self._shape.threads = len(asked.works)
         if self._strategy is None:
             raise _Over
         self.made = SimpleNamespace(**asked.caller.f_locals)
@@ -247,12 +252,6 @@ class InterleavedRunner(ScenarioRunner):
 def compared(ends: Sequence[Ended], left: object) -> object:
     """What threads gave and left, as it is compared."""
     return tuple((end.raised, plain_value(end.value)) for end in ends), plain_value(left)
-
-
-def is_same_failure(error: BaseException, summary: str) -> bool:
-    """Whether an error is of the type that the summary of a problem tells of."""
-    is_check = summary.startswith(FAILED_CHECK)
-    return is_check if isinstance(error, AssertionError) else f" ended with {type(error).__name__}: " in summary
 
 
 def _failure(who: str, error: BaseException) -> Problem:

@@ -104,3 +104,9 @@ def _parsed(path: str) -> ast.Module | None:
         return ast.parse("".join(linecache.getlines(path)))
     except (SyntaxError, ValueError):
         return None
+
+
+def is_same_failure(error: BaseException, summary: str) -> bool:
+    """Whether an error is of the type that the summary of a problem tells of."""
+    is_check = isinstance(error, AssertionError) and summary.startswith(FAILED_CHECK)
+    return is_check or f" ended with {type(error).__name__}: " in summary

@@ -34,9 +34,11 @@ from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, Sce
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
+from ..interleaved.confirming import confirm
 from ..loading import TARGET_PREFIX
 from .findings import Setting, concurrent_finding
 from .named_target import new_object, place_of
+from .real_run import trial_of
 from .threads import ObjectStress
 
 PHASE: Final = "explorer"
@@ -147,6 +149,9 @@ class ObjectLaboratory:
         self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
         self._others: dict[Granularity, ObjectLaboratory] = {}
         self._is_loaded = False
+        self._pulse: Callable[[], None] = lambda: None
+        self._certain: set[Any] = set()
+        """Programs in which real threads have gone wrong, too."""
 
     @property
     def sandbox(self) -> Sandbox:
@@ -159,7 +164,7 @@ class ObjectLaboratory:
             return self
         if granularity not in self._others:
             made = ObjectLaboratory(self._object_type, self.target, self._instrument, granularity)
-            made.share = self.share
+            made.share, made._certain = self.share, self._certain
             self._others[granularity] = made
         return self._others[granularity]
 
@@ -187,6 +192,7 @@ class ObjectLaboratory:
         self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[Experiment[Any]]:
         """The experiment of a program; ``pulse`` is called before each execution."""
+        self._pulse = pulse
         runner = self.runner(program, pulse)
         try:
             yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
@@ -234,8 +240,22 @@ class ObjectLaboratory:
             detail=detail,
         )
 
+    def with_confirmation(
+        self, program: Any, finding: Finding, found: Counterexample[Any], *, strict_errors: bool
+    ) -> Finding:
+        """The finding of a counterexample with what real threads say that are paused as in it."""
+        assert finding.interleaving is not None
+        setting = Setting(self._object_type, self.target.name, strict_errors)
+        trial = trial_of(setting, self.target, program, finding.kind, found.execution.seconds)
+        confirmation = confirm(trial, finding.interleaving, finding.kind, self._pulse)
+        if confirmation.is_confirmed:
+            self._certain.add(program)
+        return replace(finding, detail=confirmation.after(finding.detail))
+
     def goes_wrong(self, program: Any, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether real threads go wrong in a program, tried for a while."""
+        """Whether real threads go wrong in a program: paused as in its finding, or tried for a while."""
+        if program in self._certain:
+            return True
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         stress = ObjectStress(self.target, setting, watch, 0, _PATIENCE_SECONDS)
         with stress.underway():

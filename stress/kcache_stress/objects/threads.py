@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
-from kcache_model.object_types.checking import CallsVerdict, check_calls
-from kcache_model.object_types.object_type import Driver, ObjectTarget
+from kcache_model.history import Call
+from kcache_model.object_types.checking import CallsVerdict
+from kcache_model.object_types.object_type import ObjectTarget
 from kcache_model.object_types.smaller import smaller
-from kcache_model.outcomes import Outcome
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
@@ -25,6 +24,7 @@ from ..noise import Level, Noise
 from ..thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
 from .named_target import new_object
+from .real_run import RealRun
 
 _THREADS: Final = 4
 """Programs have at most three; one more does what comes before and after."""
@@ -32,8 +32,6 @@ _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
 _SMALLER_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.5
-
-clock = time.perf_counter_ns
 
 
 @dataclass(frozen=True)
@@ -102,14 +100,13 @@ class ObjectStress:
         self._watch.note(json.dumps(self._type.codec.encode_program(program)))
         with self._noise.reach_new_threads():
             driver = new_object(self._type, self._target, program)
-        calls: list[Call[Any]] = []
-        before = [self._part(driver, PREFIX_THREAD, program.prefix, calls)]
-        threads = [self._part(driver, number, thread, calls) for number, thread in enumerate(program.threads)]
-        threads.insert(0, lambda: None)  # what comes before and after is done by a thread of its own
+        shown = RealRun(self._setting, self._target, program, driver)
+        calls = shown.calls
         for parts, level in (
-            (before, None),
-            (threads, self._random.choice(_LEVELS)),
-            ([self._rest(driver, program, calls)], None),
+            ([shown.before], None),
+            # The first thread of the pool is left to what comes before and after.
+            ([lambda: None, *shown.threads], self._random.choice(_LEVELS)),
+            ([shown.read_back], None),
         ):
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
@@ -120,11 +117,7 @@ class ObjectStress:
                     return Round(tuple(calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()
         self.overlapping += self.coverage.add(sorted(calls, key=lambda call: call.invoked))
-        specification = self._type.specification(program)
-        initial = specification.initial(program)
-        verdict = check_calls(
-            specification, initial, calls, strict_errors=self._setting.strict_errors or self._type.exact_errors
-        )
+        verdict = shown.judged()
         self.undecided += verdict.status is Status.UNKNOWN
         return Round(tuple(calls), verdict)
 
@@ -173,30 +166,3 @@ class ObjectStress:
                 part()
 
         return work
-
-    def _part(
-        self, driver: Driver, thread: int, operations: tuple[Any, ...], calls: list[Call[Any]]
-    ) -> Callable[[], None]:
-        def work() -> None:
-            for operation in operations:
-                _timed(driver, thread, operation, calls)
-
-        return work
-
-    def _rest(self, driver: Driver, program: Any, calls: list[Call[Any]]) -> Callable[[], None]:
-        """Reads back what is left when the threads have ended."""
-
-        def work() -> None:
-            self._type.reading_back(
-                self._target, program, lambda operation: _timed(driver, FINAL_THREAD, operation, calls)
-            )
-
-        return work
-
-
-def _timed(driver: Driver, thread: int, operation: Any, calls: list[Call[Any]]) -> Outcome:
-    """Make a call and note it."""
-    invoked = clock()
-    outcome = driver.call(operation)
-    calls.append(Call(thread, operation, invoked, clock(), outcome))
-    return outcome

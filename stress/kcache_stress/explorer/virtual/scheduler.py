@@ -64,7 +64,7 @@ class Scheduler:
         watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
-        now: the virtual time, in seconds.
+        now: the virtual time, in seconds. polled: how much of it passed because somebody asked for it all the time.
         clock_reads: thread -> how often it has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
@@ -85,7 +85,7 @@ class Scheduler:
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
-        self.now, self.timeouts_left, self.longest = 0.0, 0, float("inf")
+        self.now, self.polled, self.timeouts_left, self.longest = 0.0, 0.0, 0, float("inf")
         self.clock_reads: dict[int, int] = {}
         self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
         self.asks_at_starts = self.tells_identities = False
@@ -316,7 +316,7 @@ class Scheduler:
         if not self.is_stuck:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}
-        self.now = 0.0
+        self.now = self.polled = 0.0
         self.timeouts_withheld = self.asks_at_starts = self.tells_identities = False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads

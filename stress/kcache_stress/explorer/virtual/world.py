@@ -76,7 +76,9 @@ class Clock:
         impatience = reads - _PATIENT_READS
         # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
         # between: who polls would find each of its waits over before it began, and keep everybody from going on.
-        scheduler.now += TICK if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
+        passed = TICK if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
+        scheduler.polled += passed
+        scheduler.now += passed
         return scheduler.now
 
     def sleep(self, seconds: float) -> None:

@@ -1,0 +1,104 @@
+"""One run of a program with real threads: its calls as they overlap, and what the specification says of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from kcache_model.finding import FindingKind
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.object_types.checking import CallsVerdict, check_calls
+from kcache_model.object_types.object_type import Driver, ObjectTarget
+from kcache_model.outcomes import Outcome
+from kcache_model.verdict import Status
+
+from ..interleaved.confirming import Trial
+from ..interleaved.paused_run import Abandoned, PausedRun
+from ..interleaved.running import run
+from .findings import Setting
+
+clock = time.perf_counter_ns
+
+
+class RealRun:
+    """The calls of a program on one object.
+
+    Args:
+        setting: says what is asked of them.
+        target: the implementation.
+        program: what to call.
+        driver: calls the object.
+
+    Attributes:
+        calls: those that have ended.
+    """
+
+    def __init__(self, setting: Setting, target: ObjectTarget, program: Any, driver: Driver) -> None:
+        self.calls: list[Call[Any]] = []
+        self._setting = setting
+        self._target = target
+        self._program = program
+        self._driver = driver
+
+    def before(self) -> None:
+        """Make the calls before the threads start."""
+        self._make(PREFIX_THREAD, self._program.prefix)
+
+    @property
+    def threads(self) -> list[Callable[[], None]]:
+        """What each thread does."""
+        return [partial(self._make, number, own) for number, own in enumerate(self._program.threads)]
+
+    def read_back(self) -> None:
+        """Read what is left when the threads have ended."""
+        object_type = self._setting.object_type
+        object_type.reading_back(self._target, self._program, lambda operation: self._timed(FINAL_THREAD, operation))
+
+    def judged(self) -> CallsVerdict:
+        """What the specification says of the calls."""
+        object_type = self._setting.object_type
+        specification = object_type.specification(self._program)
+        exact = self._setting.strict_errors or object_type.exact_errors
+        return check_calls(specification, specification.initial(self._program), self.calls, strict_errors=exact)
+
+    def _make(self, thread: int, operations: tuple[Any, ...]) -> None:
+        for operation in operations:
+            self._timed(thread, operation)
+
+    def _timed(self, thread: int, operation: Any) -> Outcome:
+        """Make a call and note it."""
+        invoked = clock()
+        outcome = self._driver.call(operation)
+        self.calls.append(Call(thread, operation, invoked, clock(), outcome))
+        return outcome
+
+
+def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: FindingKind, seconds: float) -> Trial:
+    """A program on a new object of a target as it is installed, for real threads to try.
+
+    Args:
+        setting: says what is asked of the calls.
+        target: the implementation.
+        program: what goes wrong under the explorer.
+        kind: how.
+        seconds: of virtual time that it waits there.
+    """
+    last: list[RealRun] = []
+
+    def body() -> None:
+        driver = setting.object_type.make(target, program, passing=(Abandoned,))
+        last[:] = [RealRun(setting, target, program, driver)]
+        own = last[0]
+        own.before()
+        run(*own.threads)
+        own.read_back()
+
+    def goes_wrong(_: PausedRun) -> bool:
+        verdict = last[0].judged()
+        wrong = None if verdict.wrong is None else verdict.wrong.outcome
+        raised = wrong is not None and wrong.error is not None
+        return verdict.status is Status.VIOLATION and (raised or kind is not FindingKind.EXCEPTION)
+
+    return Trial(body, len(program.threads), goes_wrong, "the calls go wrong", seconds)
