@@ -173,13 +173,13 @@ def _body(token: ReplayToken[Any], name: TargetName) -> tuple[set[str], str, lis
     for node in module.body:
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             bound = alias.asname or alias.name.partition(".")[0]
-            if bound in missing and not getattr(node, "level", 0):
-                one = ast.Import([alias]) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, [alias], 0)
-                imports.add(ast.unparse(one))
+            if bound in missing and not (isinstance(node, ast.ImportFrom) and node.level):
+                origin = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+                imports.add(f"{origin}import {ast.unparse(alias)}")
                 missing.discard(bound)
     if missing:
         return None
-    first = min(node.lineno for node in (function, *function.decorator_list))
+    first = min([function.lineno, *(mark.lineno for mark in function.decorator_list)])
     lines = textwrap.dedent("\n".join(source.splitlines()[first - 1 : function.end_lineno])).splitlines()
     test = name.attribute if name.attribute.startswith("test") else f"test_{name.attribute}"
     lines[function.lineno - first] = lines[function.lineno - first].replace(f"def {name.attribute}", f"def {test}", 1)
