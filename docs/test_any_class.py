@@ -63,8 +63,11 @@ def test_the_first_command_finds_what_the_page_shows(folder: Path) -> None:
     assert len(samples) == 2
     assert all(sample in output for sample in samples)
     (word,) = re.findall(r"kcache replay (ko1\S+)", output)
-    (issue,) = re.findall(r"`(kcache replay WORD .*?)`", PAGES["any-class"])
-    assert run(folder, issue.replace("WORD", word))[0] == 0
+    for written in re.findall(r"`(kcache replay WORD .*?)`", PAGES["any-class"]):
+        assert run(folder, written.replace("WORD", word))[0] == 0
+    shown = re.search(r"^from kcache.*?(?=^```)", PAGES["any-class"], re.DOTALL | re.MULTILINE)
+    assert shown is not None
+    assert shown[0] in (folder / "test_found.py").read_text(encoding="utf-8")
     text = (folder / "issue.md").read_text(encoding="utf-8")
     assert " ".join(samples[1].partition(":")[2].split()) in text
     assert "**TO FILL IN**" in text

@@ -203,8 +203,8 @@ def interleaved(
 
     Args:
         test: takes what ``pytest.mark.parametrize`` gives it, fixtures of its own module, and ``tmp_path``.
-        instrument: the packages whose code is looked into; by default those that the module of the test imports, if
-            they are written in Python, and always the module itself.
+        instrument: further packages whose code is looked into, as ``--instrument`` adds some, beside the module itself
+            and those that it imports, if they are written in Python. Of a package, parts that are named, alone.
         seconds: how long to search. A search that ends before is exhaustive, if nothing says ``no proof``.
         seed: of the samples that are taken first.
         exhaustive: fail where the search does not end in time, or proves nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kcache.testing import replay as replay_word
 from kcache_conformance import target_types
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.issue_text import issue_text
+from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.suite_options import OLD_NAMES, SuiteOptions, decode_options, encode_options, phase_ids
 from kcache_conformance.target_type import REPLAY, Stopped, TargetType
 from kcache_conformance.target_types import TARGET_TYPES, type_of_token
@@ -106,7 +108,7 @@ def test_its_tokens_lead_to_it(target_type: TargetType) -> None:
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("stored", STORED, ids=lambda stored: " ".join(stored))
-def test_old_tokens_stay_readable(stored: tuple[str, str], tmp_path: Path) -> None:
+def test_old_tokens_stay_readable(stored: tuple[str, str], golden: Callable[[str, str], None]) -> None:
     name, kind = stored
     target_type = type_of_token(STORED[stored])
     assert target_type is not None
@@ -120,6 +122,9 @@ def test_old_tokens_stay_readable(stored: tuple[str, str], tmp_path: Path) -> No
     assert (found.answer, found.finding.kind, token.kind) == (ReplayAnswer.REPRODUCED, kind, kind)
     issue = issue_text(moved, token, found.finding)
     assert re.findall("^## (.*)", issue, re.MULTILINE)[2:4] == ["Scenario", "What happens"]
+    (test,) = pytest_files(Path("test_it.py"), f"{moved[:4]}WORD", token, found.finding)
+    text = re.sub(r"\n# ", " ", test.text)
+    golden(f"pytest_{name}", re.sub(r": [^:\n]*, kcache \S+$", ": VERSIONS", text, flags=re.MULTILINE))
 
 
 @pytest.mark.one_in(2)

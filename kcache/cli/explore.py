@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -269,6 +270,5 @@ def _first_seed(seed: int) -> int:
 
 def _random(template: Batch, seed: int) -> Iterator[Batch]:
     first = _first_seed(seed)
-    while True:
-        yield replace(template, seeds=(first, _BATCH_PROGRAMS))
-        first += _BATCH_PROGRAMS
+    for number in itertools.count():
+        yield replace(template, seeds=(first + number * _BATCH_PROGRAMS, _BATCH_PROGRAMS), is_first=not number)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kcache_conformance.classes import PREFIX
 from kcache_conformance.report.certificate import certificate_rows
+from kcache_conformance.report.run_report import not_tested_text
 from kcache_conformance.runs.outcomes import Certificate, Description, Tally
 from kcache_conformance.target_type import TargetType
 from kcache_model.verdict import Status
 
 from .console import progress_bar
 from .options import type_text
+
+_LOOK_INTO: Final = "--instrument PACKAGE.MODULE looks into what is in Python"
 
 Show = Callable[[int | None, Tally], None]
 
@@ -57,4 +62,7 @@ def seen_text(description: Description) -> str:
         "on virtual threads and locks, as it is": description.virtual,
         "not seen": description.opaque,
     }
-    return "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
+    seen = "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
+    if description.partly_in_c:
+        seen += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
+    return seen + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.text import Text
@@ -13,13 +14,15 @@ from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
 from kcache_conformance.report.issue_text import issue_text
-from kcache_conformance.report.pytest_file import pytest_file
+from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import read_failures
+from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import target_type_named, type_of_token
-from kcache_model.finding import Finding
+from kcache_model.errors import TargetError
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
@@ -42,6 +45,9 @@ _STATUSES = {
 _WORD = re.compile(r"k[a-z]\d\..+(?<!\.py)")
 """What begins and ends as a replay token, or the word of a program, does."""
 
+_TRYING_SECONDS: Final = 10.0
+"""For a test that was written, until it fails."""
+
 _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 
@@ -54,7 +60,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     "--pytest",
     "test_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a test that follows the schedule of WORD.",
+    help="Write what WORD shows as a test of a few lines, which fails as long as it is there.",
 )
 @click.option(
     "--issue",
@@ -153,8 +159,20 @@ def _write(
             issue_file.write_text(text, encoding="utf-8")
             click.echo(f"wrote {issue_file}")
     if test_file is not None:
-        test_file.write_text(pytest_file(test_file, word, token, found.finding), encoding="utf-8")
+        for written in pytest_files(test_file, word, token, found.finding):
+            test_file.write_text(written.text, encoding="utf-8")
+            if written.is_search and _fails(f"{test_file.absolute()}:{written.test}", token.kind, patience):
+                break
         click.echo(f"wrote {test_file}{'' if found.finding is not None else f'; {found.note}'}")
+
+
+def _fails(test: str, kind: FindingKind, patience: float) -> bool:
+    """Whether a test finds what it was written for."""
+    options = SuiteOptions(kind="test", budget_seconds=_TRYING_SECONDS, patience_seconds=patience, most_findings=1)
+    try:
+        return any(finding.kind is kind for finding in run_suite(test, options).findings)
+    except TargetError:
+        return False
 
 
 def _debug(target_type: TargetType, word: str) -> None:

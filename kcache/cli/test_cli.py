@@ -199,7 +199,7 @@ def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
     test = tmp_path / "test_regression.py"
     assert in_this_process(*line, "--pytest", str(test)).exit_code == 0
     source = test.read_text(encoding="utf-8")
-    assert "#   The interleaving:" in source
+    assert "by_index(node, n1)" in source.partition("def test_")[2].partition("kt.replay(")[0]
     again = in_this_process(*line, "--pytest", str(test))
     assert again.exit_code == 2
     assert "exists; give --pytest another name" in again.output

@@ -131,7 +131,7 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         counts,
         certificate.missing if tally.finding is None else "",
         no_proof=tally.note,
-        not_tested=certificate.description.unsupported,
+        not_tested=(*certificate.description.unsupported, *certificate.description.left_out),
         seconds=certificate.seconds,
         is_interrupted=tally.is_interrupted,
     )

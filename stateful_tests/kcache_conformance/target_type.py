@@ -72,6 +72,7 @@ class Exploring:
             TargetError.
         small_scope: all programs of a bound for a target and semantics, until a deadline on ``time.monotonic``.
         count: how many these are; ``None`` if they cannot be counted in time.
+        lonely_calls: programs of one call each that are explored before random ones: it may wait for ever.
         only: the one program that there is; ``None`` if there are more.
         walk: see :class:`~kcache_stress.explorer.explore.ExploreOptions`.
     """
@@ -82,6 +83,7 @@ class Exploring:
     programs: Callable[[Any, Semantics, tuple[int, int], tuple[int, int]], Any]
     small_scope: Callable[[Bound, Any, Semantics, float], Iterator[Any]]
     count: Callable[[Bound, Any, Semantics, float], int | None]
+    lonely_calls: Callable[[Any], Iterator[Any]] = lambda _: iter(())
     only: Any = None
     walk: int = 0
 

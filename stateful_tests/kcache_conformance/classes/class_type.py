@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -24,6 +24,8 @@ from . import BETWEEN, PREFIX
 from .signatures import vocabulary_of
 
 _PATIENCE_SECONDS: Final = 0.5
+_MOST_BEFORE: Final = 4
+"""Calls after which one that waits is tried: each costs that patience."""
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
 
@@ -109,7 +111,11 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     replay = _Replay(partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram()))
     unsteady = _unsteady(target, words.templates, replay)
     steady = tuple(template for template in words.templates if template.name not in unsteady)
-    left_out = (*words.left_out, *(f"{name} (its results differ from run to run)" for name in unsteady))
+    left_out = (
+        *words.left_out,
+        *(f"{name} (its results differ from run to run)" for name in unsteady),
+        *(f"{name} (it never returned in one thread)" for name in _endless(steady, replay)),
+    )
     return _Calls(steady, left_out, PlainDriver, ReplaySpecification(replay), bool(model))
 
 
@@ -133,8 +139,7 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
     first = [next(template.smallest(0)) for template in templates]
     alone = [replay((call,)) for call in first]
     writes = tuple(call for call, outcome in zip(first, alone, strict=True) if call.is_write and not outcome.waits)
-    before = tuple(call for call in first if call.is_write)
-    ways = {call: [(*before, call), *((write, call) for write in writes if not call.is_write)] for call in first}
+    ways = {call: [(*writes, call), *((write, call) for write in writes if not call.is_write)] for call in first}
     unsteady = [call.name for call in first if any(replay(calls) != replay(calls) for calls in ways[call])]
     for call, outcome in zip(first, alone, strict=True):
         later = outcome if outcome.waits or call.name in unsteady else replay((call,))
@@ -145,6 +150,17 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
                 "subject() forgets what they share"
             )
     return unsteady
+
+
+def _endless(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Iterator[str]:
+    """The calls that return neither on a new object nor after calls of others: no program of two threads has them."""
+    first = [next(template.smallest(0)) for template in templates]
+    waits = {call.name: replay((call,)).waits for call in first}
+    before = tuple(call for call in first if call.is_write and not waits[call.name])
+    for call in first:
+        earlier = (before, *((one,) for one in before[:_MOST_BEFORE]))
+        if waits[call.name] and all(replay((*calls, call)).waits for calls in earlier):
+            yield call.name
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:

@@ -39,7 +39,8 @@ class ClassVocabulary:
 
     Attributes:
         templates: the methods whose arguments can be made up, and public attributes that hold plain values.
-        left_out: the methods that need something else, each with the parameter that does: ``subscribe(callback)``.
+        left_out: the methods that need something else, each with the parameter that does: ``subscribe(callback)``, and
+            its annotation where that cannot be looked up: ``put(item: 'Item')``.
     """
 
     templates: tuple[OperationTemplate, ...]
@@ -64,7 +65,7 @@ def vocabulary_of(kind: type, made: object) -> ClassVocabulary:
         for parameter in required_parameters(function):
             values = _values(parameter)
             if not values:
-                needs = parameter.name
+                needs = str(parameter) if isinstance(parameter.annotation, str) else parameter.name
                 break
             arguments.append(values)
         if needs:
@@ -104,14 +105,12 @@ def _is_of_class(owner: type, name: str) -> bool:
 
 
 def required_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a method that must be given, with their annotations, if these can be looked up."""
+    """The parameters of a method that must be given, with their annotations: texts where these cannot be looked up."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return []
-    hints: dict[str, Any] = {}
-    with contextlib.suppress(Exception):  # names that only a type checker knows
-        hints = typing.get_type_hints(function)
+    hints = _hints(function)
     given = list(signature.parameters.values())[1:]
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
@@ -121,12 +120,28 @@ def required_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]
     ]
 
 
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function that can be looked up; others have names that only a type checker knows."""
+    with contextlib.suppress(Exception):
+        return typing.get_type_hints(function)
+    hints: dict[str, Any] = {}
+    for name, annotation in getattr(function, "__annotations__", {}).items():
+
+        def annotated() -> None:
+            """Has that annotation alone."""
+
+        annotated.__annotations__ = {name: annotation}
+        with contextlib.suppress(Exception):
+            hints |= typing.get_type_hints(annotated, getattr(inspect.unwrap(function), "__globals__", {}))
+    return hints
+
+
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     """Values to try for a parameter; none if nobody knows."""
     annotation = parameter.annotation
     if parameter.kind is parameter.KEYWORD_ONLY:
         return ()
-    if annotation in _UNKNOWN or isinstance(annotation, (str, typing.TypeVar)):
+    if annotation in _UNKNOWN or isinstance(annotation, typing.TypeVar):
         return _VALUES[str] if parameter.name in _KEY_NAMES else _VALUES[int]
     return _of_annotation(annotation)
 

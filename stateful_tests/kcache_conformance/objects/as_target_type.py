@@ -26,7 +26,7 @@ from ..gallery import Example
 from ..isolation import STARTUP_SECONDS, run_job
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
-from .programs import random_program, small_scope
+from .programs import lonely_calls, random_program, small_scope
 from .replaying import replay_token
 
 _REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
@@ -89,6 +89,7 @@ def _exploring(object_type: ObjectType) -> Exploring:
         programs=strategy,
         small_scope=scope,
         count=count,
+        lonely_calls=partial(lonely_calls, object_type),
     )
 
 

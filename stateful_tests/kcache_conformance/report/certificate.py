@@ -64,7 +64,7 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
         "executions": tally.executions,
         "audited": tally.audited,
         "no_proof": list(tally.notes),
-        "not_tested": list(description.unsupported),
+        "not_tested": [*description.unsupported, *description.left_out],
         "sources": {
             "fingerprint": fingerprint(tally.sources) if tally.sources else None,
             "files": [{"file": short_path(path), "sha256": digest} for path, digest in sorted(tally.sources)],

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import kcache
+from kcache_model.call_program import CallProgram
 from kcache_model.finding import Finding
+from kcache_model.indexers.program import Program
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving
 from kcache_model.places import short_path
-from kcache_model.render import printable
+from kcache_model.render import operation_text, printable
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import ReplayToken
 
@@ -50,8 +52,8 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
     told = finding.interleaving
     sections = (
         ("What is promised", _promise(token, told)),
-        ("Versions", "\n".join(f"* {line}" for line in _versions(token.target, told))),
-        ("Scenario", _scenario(finding, told)),
+        ("Versions", "\n".join(f"* {line}" for line in versions(token.target, told))),
+        ("Scenario", _scenario(token, finding)),
         ("What happens", _what_happens(finding, told)),
         ("Confirmation", _confirmation(finding)),
         ("To see it", _steps(word, token, told)),
@@ -64,7 +66,7 @@ def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
     """Sentences about threads in docstrings of the target and of the code that ran; a test promises nothing itself."""
     name = target_name(token.target)
     places = _places(told)
-    own = _file_of(name)
+    own = file_of(name)
     if isinstance(token.program, InterleavedProgram):
         places.pop(own, None)
     else:
@@ -78,7 +80,7 @@ def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
     return "\n\n".join(tuple(dict.fromkeys(quotes))[:_MOST_QUOTES]) or f"{FILL_IN}{silent}."
 
 
-def _file_of(name: TargetName) -> str:
+def file_of(name: TargetName) -> str:
     """The file of a target, as events name it; empty if it cannot be found."""
     path = name.location if name.module is None else file_of_module(name.module)
     return short_path(path) if path else ""
@@ -128,19 +130,30 @@ def _packages(target: str, told: Interleaving | None) -> list[str]:
     return [f"{name}=={version(name)}" for name in installed if name != "kcache"]
 
 
-def _versions(target: str, told: Interleaving | None) -> Iterator[str]:
+def versions(target: str, told: Interleaving | None) -> Iterator[str]:
+    """The packages whose code is the target or ran, the interpreter, and kcache, each with its version."""
     yield from (package.replace("==", " ") for package in _packages(target, told))
     yield f"{platform.python_implementation()} {platform.python_version()}, {platform.system()}"
     yield f"kcache {kcache.__version__}"
 
 
-def _scenario(finding: Finding, told: Interleaving | None) -> str:
-    if finding.script:
-        return _block(finding.script, "python")
-    if told is None or not told.calls:
-        return ""
-    before = [f"before: {text} -> {outcome}" for text, outcome in told.before]
-    return _block("\n".join((*before, *(f"thread {call.thread + 1}: {call.text}" for call in told.calls))))
+def _scenario(token: ReplayToken[Any], finding: Finding) -> str:
+    return _block(finding.script, "python") if finding.script else _block("\n".join(scenario_lines(token, finding)))
+
+
+def scenario_lines(token: ReplayToken[Any], finding: Finding) -> list[str]:
+    """What is called before the threads start, and by each thread."""
+    told = finding.interleaving
+    if told is not None and told.calls:
+        before = [f"before: {text} -> {outcome}" for text, outcome in told.before]
+        return [*before, *(f"thread {call.thread + 1}: {call.text}" for call in told.calls)]
+    program = token.program
+    if not isinstance(program, CallProgram):
+        return []
+    text = operation_text if isinstance(program, Program) else str
+    before = [text(operation) for operation in program.prefix]
+    threads = [f"thread {number}: {', '.join(map(text, own))}" for number, own in enumerate(program.threads, 1)]
+    return [", ".join(before), *threads] if before else threads
 
 
 def _what_happens(finding: Finding, told: Interleaving | None) -> str:

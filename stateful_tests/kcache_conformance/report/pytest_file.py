@@ -1,51 +1,190 @@
-"""Pytest files that hold a finding: they fail as long as it can be reproduced, and tell what happens."""
+"""Finding as a pytest test of a few lines, to be pasted into a report."""
 
 from __future__ import annotations
 
+import ast
+import builtins
+import keyword
 import os
 import re
 import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.object_types.plain import MethodCall, ObjectProgram
+from kcache_model.render import printable
+from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import ReplayToken
 
-from .capturing import captured
-from .finding_text import print_finding
+from ..classes import BETWEEN, PREFIX
+from .issue_text import file_of, scenario_lines, versions
 
-_WIDTH: Final = 100
+_WIDTH: Final = 88
+_KCACHE: Final = "from kcache import testing as kt"
+_OPERATORS: Final = {"__getitem__": "{}[{}]", "__contains__": "{1} in {0}", "__len__": "len({})"}
+_MARK: Final = "interleaved"
 
 
-def pytest_file(file: Path, word: str, token: ReplayToken[Any], finding: Finding | None) -> str:
-    """The source of a test.
+@dataclass(frozen=True)
+class PytestFile:
+    """A file with one test.
+
+    Attributes:
+        text: its source.
+        test: the name of the test.
+        is_search: whether the test searches its interleavings: it is to be tried whether that finds the same.
+    """
+
+    text: str
+    test: str
+    is_search: bool = False
+
+
+def pytest_files(file: Path, word: str, token: ReplayToken[Any], finding: Finding | None) -> Iterator[PytestFile]:
+    """Tests of a finding, readable ones first; the last one follows the token, and serves for all.
 
     Args:
-        file: where it goes; the test looks for its target from today's working directory, as seen from there.
+        file: where it goes.
         word: the replay token.
         token: what it holds.
-        finding: what it shows, which is told in comments; ``None`` if it shows nothing any more.
+        finding: what it shows; ``None`` if it shows nothing any more.
     """
-    lines = "\n".join(f'    "{piece}"' for piece in textwrap.wrap(word, _WIDTH, break_on_hyphens=False))
-    name = re.sub(r"\W+", "_", token.target.rpartition("/")[2].partition(":")[0].removesuffix(".py")).strip("_")
-    by = "The explorer of kcache" if token.schedule else "kcache"
-    folder = Path(os.path.relpath(Path.cwd(), file.absolute().parent)).as_posix()
-    seen_from = "Path(__file__).parent" if folder == "." else f'Path(__file__).parent / "{folder}"'
-    return (
-        f'"""{by} found: {token.kind.value} in {token.target}. Fails as long as it is there."""\n\n'
-        "from pathlib import Path\n\n"
-        "from kcache.testing import replay\n\n"
-        f"{_story(finding, token.target)}"
-        f"_WORD = (\n{lines}\n)\n\n\n"
-        f"def test_{name}_{token.kind.value}(monkeypatch) -> None:\n"
-        f"    monkeypatch.chdir({seen_from})\n"
-        "    replay(_WORD)\n"
-    )
+    name = target_name(token.target)
+    if finding is not None and finding.kind is not FindingKind.DATA_RACE:
+        found = _body(token, name) if isinstance(token.program, InterleavedProgram) else _calls(token, name, word)
+        if found is not None:
+            imports, test, lines = found
+            head = (*_comment(token, finding), f"# kcache replay {word}", *_sorted(imports))
+            yield PytestFile(_joined(head, lines), test, is_search=True)
+    yield _following(file, word, token, finding)
 
 
-def _story(finding: Finding | None, target: str) -> str:
-    """The finding as comments, without the command that shows it again: that is the test."""
-    if finding is None:
-        return ""
-    told = captured(lambda console: print_finding(console, finding, target)).partition("Run it again:")[0]
-    return "".join(f"# {line}".rstrip() + "\n" for line in told.strip().splitlines())
+def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding | None) -> PytestFile:
+    """A test that follows the token, which finds a target in a file from today's working directory alone."""
+    name = target_name(token.target)
+    test = f"test_{_identifier(name)}_{token.kind.value.replace('-', '_')}"
+    is_here = "site-packages" not in Path(file_of(name)).parts
+    imports = ["from pathlib import Path", "", _KCACHE] if is_here else [_KCACHE]
+    lines = [f"def {test}(monkeypatch):" if is_here else f"def {test}():"]
+    told = "" if finding is None else "; ".join(scenario_lines(token, finding))
+    if told and not isinstance(token.program, InterleavedProgram):
+        quoted = told.replace("\\", "\\\\").replace('"""', "'''")
+        mark = '"""'
+        lines += textwrap.wrap(
+            f"{mark}{quoted}{' ' * quoted.endswith(chr(34))}{mark}",
+            _WIDTH,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    if is_here:
+        folder = Path(os.path.relpath(Path.cwd(), file.absolute().parent)).as_posix()
+        seen_from = "Path(__file__).parent" if folder == "." else f'Path(__file__).parent / "{folder}"'
+        lines.append(f"    monkeypatch.chdir({seen_from})")
+    lines.append(f'    kt.replay("{word}")')
+    return PytestFile(_joined((*_comment(token, finding), *imports), lines), test)
+
+
+def _comment(token: ReplayToken[Any], finding: Finding | None) -> list[str]:
+    """What is wrong, and with which versions."""
+    told = None if finding is None else finding.interleaving
+    what = f"{token.kind.value} in {token.target}, once"
+    if finding is not None:
+        what = printable(finding.summary).partition(";")[0].splitlines()[0]
+    return _wrapped(f"{what}: {', '.join(versions(token.target, told))}")
+
+
+def _wrapped(text: str) -> list[str]:
+    marks = {"initial_indent": "# ", "subsequent_indent": "# "}
+    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False, **marks)  # type: ignore[arg-type]
+
+
+def _joined(head: Sequence[str], lines: Sequence[str]) -> str:
+    return "\n".join((*head, "", "", *lines, ""))
+
+
+def _sorted(imports: set[str]) -> list[str]:
+    return sorted(imports, key=lambda line: (not line.startswith("import "), line.split()[1].lower()))
+
+
+def _identifier(name: TargetName) -> str:
+    return re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.attribute)).strip("_").lower()
+
+
+def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[str], str, list[str]] | None:
+    """Imports, name and lines of a body that makes the calls of a class; none if it would compare something else.
+
+    ``serializable`` compares whole threads, so each makes one call; and one that raises before ends the body.
+    """
+    program = token.program
+    is_class = PREFIX in word and isinstance(program, ObjectProgram) and BETWEEN not in word
+    if not is_class or len(program.threads) < 2 or any(len(thread) != 1 for thread in program.threads):
+        return None
+    first = name.attribute.partition(".")[0]
+    test = _identifier(name)
+    made = test if test != first and not keyword.iskeyword(test) and not hasattr(builtins, test) else "made"
+    before = [f"    {_called(made, call)}" for call in program.prefix]
+    works = [f"lambda: {_called(made, thread[0])}" for thread in program.threads]
+    one_line = f"    kt.run({', '.join(works)}, serializable=True)"
+    run = [one_line]
+    if len(one_line) > _WIDTH:
+        run = ["    kt.run(", *(f"        {work}," for work in (*works, "serializable=True")), "    )"]
+    packages = f"(instrument={list(token.instrument)!r})".replace("'", '"') if token.instrument else ""
+    lines = [f"@kt.{_MARK}{packages}", f"def test_{test}():", f"    {made} = {name.attribute}{name.call or '()'}"]
+    module = name.module or Path(name.location).stem
+    return {_KCACHE, f"from {module} import {first}"}, f"test_{test}", [*lines, *before, *run]
+
+
+def _called(made: str, call: MethodCall) -> str:
+    """A call as Python writes it."""
+    arguments = [_literal(value) for value in call.arguments]
+    if call.is_attribute:
+        return f"{made}.{call.name}"
+    if call.name in _OPERATORS:
+        return _OPERATORS[call.name].format(made, *arguments)
+    return f"{made}.{call.name}({', '.join(arguments)})"
+
+
+def _literal(value: object) -> str:
+    text = repr(value)
+    return f'"{text[1:-1]}"' if isinstance(value, str) and '"' not in text and text[0] == "'" else text
+
+
+def _body(token: ReplayToken[Any], name: TargetName) -> tuple[set[str], str, list[str]] | None:
+    """Imports, name and lines of a test body; none if it needs more of its module than what that imports."""
+    try:
+        source = Path(file_of(name)).read_text(encoding="utf-8")
+        module = ast.parse(source)
+    except (OSError, SyntaxError, ValueError):
+        return None
+    function = next((node for node in module.body if getattr(node, "name", None) == name.attribute), None)
+    if not isinstance(function, ast.FunctionDef) or ast.unparse(function.args) or token.program.parameters:
+        return None
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    missing = {node.id for node in names} - {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    missing -= {node.name for node in ast.walk(function) if isinstance(node, ast.FunctionDef)} | vars(builtins).keys()
+    missing -= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    imports = set[str]()
+    for node in module.body:
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            bound = alias.asname or alias.name.partition(".")[0]
+            if bound in missing and not (isinstance(node, ast.ImportFrom) and node.level):
+                origin = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+                imports.add(f"{origin}import {ast.unparse(alias)}")
+                missing.discard(bound)
+    if missing:
+        return None
+    first = min([function.lineno, *(mark.lineno for mark in function.decorator_list)])
+    lines = textwrap.dedent("\n".join(source.splitlines()[first - 1 : function.end_lineno])).splitlines()
+    test = name.attribute if name.attribute.startswith("test") else f"test_{name.attribute}"
+    lines[function.lineno - first] = lines[function.lineno - first].replace(f"def {name.attribute}", f"def {test}", 1)
+    if not any(_MARK in ast.unparse(mark) for mark in function.decorator_list):
+        packages = f"(instrument={list(token.instrument)!r})".replace("'", '"') if token.instrument else ""
+        lines.insert(0, f"@kt.{_MARK}{packages}")
+        imports.add(_KCACHE)
+    return imports, test, lines

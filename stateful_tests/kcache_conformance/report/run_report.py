@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
+from ..classes import PREFIX
 from ..events import PhaseFinished, SuiteResult
 from ..runs.outcomes import Certificate
 from ..suite_options import SuiteOptions
@@ -53,6 +55,20 @@ class RunReport:
         parts.append(f"{result.seconds:.1f} s")
         reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
+
+
+def not_tested_text(kind: str, names: Sequence[str]) -> str:
+    """A line about what is not tested; of the methods of a class, also how they can be.
+
+    Args:
+        kind: the type of the target.
+        names: what is not tested; of classes with the reason, or the parameter that needs a value.
+    """
+    if not kind.startswith(PREFIX):
+        return f"not tested, because the target does not offer it: {', '.join(names)}"
+    needs_values = any(re.match(r"\w+\(", name) for name in names)
+    advice = "; give values in the rules of a kcache.testing.Machine"
+    return f"left out: {', '.join(names)}{advice * needs_values}"
 
 
 def report_of_one_phase(

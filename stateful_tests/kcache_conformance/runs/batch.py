@@ -6,6 +6,7 @@ own, which may hang or crash.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -22,10 +23,12 @@ from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.reach import parts_in_c
 from kcache_stress.explorer.sources import digests_of
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
 
+from ..classes import PREFIX
 from ..suite_options import DEFAULT_TYPE
 from ..target_type import Exploring, execution_stopped
 from ..target_types import target_type_named
@@ -47,6 +50,7 @@ class Batch:
         seeds: for random programs, the first seed and how many.
         shape: for random programs: threads and operations at most.
         semantics: for random programs.
+        is_first: whether the calls that may wait alone come before random programs.
         instrument: further packages to instrument.
         seconds: where to stop.
         patience_seconds: how long one execution may take.
@@ -63,6 +67,7 @@ class Batch:
     seconds: float = 3600.0
     patience_seconds: float = 3.0
     type: str = DEFAULT_TYPE
+    is_first: bool = False
 
 
 def encode_batch(batch: Batch) -> Data:
@@ -171,8 +176,10 @@ def programs_of(batch: Batch, laboratory: Laboratory[Any, Any]) -> Iterable[Any]
     if batch.programs:
         return batch.programs
     first, count = batch.seeds
-    make = exploring_of(batch.type).random_program
-    return (make(laboratory.target, first + number, batch.shape, batch.semantics) for number in range(count))
+    exploring, target = exploring_of(batch.type), laboratory.target
+    numbers = range(first, first + count)
+    drawn = (exploring.random_program(target, number, batch.shape, batch.semantics) for number in numbers)
+    return itertools.chain(exploring.lonely_calls(target), drawn) if batch.is_first else drawn
 
 
 def exploring_of(name: str) -> Exploring:
@@ -230,6 +237,8 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             tuple(name.removeprefix(TARGET_PREFIX) for name in seen.instrumented),
             seen.virtual,
             tuple(sorted({*seen.opaque, *seen.native})),
+            tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
+            target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
         )
     outlet.send({"event": "description", "description": vars(description)})
 

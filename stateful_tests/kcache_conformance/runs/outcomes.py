@@ -87,6 +87,8 @@ class Description:
         instrumented: the modules that are rewritten: each of their accesses is seen.
         virtual: the packages that run on virtual threads and locks as they are: nothing else of them is seen.
         opaque: other packages that it reaches, without or with Python source: nothing of them is seen.
+        partly_in_c: those of them that are in Python but for some files, each with the first of these.
+        left_out: of a class, the methods that are not called, and why.
     """
 
     unsupported: tuple[str, ...] = ()
@@ -94,6 +96,8 @@ class Description:
     instrumented: tuple[str, ...] = ()
     virtual: tuple[str, ...] = ()
     opaque: tuple[str, ...] = ()
+    partly_in_c: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

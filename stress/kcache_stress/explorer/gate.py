@@ -28,6 +28,7 @@ from .instrument.facts import Facts
 from .instrument.knowledge import is_transparent, only_reads, replaces, touches_arguments_only
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
+from .reach import parts_in_c
 from .virtual.opcode_tracer import is_machinery
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class Gate:
     def _begin_stretch(self, frame: FrameType, back: FrameType) -> None:
         if self._scheduler.live and not _is_bookkeeping(frame, back):
             sys.call_tracing(
-                self.enter, (frame, f"runs {_name(frame)}, which is not instrumented", list(frame.f_locals.values()))
+                self.enter, (frame, f"runs {_name(frame)}, {_why_unseen(frame)}", list(frame.f_locals.values()))
             )
 
     def _classified(self, code: CodeType, namespace: dict[str, Any]) -> int:
@@ -270,6 +271,12 @@ def _referents(item: object) -> Iterator[object]:
 def _name(frame: FrameType) -> str:
     module = frame.f_globals.get("__name__", "?")
     return f"{module}.{frame.f_code.co_qualname}"
+
+
+def _why_unseen(frame: FrameType) -> str:
+    module = frame.f_globals.get("__name__", "?")
+    advice = f": its package has parts in C; --instrument {module} looks into this one"
+    return f"which is not instrumented{advice if parts_in_c(module.partition('.')[0]) else ''}"
 
 
 def codes_within(code: CodeType) -> Iterator[CodeType]:

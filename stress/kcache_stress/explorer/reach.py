@@ -151,7 +151,18 @@ def own_kind(unit: str) -> Kind:
     spec = find(unit)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py") or not os.path.isfile(spec.origin):
         return Kind.NATIVE
-    return Kind.NATIVE if any(file.endswith(_EXTENSIONS) for file in _files(spec.origin)) else Kind.PLAIN
+    return Kind.NATIVE if _in_c(spec.origin) else Kind.PLAIN
+
+
+@functools.cache
+def parts_in_c(unit: str) -> tuple[str, ...]:
+    """The files in C of a package in Python, which is not instrumented as a whole for them; none of any other."""
+    spec = find(unit)
+    return _in_c(spec.origin) if spec is not None and spec.origin is not None and spec.origin.endswith(".py") else ()
+
+
+def _in_c(origin: str) -> tuple[str, ...]:
+    return tuple(os.path.basename(file) for file in _files(origin) if file.endswith(_EXTENSIONS))
 
 
 def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:

@@ -70,7 +70,7 @@ class InterleavedLaboratory:
         self.granularity = granularity
         self.share = AuditShare()
         self._instrument = instrument
-        packages = (*self.target.instrument, *existing(instrument))
+        packages = self.target.packages(existing(instrument))
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
         self._pulse: Callable[[], None] = lambda: None

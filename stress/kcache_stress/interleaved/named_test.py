@@ -33,7 +33,8 @@ class InterleavedTest:
         name: ``package.module:function`` or ``path/to/file.py:Class.method``.
         module: of the test, by name or file.
         attribute: its name in the module.
-        instrument: the packages that are instrumented with it.
+        instrument: the packages that are instrumented with it: its own, and those that it names.
+        imported: those that its module imports, as far as they are written in Python.
         folder: where further modules of it lie; ``None`` if it is in a package.
         conftests: the ``conftest.py`` above it, by name or file, the nearest first.
         parameters: the positions of its parameters' values in what it is parametrized with.
@@ -45,9 +46,20 @@ class InterleavedTest:
     attribute: str
     instrument: tuple[str, ...]
     folder: Path | None
+    imported: tuple[str, ...] = ()
     conftests: tuple[str | Path, ...] = ()
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     unsupported: frozenset[str] = frozenset()
+
+    def packages(self, further: Sequence[str]) -> tuple[str, ...]:
+        """What is instrumented: of a package of which parts are named, these alone.
+
+        Args:
+            further: packages, or parts of packages, that are named beside its own.
+        """
+        named = dict.fromkeys((*self.instrument, *further))
+        whole = (unit for unit in self.imported if not any(name.startswith(f"{unit}.") for name in named))
+        return tuple(dict.fromkeys((*named, *whole)))
 
     def with_parameters(self, parameters: Mapping[str, int]) -> InterleavedTest:
         """The same, called with these values.
@@ -126,9 +138,15 @@ def load_test(spec: Any) -> InterleavedTest:
     own = () if file is not None else (location.partition(".")[0],)
     conftests = conftests_of(location, Path(inspect.getsourcefile(module) or location))
     is_alone = _is_unittest(_holder_of(module, attribute)) or not _own_surroundings(module, attribute, {}).asks_beyond()
-    packages = named or _imported_packages([module, *([] if is_alone else map(_loaded, reversed(conftests)))], own)
+    imported = _imported_packages([module, *([] if is_alone else map(_loaded, reversed(conftests)))], own)
     return InterleavedTest(
-        spec, file or location, attribute, tuple(dict.fromkeys((*own, *packages))), folder_of(location), conftests
+        spec,
+        file or location,
+        attribute,
+        tuple(dict.fromkeys((*own, *named))),
+        folder_of(location),
+        imported,
+        conftests,
     )
 
 

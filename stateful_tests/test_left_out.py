@@ -1,0 +1,169 @@
+"""What is left out of a run is named, and as little is left out as can be: calls of classes, packages of tests."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+from kcache.cli.explorer_report import seen_text
+from kcache_conformance.classes import class_type, class_type_name
+from kcache_conformance.classes.signatures import vocabulary_of
+from kcache_conformance.report.run_report import not_tested_text
+from kcache_conformance.runs.batch import Batch, decode_batch, describe, encode_batch, programs_of
+from kcache_conformance.target_types import target_type_named
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.loading import load_object
+from test_classes import ALONE, laboratory
+
+
+@pytest.mark.parametrize("name", ["Locks", "Queue"])
+def test_explore_makes_the_calls_that_one_thread_makes_alone_too(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.05)
+    spec = f"{tmp_path / 'alone.py'}:{name}"
+    (tmp_path / "alone.py").write_text(ALONE, encoding="utf-8")
+    first = Batch(spec, ExploreOptions(), seeds=(0, 2), type=class_type_name(spec), is_first=True)
+    made = laboratory(spec)
+    (alone, *others) = programs_of(first, made)
+    assert [len(alone.threads), *(len(program.threads) for program in others)] == [1, 2, 2]
+    assert list(programs_of(replace(first, is_first=False), made)) == others
+    assert decode_batch(encode_batch(first)) == first
+
+
+ENDLESS = """
+import threading
+
+
+class Endless:
+    def __init__(self):
+        self._opened = threading.Event()
+
+    def serve(self):
+        threading.Event().wait()
+
+    def enter(self):
+        self._opened.wait()
+
+    def close(self):
+        self._opened.clear()
+
+    def open(self):
+        self._opened.set()
+"""
+
+
+def test_a_call_that_returns_in_no_thread_is_named_and_one_that_another_lets_return_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.05)
+    (tmp_path / "endless.py").write_text(ENDLESS, encoding="utf-8")
+    spec = f"{tmp_path / 'endless.py'}:Endless"
+    made = target_type_named(class_type_name(spec))
+    left_out = made.not_tested(made.load(spec))
+    assert left_out == ("serve (it never returned in one thread)",)
+    assert not_tested_text(made.name, left_out) == "left out: serve (it never returned in one thread)"
+
+
+UNKNOWN_TYPES = """
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+class Accounts:
+    def put(self, amount: Decimal) -> None:
+        amount + 0.1
+
+    def add(self, amount: int) -> Decimal: ...
+
+    def take(self, amount): ...
+"""
+
+
+def test_a_parameter_whose_type_cannot_be_looked_up_is_never_made(tmp_path: Path) -> None:
+    (tmp_path / "accounts.py").write_text(UNKNOWN_TYPES, encoding="utf-8")
+    spec = f"{tmp_path / 'accounts.py'}:Accounts"
+    made = target_type_named(class_type_name(spec))
+    left_out = made.not_tested(made.load(spec))
+    assert left_out == ("put(amount: 'Decimal')",)
+    assert not_tested_text(made.name, left_out).endswith("; give values in the rules of a kcache.testing.Machine")
+    kind = load_object(spec)
+    templates = {template.name: template.arguments for template in vocabulary_of(kind, kind()).templates}
+    assert templates == {"add": ((1, 2, 1, 2, 3),), "take": ((1, 2, 1, 2, 3),)}
+
+
+BODY = """
+from kcache import testing as kt
+from partly.stock import Stock
+import plainly
+
+
+@kt.interleaved{instrument}
+def sells():
+    stock = Stock()
+    kt.run(stock.sell, stock.sell)
+"""
+STOCK = """
+class Stock:
+    count = 2
+
+    def sell(self):
+        self.count = self.count - 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Packages on the path: in one of them is a file in C."""
+    for name, text in (("partly/__init__", ""), ("partly/stock", STOCK), ("plainly/__init__", ""), ("plainly/a", "")):
+        file = tmp_path / "site" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    (tmp_path / "site" / "partly" / f"_speed{EXTENSION_SUFFIXES[0]}").touch()
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("partly", "plainly")]:
+        monkeypatch.delitem(sys.modules, name)
+    return tmp_path
+
+
+def body(folder: Path, instrument: str = "") -> str:
+    file = folder / f"body_{len(instrument)}.py"
+    file.write_text(BODY.format(instrument=instrument), encoding="utf-8")
+    return f"{file}:sells"
+
+
+def test_a_package_with_parts_in_c_is_named_with_what_can_be_done(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(folder / "site"))
+    spec = body(folder)
+    told = describe(spec, (), Granularity.FREE, "test")
+    assert told.partly_in_c == (f"partly (_speed{EXTENSION_SUFFIXES[0]})",)
+    assert "--instrument PACKAGE.MODULE looks into what is in Python" in seen_text(told)
+    asked = ("partly.stock",)
+    assert "partly.stock" in describe(spec, asked, Granularity.FREE, "test").instrumented
+    made = InterleavedLaboratory(spec)
+    unseen = explore(made, InterleavedProgram(), ExploreOptions(executions=20))
+    assert "its package has parts in C; --instrument partly.stock looks into this one" in unseen.no_proof
+    seen = explore(InterleavedLaboratory(spec, asked), InterleavedProgram(), ExploreOptions())
+    assert (seen.is_exhausted, seen.no_proof) == (True, "")
+
+
+def test_what_a_test_names_is_added_as_the_option_adds_it(folder: Path) -> None:
+    def roots(instrument: str, *asked: str) -> set[str]:
+        return {*InterleavedLaboratory(body(folder, instrument), asked).sandbox.roots.packages}
+
+    assert roots("") == {"plainly"}
+    assert roots('(instrument="partly.stock")') == roots("", "partly.stock") == {"plainly", "partly.stock"}
+    assert roots('(instrument=["plainly.a"])') == roots("", "plainly.a") == {"plainly.a"}, "of a package, its part"
