@@ -37,7 +37,7 @@ def dpor(subject: Subject, judge: ProgramJudge) -> Strategy:
 
 def state_hashing(subject: Subject, judge: ProgramJudge) -> Strategy:
     """Depth-first search over states at synchronisation points."""
-    return StateHashing(subject, judge)
+    return StateHashing(subject.sandbox, judge.monitor)
 
 
 @dataclass(frozen=True)
