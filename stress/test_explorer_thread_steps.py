@@ -12,6 +12,7 @@ from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.scenario_runner import Copies, Load, Scenario, ScenarioRunner
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.guided import Guided
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
@@ -131,6 +132,7 @@ def test_reduction_loses_nothing(
     assert coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF)
     everything, brute_force = seen(runner, Naive(), effort(300, 20_000))
     sampled, _ = seen(runner, SelectiveWalk(1), 40)
-    assert everything | sampled <= reduced
+    guided, _ = seen(runner, Guided(1), 40)
+    assert everything | sampled | guided <= reduced
     if brute_force in (Coverage.EXHAUSTED, Coverage.NO_PROOF):
         assert everything == reduced

@@ -43,7 +43,14 @@ from .programs import read_program
 _BATCH_PROGRAMS = 40
 _MOST_EXECUTIONS = 20_000
 _MOST_SAMPLES = 200
-_SAMPLED = (StrategyName.POS, StrategyName.SURW, StrategyName.PCT, StrategyName.RANDOM, StrategyName.OPCODES)
+_SAMPLED = (
+    StrategyName.POS,
+    StrategyName.SURW,
+    StrategyName.GUIDED,
+    StrategyName.PCT,
+    StrategyName.RANDOM,
+    StrategyName.OPCODES,
+)
 _SAMPLING = frozenset(name.value for name in _SAMPLED)
 _MOST_EXAMPLES = 1_000_000
 
@@ -82,7 +89,7 @@ class Generator(enum.StrEnum):
     default=StrategyName.AUTO.value,
     show_default=True,
     help=f"How the interleavings of a program are searched: {', '.join(StrategyName)}, or MODULE:STRATEGY of your own. "
-    "auto takes a few samples (pos), then all (dpor); states "
+    "auto takes a few samples (pos; of tests, guided), then all (dpor); states "
     "needs a program without data races, and switches at locks only; opcodes rewrites nothing and switches at random "
     "opcodes of any Python code, for targets that cannot be instrumented.",
 )
@@ -106,7 +113,7 @@ class Generator(enum.StrEnum):
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
-    help="The most executions of one program.  [default: 20000; 200 for pos, surw, pct and random]",
+    help="The most executions of one program.  [default: 20000; 200 for pos, surw, guided, pct and random]",
 )
 @click.option(
     "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."

@@ -23,7 +23,7 @@ from ..target_type import Exploring, Stopped, TargetType
 
 _EXECUTIONS: Final = 100_000
 WALK: Final = 200
-"""Executions of a selective walk: it finds what needs many threads, which an exhaustive search comes to last."""
+"""Guided samples in a row without news: they find what is deep or needs many threads, an exhaustive search's last."""
 
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:

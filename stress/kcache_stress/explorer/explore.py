@@ -22,6 +22,7 @@ from .judgement.call_judge import CallJudge
 from .judgement.data_races import DataRaceJudge
 from .laboratory import Laboratory, P
 from .strategies.dpor import Dpor
+from .strategies.guided import Guided
 from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
 from .strategies.opcode_sampling import OpcodeSampling
@@ -43,17 +44,21 @@ _DEEP_EVERY: Final = 5
 
 _ENDED: Final = "not confirmed with real threads: the process ended, or froze, as they tried"
 
+_MOST_WALKS: Final = 10
+"""Guided samples are at most so many times ``walk``, however much that is new they show."""
+
 
 class StrategyName(enum.StrEnum):
     """How the interleavings of a program are searched."""
 
     AUTO = "auto"
-    """A few samples, then exhaustively."""
+    """A few samples, of tests guided ones while they show something new, then exhaustively."""
     DPOR = "dpor"
     NAIVE = "naive"
     BOUNDED = "bounded"
     POS = "pos"
     SURW = "surw"
+    GUIDED = "guided"
     PCT = "pct"
     RANDOM = "random"
     STATES = "states"
@@ -70,7 +75,8 @@ class ExploreOptions:
         strategy: how interleavings are searched: a :class:`StrategyName`, or one of :func:`strategy_named`.
         granularity: where threads may be switched.
         samples: how many samples AUTO takes first.
-        walk: how many executions of a selective walk it tries then; for tests, which may have many threads.
+        walk: after how many guided samples in a row that show nothing new it goes on to the exhaustive search; 0 for no
+            guided ones. They are for tests, which may be large.
         executions: the most executions of one program.
         seconds: the most time for one program.
         preemptions: the highest bound of BOUNDED.
@@ -312,8 +318,9 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
         states = StateHashing(experiment.runner.sandbox, experiment.judge.monitor)
         return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
-        walks = [(SelectiveWalk(options.seed), options.walk)] if options.walk else []
-        return [(PartialOrderSampling(options.seed), options.samples), *walks, (Dpor(), options.executions)]
+        walk = options.walk
+        guided = [(Guided(options.seed, patience=walk), _MOST_WALKS * walk)] if walk else []
+        return [(PartialOrderSampling(options.seed), options.samples), *guided, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
 
 
@@ -326,6 +333,7 @@ STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
     StrategyName.BOUNDED: lambda options: PreemptionBounded(options.preemptions),
     StrategyName.POS: lambda options: PartialOrderSampling(options.seed),
     StrategyName.SURW: lambda options: SelectiveWalk(options.seed),
+    StrategyName.GUIDED: lambda options: Guided(options.seed),
     StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
     StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
 }

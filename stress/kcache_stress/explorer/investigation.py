@@ -16,7 +16,7 @@ from .granularity import Granularity
 from .schedule import Replay, Schedule, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError
-from .strategies.interface import Coverage, Strategy
+from .strategies.interface import Coverage, Sampling, Strategy
 from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .virtual.virtual_thread import UncontrolledError
@@ -109,7 +109,8 @@ def investigate(
         opened: the experiment at a granularity.
         plan: the strategies.
         granularity: where threads may be switched.
-        seconds: the most time of each strategy; a search that meets unknown code late begins anew.
+        seconds: the most time of each strategy, half of it for samples that another one follows; a search that meets
+            unknown code late begins anew.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
         seed: of the audit.
     """
@@ -169,7 +170,8 @@ def _search(
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note = 0, 0.0, ""
     for strategy, limit in plan:
-        result = search(runner, strategy, judge, SearchLimits(limit, seconds), on_execution=on_execution)
+        most = seconds / 2 if isinstance(strategy, Sampling) and strategy is not plan[-1][0] else seconds
+        result = search(runner, strategy, judge, SearchLimits(limit, most), on_execution=on_execution)
         executions += result.executions
         spent += result.seconds
         note = note or result.note

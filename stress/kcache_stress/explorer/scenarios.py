@@ -17,6 +17,7 @@ from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, Sce
 from .schedule import Schedule
 from .sources import fingerprint_of
 from .strategies.dpor import Dpor
+from .strategies.guided import Guided
 from .strategies.interface import MOST_EVENTS, Strategy
 from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
@@ -37,7 +38,7 @@ __all__ = [
     "replay_scenario",
 ]
 
-ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "surw", "bounded", "opcodes"]
+ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "surw", "guided", "bounded", "opcodes"]
 """How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
 
 ScenarioResult: TypeAlias = Investigation[object]
@@ -82,9 +83,10 @@ def explore_scenario(
             unknown code late begins anew.
         executions: the most executions.
         granularity: where threads may be switched.
-        strategy: ``dpor`` is exhaustive, ``pos`` and ``surw`` sample, ``bounded`` tries up to ``preemptions``, fewest
-            first; ``opcodes`` samples where steps are opcodes, which are too many and too little known for ``dpor``.
-        seed: of ``pos``, ``surw`` and ``opcodes``.
+        strategy: ``dpor`` is exhaustive, ``pos``, ``surw`` and ``guided`` sample, ``bounded`` tries up to
+            ``preemptions``, fewest first; ``opcodes`` samples where steps are opcodes, which are too many and too
+            little known for ``dpor``.
+        seed: of ``pos``, ``surw``, ``guided`` and ``opcodes``.
         preemptions: the most of ``bounded``.
         copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
         most_events: an execution that is longer counts as a livelock, if all threads had their turns.
@@ -101,6 +103,7 @@ def explore_scenario(
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),
         "surw": lambda: SelectiveWalk(seed),
+        "guided": lambda: Guided(seed),
         "bounded": lambda: PreemptionBounded(most=preemptions),
         "opcodes": lambda: OpcodeSampling(seed),
     }

@@ -58,7 +58,7 @@ class SelectiveWalk(Sampling):
         self._threads = 0
 
     def begin(self, scheduler: Scheduler) -> None:
-        """Select what counts."""
+        """Select what counts; what was done before, if others chose until now, is not left to do."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
         self._counting = self._racing
@@ -74,7 +74,13 @@ class SelectiveWalk(Sampling):
             totals[self._parents[child]] = totals.get(self._parents[child], 0) + totals.get(child, 0)
         self._left = dict(totals)
         self._kinds = {thread: (totals[thread], frozenset(counts.items())) for thread, counts in self._counts.items()}
-        self._chosen, self._is_done, self._threads = -1, True, scheduler.program_threads
+        self._chosen, self._is_done = -1, True
+        self._threads = max(scheduler.program_threads, len(scheduler.threads))
+        for thread, kind, obj, slot in scheduler.trace:
+            if kind == SPAWN and isinstance(slot, int):
+                self._left[thread] = self._left.get(thread, 1) - totals.get(slot, 1)
+            elif kind != RELEASE and self._counts_now((kind, obj, slot)):
+                self._left[thread] = self._left.get(thread, 1) - 1
 
     def choose(self, running: int) -> int:
         """Whoever was chosen, until it has done an event that counts; then another one, by what each has left."""
