@@ -89,7 +89,7 @@ class Generator(enum.StrEnum):
     default=StrategyName.AUTO.value,
     show_default=True,
     help=f"How the interleavings of a program are searched: {', '.join(StrategyName)}, or MODULE:STRATEGY of your own. "
-    "auto takes a few samples (pos; of tests, guided), then all (dpor); states "
+    "auto takes a few samples (pos; of tests, surw and guided), then all (dpor); states "
     "needs a program without data races, and switches at locks only; opcodes rewrites nothing and switches at random "
     "opcodes of any Python code, for targets that cannot be instrumented.",
 )

@@ -319,8 +319,11 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
         return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk
-        guided = [(Guided(options.seed, patience=walk), _MOST_WALKS * walk)] if walk else []
-        return [(PartialOrderSampling(options.seed), options.samples), *guided, (Dpor(), options.executions)]
+        first: list[tuple[Strategy, int]] = [(PartialOrderSampling(options.seed), options.samples)]
+        if walk:  # the walk is ahead where there are many threads, what is guided where a bug is deep
+            guided = Guided(options.seed, patience=walk)
+            first += [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
+        return [*first, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
 
 
