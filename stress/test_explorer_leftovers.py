@@ -216,3 +216,26 @@ def test_a_clock_is_no_leftover_wherever_it_is_kept(tmp_path, call, is_kept):
     assert ("kcache_target_clocks.numbers keeps" in result.note) == is_kept
     assert result.problem is None
     assert is_kept or result.note == ""
+
+
+LOGS = """
+import logging
+
+logger = logging.getLogger(__name__)
+
+def write():
+    logger.debug("nobody reads it")
+
+def change():
+    logger.setLevel(logger.level + 1)
+"""
+
+
+@pytest.mark.parametrize(("call", "is_kept"), [("write", False), ("change", True)])
+def test_the_levels_that_loggers_remember_are_forgotten(tmp_path, call, is_kept):
+    path = tmp_path / "logs.py"
+    path.write_text(LOGS)
+    result = explore_scenario(Scenario(("logging",), lambda load: [getattr(load(path), call)] * 2))
+    assert ("kcache_target_logs.logger keeps" in result.note) == is_kept
+    assert result.problem is None
+    assert (result.coverage is Coverage.EXHAUSTED) != is_kept

@@ -133,9 +133,17 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
     first = [next(template.smallest(0)) for template in templates]
     alone = [replay((call,)) for call in first]
     writes = tuple(call for call, outcome in zip(first, alone, strict=True) if call.is_write and not outcome.waits)
-    before = tuple(call for call in first if call.is_write)
+    before: Calls = ()
+    for call in first:
+        if call.is_write and not replay((*before, call)).waits:  # nothing would be called after it, and each wait costs
+            before = (*before, call)
     ways = {call: [(*before, call), *((write, call) for write in writes if not call.is_write)] for call in first}
-    unsteady = [call.name for call in first if any(replay(calls) != replay(calls) for calls in ways[call])]
+
+    def differs(calls: Calls) -> bool:
+        outcome = replay(calls)
+        return not outcome.waits and replay(calls) != outcome
+
+    unsteady = [call.name for call in first if any(map(differs, ways[call]))]
     for call, outcome in zip(first, alone, strict=True):
         later = outcome if outcome.waits or call.name in unsteady else replay((call,))
         if later != outcome:

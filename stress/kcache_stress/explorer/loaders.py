@@ -115,4 +115,6 @@ def refusal(error: BaseException) -> CannotExploreError:
     if isinstance(error, UncontrolledError):
         return CannotExploreError(str(error))
     place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
-    return CannotExploreError(f"its modules cannot be loaded a second time for the explorer: {error_text(error)} ({place})")
+    return CannotExploreError(
+        f"its modules cannot be loaded a second time for the explorer: {error_text(error)} ({place})"
+    )

@@ -252,6 +252,8 @@ class Sandbox:
         self.scheduler.reset(program_threads)
         self._world.forget_threads(program_threads)
         self._environment.start_over()
+        if "logging" in self._modules.private:
+            self._modules.private["logging"].root.manager._clear_cache()  # of levels: each logger asks for its own once
 
     def _start_over(self) -> None:
         self.sources.clear()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
-from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Semantics
