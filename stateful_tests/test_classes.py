@@ -20,6 +20,7 @@ from kcache_conformance.classes import class_type, class_type_name
 from kcache_conformance.classes.signatures import vocabulary_of
 from kcache_conformance.errors import ConformanceError
 from kcache_conformance.objects.programs import lonely_calls
+from kcache_conformance.objects.sequential import PatientCaller
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.indexers.target import make_target
@@ -131,6 +132,7 @@ def test_a_test_case_in_threads_passes_where_it_is_right() -> None:
     [
         (f"{MACHINES}:NoRules", "has no rules"),
         (f"{MACHINES}:OddValues", "count may be .* which is not plain"),
+        (f"{MACHINES}:WithBundle", "count cannot be drawn without a run of Hypothesis, which bundles"),
         (f"{MACHINES}:NoSubject", r"has no subject\(\)"),
         (f"{STOCK}:nothing", "has no nothing"),
         (f"{STOCK}:Stock(1, 2, 3)", "making an object of .* raised TypeError"),
@@ -210,6 +212,63 @@ def test_a_call_that_waits_has_no_effect() -> None:
     specification = ReplaySpecification(lambda calls: WAITS if calls[-1] == sell else Outcome())
     assert specification.effects((), sell) == ()
     assert specification.effects((), refill) == [((refill,), Outcome())]
+
+
+def test_a_call_that_waits_is_waited_for_once() -> None:
+    made: list[Any] = []
+
+    def replay(calls: Any) -> Outcome:
+        made.append(calls)
+        return WAITS if calls[-1] == sell else Outcome()
+
+    specification = ReplaySpecification(replay)
+    specification.effects((), sell)
+    specification.effects((), refill)
+    assert made == [(sell,), (refill,), (refill,)], "what returns is to do so each time"
+
+
+WAITING = """
+import threading
+
+
+class Gate:
+    def __init__(self):
+        self._open = threading.Event()
+
+    def enter(self):
+        self._open.wait()
+
+    def leave(self):
+        self._open.{last}()
+
+    def is_open(self):
+        return self._open.is_set()
+
+    def open(self):
+        self._open.set()
+
+    def shut(self):
+        self._open.clear()
+"""
+
+
+@pytest.mark.parametrize(("last", "most"), [("wait", 8), ("clear", 5)])
+def test_the_calls_of_a_class_that_wait_are_learnt_in_a_few_waits(
+    last: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = []
+    call = PatientCaller.call
+
+    def counted(*given: Any) -> tuple[Outcome, str]:
+        outcome = call(*given)
+        waits.append(outcome[0].waits)
+        return outcome
+
+    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(PatientCaller, "call", counted)
+    (tmp_path / "gate.py").write_text(WAITING.format(last=last), encoding="utf-8")
+    target_type_named(class_type_name(f"{tmp_path / 'gate.py'}:Gate"))
+    assert most // 3 <= sum(waits) <= most
 
 
 def test_a_name_with_arguments_is_taken_apart() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import sys
@@ -16,7 +17,7 @@ from kcache_conformance.errors import ConformanceError, InconclusiveError
 from kcache_conformance.guessed_type import guessed_type
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
-from kcache_model.errors import TargetError
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
@@ -282,3 +283,95 @@ def test_to_load_its_modules_may_take_longer_than_patience_lasts(tmp_path: Path,
     (tmp_path / "slowly.py").write_text(SLOW.format(last=last), encoding="utf-8")
     options = SuiteOptions(phases=("explorer",), kind="test", patience_seconds=0.3, budget_seconds=60.0)
     assert run_suite(f"{tmp_path / 'slowly.py'}:test_it", options).status is expected
+
+
+OUTCOMES = """
+import unittest
+
+import pytest
+
+from kcache import testing as kt
+
+
+def of_two(add):
+    found = []
+
+    def work():
+        before = len(found)
+        found[before:] = [before]
+
+    kt.run(work, work if add else lambda: None)
+    return len(found)
+
+
+def passes():
+    assert of_two(False) == 1
+
+
+def pytest_fails():
+    if of_two(True) != 2:
+        pytest.fail("one is lost")
+
+
+def pytest_skips():
+    if of_two(True) != 2:
+        pytest.skip("one is lost")
+
+
+def pytest_expects_it():
+    if of_two(True) != 2:
+        pytest.xfail("one is lost")
+
+
+def unittest_skips():
+    if of_two(True) != 2:
+        raise unittest.SkipTest("one is lost")
+
+
+def raises_nothing():
+    with pytest.raises(OSError):
+        pass
+
+
+def fails_in_a_thread():
+    kt.run(lambda: pytest.fail("in a thread"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("passes", ""),
+        ("pytest_fails", "the test ended with Failed: one is lost"),
+        ("pytest_skips", ""),
+        ("pytest_expects_it", ""),
+        ("unittest_skips", ""),
+        ("raises_nothing", "the test ended with Failed: DID NOT RAISE OSError"),
+        ("fails_in_a_thread", "thread 1, pytest.fail('in a thread'), ended with Failed: in a thread"),
+    ],
+)
+def test_what_pytest_raises_is_understood(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "outcomes.py").write_text(OUTCOMES, encoding="utf-8")
+    laboratory = InterleavedLaboratory(f"{tmp_path / 'outcomes.py'}:{name}")
+    found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=60))
+    assert text in (found.finding.summary if found.finding is not None else "")
+    assert (found.finding is None) == (not text)
+
+
+def test_what_pytest_raises_in_a_real_thread_fails_the_test() -> None:
+    with pytest.raises(pytest.fail.Exception, match="in a thread"):
+        run(lambda: pytest.fail("in a thread"), lambda: 2)
+
+
+@pytest.mark.parametrize("most", [1, 99])
+def test_a_module_that_can_be_loaded_once_only_is_refused(tmp_path: Path, most: int) -> None:
+    (tmp_path / "loaded.py").write_text(
+        "from kcache import testing as kt\n\n"
+        "with open(__file__ + '.loads', 'a+') as loads:\n    loads.write('.')\n"
+        f"    assert loads.tell() <= {most}, 'once more'\n\n\n"
+        "def test_it():\n    kt.run(list, list)\n",
+        encoding="utf-8",
+    )
+    told = r"cannot be loaded a second time for the explorer: AssertionError: once more \(loaded.py:5 in <module>\)"
+    with pytest.raises(CannotExploreError, match=told) if most == 1 else contextlib.nullcontext():
+        InterleavedLaboratory(f"{tmp_path / 'loaded.py'}:test_it")

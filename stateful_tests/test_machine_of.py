@@ -1,4 +1,4 @@
-"""Machines that are made of a class: its methods are the rules, and what cannot be called is named."""
+"""Machines that are made of a class: its methods are the rules, and what cannot be called is named; and bundles."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle
 
+from kcache import testing as kt
 from kcache.testing import in_threads, machine_of, stress
 from kcache_conformance.classes.machine import rules_of
+from kcache_conformance.classes.machine_type import machine_vocabulary
 from kcache_model.errors import TargetError
 from kcache_stress.loading import importable_spec
 from test_classes import machine, outcome_of
@@ -87,3 +91,29 @@ def test_in_threads_it_passes_where_the_class_is_right() -> None:
 def test_what_cannot_be_used_is_one_clear_line(arguments: Any, options: Any, text: str) -> None:
     with pytest.raises(TargetError, match=text):
         machine_of(*arguments, leave_out=["subscribe"], **options)
+
+
+@pytest.mark.parametrize("makes", [None, dict])
+def test_what_a_rule_returns_goes_into_its_bundle(makes: Any) -> None:
+    taken = set()
+
+    class Choosing(kt.Machine):
+        numbers = Bundle("numbers")
+        model = makes
+        subject = dict
+
+        @kt.rule(target=numbers, number=st.integers(1, 3))
+        def choose(self, made: Any, number: int) -> int:
+            return number
+
+        @kt.rule(number=numbers)
+        def take(self, made: Any, number: int) -> None:
+            taken.add(number)
+
+    assert outcome_of(Choosing.TestCase).wasSuccessful()
+    assert taken == {1, 2, 3}
+
+
+def test_what_goes_into_a_bundle_is_no_argument_in_threads() -> None:
+    found = {template.name: len(template.arguments) for template in machine_vocabulary(machine("WithTarget"))}
+    assert found == {"choose": 1, "refill": 1, "sell": 0}

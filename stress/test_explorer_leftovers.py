@@ -184,3 +184,58 @@ def test_a_lazy_object_is_not_made_to_load(tmp_path, call, is_kept):
     assert ("kcache_target_lazy.numbers keeps" in result.note) == is_kept
     assert result.problem is None
     assert (result.coverage is Coverage.EXHAUSTED) != is_kept
+
+
+CLOCKS = """
+import functools
+import time
+
+class Format:
+    converter = time.localtime
+    kept = staticmethod(time.gmtime)
+
+class Cache:
+    def __init__(self):
+        self.timer, self.partial = time.monotonic, functools.partial(time.sleep, 0)
+
+cache, sleeps, numbers = Cache(), {"a": time.sleep}, []
+
+def look():
+    return len(numbers), Format.converter(cache.timer()).tm_year
+
+def keep():
+    numbers.append(cache.timer())
+"""
+
+
+@pytest.mark.parametrize(("call", "is_kept"), [("look", False), ("keep", True)])
+def test_a_clock_is_no_leftover_wherever_it_is_kept(tmp_path, call, is_kept):
+    path = tmp_path / "clocks.py"
+    path.write_text(CLOCKS)
+    result = explore_scenario(Scenario((), lambda load: [getattr(load(path), call)] * 2))
+    assert ("kcache_target_clocks.numbers keeps" in result.note) == is_kept
+    assert result.problem is None
+    assert is_kept or result.note == ""
+
+
+LOGS = """
+import logging
+
+logger = logging.getLogger(__name__)
+
+def write():
+    logger.debug("nobody reads it")
+
+def change():
+    logger.setLevel(logger.level + 1)
+"""
+
+
+@pytest.mark.parametrize(("call", "is_kept"), [("write", False), ("change", True)])
+def test_the_levels_that_loggers_remember_are_forgotten(tmp_path, call, is_kept):
+    path = tmp_path / "logs.py"
+    path.write_text(LOGS)
+    result = explore_scenario(Scenario(("logging",), lambda load: [getattr(load(path), call)] * 2))
+    assert ("kcache_target_logs.logger keeps" in result.note) == is_kept
+    assert result.problem is None
+    assert (result.coverage is Coverage.EXHAUSTED) != is_kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from hypothesis.stateful import Bundle
 from stock import LockedStock, Stock
 
 from kcache import testing as kt
@@ -67,6 +68,23 @@ class MadeWithMore(kt.machine_of(LockedStock, model=lambda: Stock(1))):  # type:
     @kt.rule(count=st.integers(1, 3))
     def refill_more(self, stock: Stock, count: int) -> None:
         stock.refill(count + 1)
+
+
+class WithTarget(LockedMachine):
+    """What a rule returns goes into a bundle, which no rule of threads takes anything from."""
+
+    counts = Bundle("counts")
+
+    @kt.rule(target=counts, count=st.integers(1, 3))
+    def choose(self, stock: Stock, count: int) -> int:
+        del stock
+        return count
+
+
+class WithBundle(WithTarget):
+    @kt.rule(count=WithTarget.counts)
+    def refill_chosen(self, stock: Stock, count: int) -> None:
+        stock.refill(count)
 
 
 class NoRules(kt.Machine):

@@ -12,7 +12,7 @@ from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type
 from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
-from kcache_model.outcomes import Outcome, error_text
+from kcache_model.outcomes import WAITS, Outcome, error_text
 from kcache_model.target_name import Applied
 from kcache_stress.loading import load_object
 
@@ -139,8 +139,17 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
     first = [next(template.smallest(0)) for template in templates]
     alone = [replay((call,)) for call in first]
     writes = tuple(call for call, outcome in zip(first, alone, strict=True) if call.is_write and not outcome.waits)
-    ways = {call: [(*writes, call), *((write, call) for write in writes if not call.is_write)] for call in first}
-    unsteady = [call.name for call in first if any(replay(calls) != replay(calls) for calls in ways[call])]
+    before: Calls = ()
+    for call in first:
+        if call.is_write and not replay((*before, call)).waits:  # nothing would be called after it, and each wait costs
+            before = (*before, call)
+    ways = {call: [(*before, call), *((write, call) for write in writes if not call.is_write)] for call in first}
+
+    def differs(calls: Calls) -> bool:
+        outcome = replay(calls)
+        return not outcome.waits and replay(calls) != outcome
+
+    unsteady = [call.name for call in first if any(map(differs, ways[call]))]
     for call, outcome in zip(first, alone, strict=True):
         later = outcome if outcome.waits or call.name in unsteady else replay((call,))
         if later != outcome:
@@ -183,7 +192,8 @@ def _made(makes: Callable[[], Any], name: str, what: str = "an object") -> objec
 class _Replay:
     """Makes calls on new objects, in threads that are left behind where a call does not return.
 
-    Other threads than the last time, so that what tells who they are is not the same twice.
+    Other threads than the last time, so that what tells who they are is not the same twice. To see that a call waits
+    takes time, so that is remembered.
     """
 
     def __init__(self, makes: Callable[[], Any], invariants: frozenset[str] = frozenset()) -> None:
@@ -191,17 +201,21 @@ class _Replay:
         self._invariants = invariants
         self._callers: dict[int, PatientCaller] = {}
         self._others: dict[int, PatientCaller] = {}
+        self._waiting: set[Calls] = set()
 
     def __call__(self, calls: Calls) -> Outcome:
         outcome = Outcome()
         if calls[-1].name in self._invariants:
             return outcome
+        if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
+            return WAITS
         driver = self._makes()
         self._callers, self._others = self._others, self._callers
-        for call in calls:
+        for position, call in enumerate(calls):
             by = call if isinstance(call, CalledBy) else CalledBy(call, -1)
             caller = self._callers.setdefault(by.thread, PatientCaller())
             outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS)
             if outcome.waits:
+                self._waiting.add(calls[: position + 1])
                 break
         return outcome

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis.stateful import RuleBasedStateMachine, multiple
 from hypothesis.stateful import invariant as hypothesis_invariant
 from hypothesis.stateful import rule as hypothesis_rule
 
 _MARK: Final = "kcache_rule"
 """The attribute of a method that is a rule, or an invariant."""
 
+_BUNDLES: Final = ("target", "targets")
 _NONE: Final = object()
 
 
@@ -59,15 +60,15 @@ class Machine(RuleBasedStateMachine):
         makes = own.model
         self._modelled = _NONE if makes is None else makes()
 
-    def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> None:
-        """Call a rule on the subject, and on the model; they must do the same."""
+    def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> Any:
+        """Call a rule on the subject, and on the model; they must do the same. Returns what goes into its bundles."""
         if self._modelled is _NONE:
-            rule.function(self, self._subject, **arguments)
-            return
+            return rule.function(self, self._subject, **arguments)
         got, expected = (_outcome(rule, self, made, arguments) for made in (self._subject, self._modelled))
         if got != expected:
             given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
             raise AssertionError(f"{rule.function.__name__}({given}) {_told(got)}; the model {_told(expected)}")
+        return multiple() if got[0] else got[1]
 
 
 def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -75,15 +76,17 @@ def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], 
 
     Args:
         arguments: a strategy for each argument after the subject. In threads, a few of its values are tried, which must
-            be plain: numbers, texts, truth values, nothing.
+            be plain: numbers, texts, truth values, nothing. ``target`` and ``targets`` name bundles, as in Hypothesis.
     """
+    drawn = {name: strategy for name, strategy in arguments.items() if name not in _BUNDLES}
 
     def decorated(function: Callable[..., Any]) -> Any:
-        known = MachineRule(function, arguments)
+        known = MachineRule(function, drawn)
 
         @functools.wraps(function)
-        def stepped(self: Machine, **given: Any) -> None:
-            self._step(known, given)
+        def stepped(self: Machine, **given: Any) -> Any:
+            result = self._step(known, given)
+            return result if len(drawn) < len(arguments) else None  # Hypothesis wants none where there is no bundle
 
         vars(stepped)[_MARK] = known
         del vars(stepped)["__wrapped__"]  # Hypothesis looks at the parameters of what it calls

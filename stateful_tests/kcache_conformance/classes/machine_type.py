@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import Load
@@ -67,7 +68,13 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
             )
         found[plain_value(value)] = None
 
-    draw()
+    try:
+        draw()
+    except InvalidArgument as error:
+        raise TargetError(
+            f"{where}: {argument} cannot be drawn without a run of Hypothesis, which bundles and runner() belong to; "
+            "in threads, draw a number or a text, such as st.sampled_from('ab')"
+        ) from error
     return tuple(list(found)[:_MOST_VALUES])
 
 

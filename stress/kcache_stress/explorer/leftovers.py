@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import GeneratorType, ModuleType
 
 from .instrument.names import PREFIX
 from .instrument.tables import ITERATORS
 from .state.canonical_state import CanonicalState
+from .virtual.scheduler import Scheduler
 
 
 class Leftovers:
@@ -37,6 +38,7 @@ class Leftovers:
             return
         for name, value in self._values():
             state = CanonicalState()
+            state.add_reader(Scheduler, state.keep)  # a clock that a module keeps is no older than the execution
             state.read((value,))
             self._kept.append(state)  # tokens may be the ids of what it keeps alive
             tokens = [*state.tokens, *_position(value)]
@@ -52,7 +54,7 @@ class Leftovers:
                 kind = type(value)  # never value.__class__: a lazy object would begin to load what it stands for
                 if issubclass(kind, type) and value.__module__ == module.__name__:
                     yield from _entries(name, vars(value))
-                elif not (issubclass(kind, (type, ModuleType)) or _is_virtual(value)):
+                elif not issubclass(kind, (type, ModuleType)):
                     yield name, value
 
 
@@ -68,12 +70,6 @@ def _position(value: object) -> Iterator[object]:
         yield repr(value)
         with contextlib.suppress(TypeError, AttributeError, ValueError):
             yield repr(value.__reduce__())
-
-
-def _is_virtual(value: object) -> bool:
-    """Whether something is a part of the virtual runtime, which counts its threads anew in each execution."""
-    told = value if type(value) in (FunctionType, MethodType, BuiltinFunctionType) else type(value)
-    return (getattr(told, "__module__", None) or "").startswith("kcache_stress.")
 
 
 def _entries(owner: str, space: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -6,11 +6,17 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import sys
+import traceback
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from kcache_model.errors import CannotExploreError
+from kcache_model.outcomes import error_text
+
+from .rendering.step_renderer import place_of
 from .virtual.library import no_process_hooks, settle_module
+from .virtual.virtual_thread import UncontrolledError
 
 if TYPE_CHECKING:
     from .sandbox import Sandbox
@@ -102,3 +108,13 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
         with no_process_hooks():
             super().exec_module(module)
         settle_module(module)
+
+
+def refusal(error: BaseException) -> CannotExploreError:
+    """The refusal of modules that raised ``error``: some can be loaded once only."""
+    if isinstance(error, UncontrolledError):
+        return CannotExploreError(str(error))
+    place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
+    return CannotExploreError(
+        f"its modules cannot be loaded a second time for the explorer: {error_text(error)} ({place})"
+    )

@@ -79,8 +79,9 @@ def follow(
             return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
-    fits = "the schedule does not fail any more" if followed else "the schedule does not fit any more"
-    covered = ""
+    # Where the target was mended, some thread may have to do what the schedule has no run for.
+    unfit = "" if followed else "; its schedule does not fit any more"
+    covered = -1
     coverage = Coverage.BUDGET_SPENT
     for search in searches:
         options = replace(search, strict_errors=strict_errors, data_races=seeks_data_races)
@@ -90,16 +91,19 @@ def follow(
             note = "the schedule does not fail any more, but another one of the same program does"
             return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
         if coverage is Coverage.EXHAUSTED:
-            return _silent(
-                f"{fits}, and no interleaving of its program fails ({explored.executions} executions)", is_same
-            )
+            which = f"no interleaving of its program fails ({explored.executions} executions)"
+            return _silent(f"it does not fail any more: {which}{unfit}", is_same)
         if coverage is not Coverage.BOUND_REACHED:
             break
-        covered = f"with up to {options.preemptions} preemptions"
-    if covered:
-        return _silent(f"{fits}, and no interleaving of its program {covered} fails", is_same)
+        covered = options.preemptions
+    if covered >= 0:
+        which = f"no interleaving of its program with up to {covered} preemptions fails"
+        return _silent(f"it does not fail any more: {which}{unfit}", is_same)
     same = f"; {_SAME}" if is_same else ""
-    return Replayed(ReplayAnswer.CHANGED, f"{fits}; searching the program ended with: {coverage.value}{same}")
+    return Replayed(
+        ReplayAnswer.CHANGED,
+        f"the schedule does not fail any more{unfit}; searching the program ended with: {coverage.value}{same}",
+    )
 
 
 def _silent(note: str, is_same: bool) -> Replayed:

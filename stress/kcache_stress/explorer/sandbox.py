@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from kcache_model.errors import CannotExploreError
+from kcache_model.errors import CannotExploreError, TargetError
 
 from ..loading import TARGET_PREFIX, name_of_file
 from .events import UNKNOWN, Imprecise, Pending, Together, Trace
@@ -31,7 +31,7 @@ from .instrument.code import instrumented, instrumented_library, read
 from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks
 from .instrument.names import hook_name
-from .loaders import Finder, InstrumentingLoader
+from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
 from .virtual.environment import Environment
@@ -39,7 +39,6 @@ from .virtual.library import make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
-from .virtual.virtual_thread import UncontrolledError
 from .virtual.world import PRIVATE_MODULES, World
 
 SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "kcache.keys")
@@ -141,8 +140,7 @@ class Sandbox:
         """A private copy of a module, by name or file, and of everything below the roots that it imports.
 
         Raises:
-            CannotExploreError: it uses something that cannot be scheduled.
-            Exception: whatever the module raises while it is imported.
+            CannotExploreError: it uses something that cannot be scheduled, or raises something while it is imported.
         """
         if self._facts != self._settled_facts:
             self._start_over()  # some code imported more since, and it writes what was taken to be left alone
@@ -254,6 +252,8 @@ class Sandbox:
         self.scheduler.reset(program_threads)
         self._world.forget_threads(program_threads)
         self._environment.start_over()
+        if "logging" in self._modules.private:
+            self._modules.private["logging"].root.manager._clear_cache()  # of levels: each logger asks for its own once
 
     def _start_over(self) -> None:
         self.sources.clear()
@@ -348,8 +348,10 @@ class Sandbox:
         try:
             with self.active():
                 yield
-        except UncontrolledError as error:
-            raise CannotExploreError(str(error)) from error
+        except (CannotExploreError, TargetError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise refusal(error) from error
         finally:
             scheduler.loading = before
         replaced = self._world.replaced()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
-from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Semantics
@@ -216,12 +216,10 @@ def _loaded(
     sandbox = Sandbox(replace(roots, packages=roots.packages | more), granularity)
     try:
         return sandbox, sandbox.load(module)
-    except (TargetError, CannotExploreError):
-        raise
-    except Exception as error:
-        if more:
+    except CannotExploreError as error:
+        if more and isinstance(error.__cause__, Exception):
             return _loaded(roots, frozenset(), granularity, module)
-        raise CannotExploreError(f"its modules cannot be loaded a second time: {error!r}") from error
+        raise
 
 
 def _made_of(target: Target, roots: Roots) -> frozenset[str]:

@@ -30,7 +30,7 @@ from .arguments import remove_folder
 from .confirming import LONGEST_SECONDS, Trial, confirm
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun, run_paused
-from .runner import InterleavedRunner, Shape, compared
+from .runner import InterleavedRunner, Shape, compared, is_skip
 from .script import Script
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
@@ -184,7 +184,7 @@ class InterleavedLaboratory:
         until = time.monotonic() + _CONFIRMING_SECONDS
         while time.monotonic() < until:
             shown = run_paused(test.called, _FREELY, {}, threads=0, patience=_PATIENCE, pulse=watch.alive)
-            if shown.error is not None or not shown.has_ended:
+            if not shown.has_ended or (shown.error is not None and not is_skip(shown.error)):
                 return True
         return False
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
+from unittest import SkipTest
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
@@ -151,7 +153,9 @@ class InterleavedRunner(ScenarioRunner):
                     body()
             except _Over:
                 return self._asked.works if self._asked is not None else ()
-            except (_AsThread, Exception):  # what it fails of before there are threads is told by an execution
+            except (Aborted, UncontrolledError, SetupDeadlockError):
+                raise
+            except BaseException:  # what it fails of before there are threads is told by an execution
                 pass
             self._shape.is_whole = True
         self.texts = [f"{self._test.attribute}()"]
@@ -203,6 +207,8 @@ class InterleavedRunner(ScenarioRunner):
     def _problem_of(self, strategy: Strategy, error: BaseException | None) -> Problem | None:
         if strategy.ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
+        if is_skip(error):
+            return None
         if isinstance(error, AssertionError):
             return Problem(FindingKind.FAILURE, failed_check(error))
         if error is not None:
@@ -252,6 +258,13 @@ class InterleavedRunner(ScenarioRunner):
 def compared(ends: Sequence[Ended], left: object) -> object:
     """What threads gave and left, as it is compared."""
     return tuple((end.raised, plain_value(end.value)) for end in ends), plain_value(left)
+
+
+def is_skip(error: BaseException | None) -> bool:
+    """Whether a test asks to be left out, or says that its failure is expected."""
+    outcomes = sys.modules.get("_pytest.outcomes")
+    of_pytest = () if outcomes is None else (outcomes.Skipped, outcomes.XFailed)
+    return isinstance(error, (SkipTest, *of_pytest))
 
 
 def _failure(who: str, error: BaseException) -> Problem:

@@ -204,7 +204,12 @@ def in_threads(own: Any, asked: Together) -> list[Any]:
     ends = [Ended()] * len(asked.works)
 
     def call(number: int, work: Work) -> None:
-        ends[number] = attempt(work)
+        try:
+            ends[number] = attempt(work)
+        except BaseException as error:  # such as what pytest.fail raises
+            ends[number] = Ended(raised=type(error).__name__, error=error)
+            if own is not threading:
+                raise  # so does the explorer unwind its threads
 
     threads = [own.Thread(target=call, args=entry, daemon=True) for entry in enumerate(asked.works)]
     for thread in threads:
