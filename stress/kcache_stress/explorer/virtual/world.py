@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from ..events import TRY, WRITE
 from ..instrument.names import hook_name
-from .library import found_as, make_queue_accelerator, no_process_hooks
+from .library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
 from .refusal import refuse
@@ -314,7 +314,7 @@ def _parse(name: str, path: str) -> ast.Module:
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     if name in _PARTS:
         tree.body = [statement for statement in tree.body if not _PARTS[name][1].isdisjoint(_defined(statement))]
-    return tree
+    return with_simple_queue(tree) if name == "queue" else tree
 
 
 @functools.cache
