@@ -15,7 +15,7 @@ from ..codec import Codec
 from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
-from ..outcomes import Outcome, error_text, raised, returned
+from ..outcomes import UNTOLD, Outcome, error_text, raised, returned
 from ..target_name import target_name
 from .object_type import Load, ObjectType, ReadBack, Remarks
 from .specification import Specification
@@ -153,7 +153,10 @@ class PlainTarget:
 
 
 class PlainDriver:
-    """Calls methods by their names."""
+    """Calls methods by their names, and keeps what they return, as callers may: what is held weakly stays.
+
+    Of methods in ``untold`` it is not told what they return.
+    """
 
     def __init__(
         self,
@@ -163,16 +166,21 @@ class PlainDriver:
         *,
         load: Load = importlib.import_module,
         passing: tuple[type[BaseException], ...] = (),
+        untold: frozenset[str] = frozenset(),
     ) -> None:
         del load
         self.made = factory()
+        self._untold = untold
+        self._given: list[object] = []
         self._passing = passing
 
     def call(self, operation: MethodCall) -> Outcome:
         """What the method gave, as plain data; an exception by its type."""
         try:
             found = getattr(self.made, operation.name)
-            return returned(plain_value(found if operation.is_attribute else found(*operation.arguments)))
+            value = found if operation.is_attribute else found(*operation.arguments)
+            self._given.append(value)
+            return UNTOLD if operation.name in self._untold else returned(plain_value(value))
         except self._passing:
             raise
         except (Exception, SystemExit) as error:

@@ -108,15 +108,22 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
-    replay = _Replay(partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram()))
+    compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
+    replay = _Replay(compared)
     unsteady = _unsteady(target, words.templates, replay)
-    steady = tuple(template for template in words.templates if template.name not in unsteady)
+    reads = {template.name for template in words.templates if not next(template.smallest(0)).is_write}
+    useless = reads.intersection(unsteady)
+    untold = frozenset(unsteady) - useless
+    called = tuple(template for template in words.templates if template.name not in useless)
+    if untold:
+        replay = _Replay(partial(compared, untold=untold))
     left_out = (
         *words.left_out,
-        *(f"{name} (its results differ from run to run)" for name in unsteady),
-        *(f"{name} (it never returned in one thread)" for name in _endless(steady, replay)),
+        *(f"{name} (its results differ from run to run)" for name in unsteady if name in useless),
+        *(f"what {name} returns (it differs from run to run)" for name in unsteady if name in untold),
+        *(f"{name} (it never returned in one thread)" for name in _endless(called, replay)),
     )
-    return _Calls(steady, left_out, PlainDriver, ReplaySpecification(replay), bool(model))
+    return _Calls(called, left_out, partial(PlainDriver, untold=untold), ReplaySpecification(replay), bool(model))
 
 
 def _specified(made: object, target: str, name: str) -> _Calls:

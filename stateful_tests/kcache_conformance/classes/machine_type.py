@@ -101,13 +101,16 @@ class MachineDriver:
         self.made = makes(self._machine)
         self._rules = rules_of(kind)
         self._passing = passing
+        self._given: list[object] = []  # callers may keep what they get: what is held weakly stays
 
     def call(self, operation: MethodCall) -> Outcome:
         """What the rule gave, as plain data; an exception by its type."""
         rule = self._rules[operation.name]
         arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))
         try:
-            return returned(plain_value(rule.function(self._machine, self.made, **arguments)))
+            value = rule.function(self._machine, self.made, **arguments)
+            self._given.append(value)
+            return returned(plain_value(value))
         except self._passing:
             raise
         except (Exception, SystemExit) as error:
