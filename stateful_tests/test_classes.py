@@ -286,13 +286,13 @@ def test_arguments_may_be_named(tmp_path: Path) -> None:
     assert list(found.phases) == ["smoke", "stateful", "explorer", "stress"]
 
 
-def test_calls_that_tell_the_time_are_left_out(tmp_path: Path) -> None:
+def test_what_calls_tell_of_the_time_is_left_out(tmp_path: Path) -> None:
     methods = ("def now(self): return time.time()", "def name(self): return 1")
     source = "".join(f"    {method}\n" for method in methods)
     (tmp_path / "watch.py").write_text(f"import time\n\n\nclass Watch:\n{source}", encoding="utf-8")
     spec = f"{tmp_path / 'watch.py'}:Watch"
     found = target_type_named(class_type_name(spec))
-    assert found.not_tested(found.load(spec)) == ("now (its results differ from run to run)",)
+    assert found.not_tested(found.load(spec)) == ("what now returns (it differs from run to run)",)
 
 
 @pytest.mark.parametrize(("kept", "is_shared"), [("KEPT", True), ("{}", False)])

@@ -159,3 +159,65 @@ def test_a_lock_waits_for_other_threads_only() -> None:
     specification = ReplaySpecification(replay)
     assert may_wait_for_ever(specification, ObjectProgram(threads=((enter,), (enter,))))
     assert not may_wait_for_ever(specification, ObjectProgram(threads=((enter, enter),)))
+
+
+RESULTS = """
+import random
+import threading
+import weakref
+
+class Sessions:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def login(self) -> str:
+        with self._lock:
+            self._count += 1
+        return random.SystemRandom().random()
+
+    def count(self) -> int:
+        return self._count
+
+class LostSessions(Sessions):
+    def login(self) -> str:
+        self._count += 1
+        return random.SystemRandom().random()
+
+class Name:
+    pass
+
+class Names:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._names = weakref.WeakSet()
+
+    def make(self):
+        with self._lock:
+            name = Name()
+            self._names.add(name)
+            return name
+
+    def size(self) -> int:
+        with self._lock:
+            return len(self._names)
+"""
+
+
+@pytest.mark.parametrize(("name", "is_wrong"), [("Sessions", False), ("LostSessions", True)])
+def test_calls_whose_results_differ_are_made_all_the_same(tmp_path: Path, name: str, is_wrong: bool) -> None:
+    path = tmp_path / "results.py"
+    path.write_text(RESULTS, encoding="utf-8")
+    login, size = MethodCall("login"), MethodCall("count")
+    found = found_in(f"{path}:{name}", ObjectProgram(threads=((login, size), (login, size))))
+    assert (found is not None) is is_wrong
+    kind = target_type_named(class_type_name(f"{path}:{name}"))
+    left_out = kind.not_tested(laboratory(f"{path}:{name}").target)
+    assert "what login returns (it differs from run to run)" in left_out
+
+
+def test_what_a_call_has_returned_is_held_by_its_caller(tmp_path: Path) -> None:
+    path = tmp_path / "results.py"
+    path.write_text(RESULTS, encoding="utf-8")
+    make, size = MethodCall("make"), MethodCall("size")
+    assert found_in(f"{path}:Names", ObjectProgram(threads=((make, size), (make,)))) is None
