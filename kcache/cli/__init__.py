@@ -74,8 +74,9 @@ class _Commands(click.Group):
 )
 @click.version_option(kcache.__version__, prog_name="kcache")
 def main() -> None:
-    """Hold a thread-safe, indexed object cache against the model: is it right, under every interleaving?
+    """Check code that threads share, under every interleaving: your class, your test, your cache.
 
-    A TARGET is package.module:factory or path/to/file.py:factory, where factory(key_func, indexers) returns a new,
-    empty Indexer.
+    A TARGET is package.module:NAME or path/to/file.py:NAME. NAME is a class, with arguments if it needs some, as in
+    'cachetools:LRUCache(2)'; or a test that starts threads (explore, replay); or a factory(key_func, indexers) that
+    returns a new, empty Indexer, a thread-safe cache with indices, which is held against the model of client-go's.
     """
