@@ -31,7 +31,8 @@ def steps(text: str) -> Iterator[tuple[str, str]]:
 
     Yields:
         The name of a file, in a comment in its first line, and its content; or a change of one, as a diff of one place;
-        or a command with ``$``, and what it shows; or, without a name, code that is run as it is.
+        or a command with ``$``, and what it shows; or ``...``, and what else the last command shows; or, without a
+        name, code that is run as it is.
     """
     for language, block in _fenced(text):
         first, _, rest = block.partition("\n")
@@ -39,6 +40,8 @@ def steps(text: str) -> Iterator[tuple[str, str]]:
             yield first.removeprefix("# "), block
         elif language == "python":
             yield "", block
+        elif language == "text":
+            yield "...", block
         elif language == "diff":
             yield first.removeprefix("--- "), rest
         elif language == "console":
@@ -54,21 +57,22 @@ def follow(text: str, folder: Path, run: Run, **variables: Any) -> None:
     shown must be a right one. Commands of others, such as pip, are not run.
     """
     names: dict[str, Any] = {}
+    printed, errors = "", ""
     for name, content in steps(text):
         if not name:
             exec(content, names)
-        elif not name.startswith("$ "):
+        elif not name.startswith(("$ ", "...")):
             _write(folder / name, content)
-        if not name.startswith("$ "):
-            continue
-        command = shlex.split(name.removeprefix("$ "), comments=True)
-        if command[0] not in ("kcache", "pytest"):
-            continue
-        done = run(folder, *command, **variables)
-        assert content or done.returncode != 2, (name, done.stdout, done.stderr)
-        printed = normalised(done.stdout)
-        for part in re.split(r"^ *\.\.\.\n", content, flags=re.MULTILINE):
-            assert normalised(part) in printed, (name, done.stdout, done.stderr)
+        if name.startswith("$ "):
+            command = shlex.split(name.removeprefix("$ "), comments=True)
+            if command[0] not in ("kcache", "pytest"):
+                continue
+            done = run(folder, *command, **variables)
+            printed, errors = done.stdout, done.stderr
+            assert content or done.returncode != 2, (name, printed, errors)
+        if name.startswith(("$ ", "...")):
+            for part in re.split(r"^ *\.\.\.\n", content, flags=re.MULTILINE):
+                assert normalised(part) in normalised(printed), (name, part, printed, errors)
 
 
 def normalised(text: str) -> str:
