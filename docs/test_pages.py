@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from page_steps import Run, blocks, follow
 
+from kcache.pytest_plugin import pytest_addoption
+from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.target import make_target
 
 FOLDER = Path(__file__).parent
 
@@ -41,3 +46,32 @@ def test_the_finding_that_is_taken_apart_is_what_is_printed(folder: Path, run_co
 
 def test_every_kind_is_told() -> None:
     assert [kind for kind in FindingKind if f"| `{kind.upper()}` |" not in page("reading-a-finding")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("concepts", ""),
+        ("pytest", "## A test of your own"),
+        pytest.param("pytest", "", marks=pytest.mark.nightly),
+        ("your-own-cache", "## A cache of another shape"),
+        pytest.param("your-own-cache", "", marks=pytest.mark.nightly),
+    ],
+)
+def test_the_page_is_followed(name: str, end: str, folder: Path, run_command: Run) -> None:
+    text = page(name)
+    follow(text[: text.index(end)] if end else text, folder, run_command)
+
+
+def test_the_declarations_and_the_options_are_those_that_there_are() -> None:
+    table = page("your-own-cache").partition("| declaration |")[2].partition("\n\n")[0]
+    declared = {name for row in table.splitlines() for name in re.findall(r"`([a-z_]+)`", row.split("|")[1])}
+    with pytest.raises(TargetError) as refused:
+        make_target(lambda key_func, indexers: None, unsupported=["nothing"])
+    known = set(re.findall(r"[a-z_]+", str(refused.value)))
+    operations = {operation.value for operation in OperationName}
+    assert declared == known - operations - {"kcache_unsupported", "names", "nothing", "known", "are"}
+    parser = pytest.Parser(_ispytest=True)
+    pytest_addoption(parser)
+    options = {name for option in parser.getgroup("kcache").options for name in option.names()}
+    assert options == set(re.findall(r"^\| `(--kcache-[a-z-]+)", page("pytest"), re.MULTILINE))
