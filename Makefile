@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: check test test-all lint types build bench clean
+.PHONY: check test test-all lint types build docs bench clean
 
 check: $(STAMP)
 	$(BIN)/kcache check --reference
@@ -32,6 +32,11 @@ types: $(STAMP)
 
 build: $(STAMP)
 	$(BIN)/python -m build --outdir dist .
+
+docs: $(STAMP)
+	$(BIN)/pip install --quiet --group docs
+	$(BIN)/python docs/generate.py --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
 
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --group bench

@@ -70,6 +70,26 @@ def effort() -> Callable[[float, float], float]:
     return lambda some, many: many if PROFILE == "nightly" else some
 
 
+@pytest.fixture(scope="session")
+def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """``run_command(folder, "kcache", "check", ...)``: as if it was typed there; names set variables."""
+
+    def run_command(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        return subprocess.run(
+            [sys.executable, "-P", "-m", *command],
+            cwd=folder,
+            env={**inherited, "NO_COLOR": "1", **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run_command
+
+
 _VARIABLE = (
     (re.compile(r"(after|within) [0-9.]+ s"), r"\1 SECONDS s"),
     (re.compile(r"kc1\.[A-Za-z0-9_=-]+"), "kc1.WORD"),

@@ -1,8 +1,7 @@
-"""The samples of the pages run against the API server of the tests, wherever the tests lie."""
+"""The pages are followed with page_steps.py, some against the API server of the tests, wherever the tests lie."""
 
 import sys
 from pathlib import Path
 
-_ROOT = str(Path(__file__).resolve().parents[1])
-if _ROOT not in sys.path:
-    sys.path.append(_ROOT)
+_FOLDER = Path(__file__).resolve().parent
+sys.path += [str(folder) for folder in (_FOLDER, _FOLDER.parent) if str(folder) not in sys.path]

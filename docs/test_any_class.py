@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from page_steps import Run
 
+Typed = Callable[[str], tuple[int, str]]
 PAGES = {
     name: (Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8")
     for name in ("any-class", "classes", "test-bodies", "state-machines")
@@ -27,18 +27,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, command: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", *shlex.split(command)],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture
+def run(folder: Path, run_command: Run) -> Typed:
+    def run(command: str) -> tuple[int, str]:
+        done = run_command(folder, *shlex.split(command))
+        return done.returncode, done.stdout + done.stderr
+
+    return run
 
 
 @pytest.mark.one_in(2)
@@ -46,25 +41,25 @@ def run(folder: Path, command: str) -> tuple[int, str]:
     "command",
     [*COMMANDS["classes"][1:], *COMMANDS["test-bodies"][1:], *COMMANDS["state-machines"][1:]],
 )
-def test_the_fault_of_the_pages_is_found(command: str, folder: Path) -> None:
-    code, output = run(folder, f"{command} --budget {'2s' if '--only' in command else '120s'}")
+def test_the_fault_of_the_pages_is_found(command: str, folder: Path, run: Typed) -> None:
+    code, output = run(f"{command} --budget {'2s' if '--only' in command else '120s'}")
     assert code == (0 if "--only" in command else 1), output
     if "--only" not in command:
         assert "is interrupted here" in output
         assert re.search(r"interrupted at stock\.py:\d+", output)
 
 
-def test_the_first_command_finds_what_the_page_shows(folder: Path) -> None:
+def test_the_first_command_finds_what_the_page_shows(folder: Path, run: Typed) -> None:
     (command,) = COMMANDS["any-class"]
     assert command == COMMANDS["classes"][0]
-    code, output = run(folder, command)
+    code, output = run(command)
     assert code == 1
     samples = re.findall(r"```text\n(.*?)```", PAGES["classes"], re.DOTALL)
     assert len(samples) == 2
     assert all(sample in output for sample in samples)
     (word,) = re.findall(r"kcache replay (ko1\S+)", output)
     for written in re.findall(r"`(kcache replay WORD .*?)`", PAGES["any-class"]):
-        assert run(folder, written.replace("WORD", word))[0] == 0
+        assert run(written.replace("WORD", word))[0] == 0
     shown = re.search(r"^from kcache.*?(?=^```)", PAGES["any-class"], re.DOTALL | re.MULTILINE)
     assert shown is not None
     assert shown[0] in (folder / "test_found.py").read_text(encoding="utf-8")
@@ -73,8 +68,8 @@ def test_the_first_command_finds_what_the_page_shows(folder: Path) -> None:
     assert "**TO FILL IN**" in text
 
 
-def test_the_decorated_tests_fail(folder: Path) -> None:
-    code, output = run(folder, "pytest -q test_stock.py test_results.py")
+def test_the_decorated_tests_fail(folder: Path, run: Typed) -> None:
+    code, output = run("pytest -q test_stock.py test_results.py")
     assert code == 1
     assert "2 failed" in output
     assert "one after another, they give" in output
@@ -82,9 +77,9 @@ def test_the_decorated_tests_fail(folder: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("file", ["test_machine.py", "test_made.py"])
-def test_the_machine_passes_in_one_thread_and_fails_in_several(file: str, folder: Path) -> None:
-    assert run(folder, f"pytest -q {file} -k OneThread")[0] == 0
-    code, output = run(folder, f"pytest -q {file} -k InThreads")
+def test_the_machine_passes_in_one_thread_and_fails_in_several(file: str, folder: Path, run: Typed) -> None:
+    assert run(f"pytest -q {file} -k OneThread")[0] == 0
+    code, output = run(f"pytest -q {file} -k InThreads")
     assert code == 1
     assert "which no order of the calls allows" in output
 
@@ -111,10 +106,10 @@ class Stock(Unlocked):
 
 
 @pytest.mark.nightly
-def test_a_lock_mends_it(folder: Path) -> None:
+def test_a_lock_mends_it(folder: Path, run: Typed) -> None:
     (folder / "stock.py").rename(folder / "unlocked.py")
     (folder / "stock.py").write_text(LOCKED, encoding="utf-8")
-    code, output = run(folder, "pytest -q test_stock.py test_results.py")
+    code, output = run("pytest -q test_stock.py test_results.py")
     assert code == 0, output
-    code, output = run(folder, "kcache verify stock.py:Stock --bound 2x1")
+    code, output = run("kcache verify stock.py:Stock --bound 2x1")
     assert code == 0, output

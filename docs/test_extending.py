@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from xml.etree import ElementTree
 
 import pytest
@@ -31,18 +29,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(folder: Path) -> Run:
+def run(folder: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run:
     def run(module: str, *arguments: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
-            cwd=folder,
-            env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        done = run_command(folder, module, *arguments)
         return done.returncode, done.stdout + done.stderr
 
     return run

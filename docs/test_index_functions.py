@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_steps import Run, blocks
 
 from kcache.cli.fuzz import fuzz as fuzz_command
 from kcache.testing import Rule, fuzz_index_func, fuzz_key_func
@@ -40,7 +39,6 @@ from kcache_conformance.indexers import recorded
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 FORMATS = (FOLDER / "formats.md").read_text(encoding="utf-8")
 PAGE = (FOLDER / "index-functions.md").read_text(encoding="utf-8")
 SECTIONS = {
@@ -87,10 +85,6 @@ class Example:
 
     def subject(self, name: str) -> Subject:
         return load_subject(f"{self.file}:{name}", self.kind)
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def section(title: str) -> str:
@@ -242,7 +236,7 @@ def test_the_examples_of_each_style_pass(number: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_the_samples_from_tests_run(tmp_path: Path) -> None:
+def test_the_samples_from_tests_run(tmp_path: Path, run_command: Run) -> None:
     (code,) = blocks(section("From tests"), "python")
     dictionaries, attributes, types = blocks(section("How to write a good one"), "python")
     assert "seconds=10" in code
@@ -253,15 +247,7 @@ def test_the_samples_from_tests_run(tmp_path: Path) -> None:
     quick = code.replace("seconds=10", "seconds=0.2, only=['total'], crosshair=False")
     (tmp_path / "test_indexes.py").write_text(quick, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    done = run_command(tmp_path, "pytest", "-q", "-p", "no:cacheprovider")
     assert done.returncode == 0, done.stdout
     assert f"{code.count('def test_')} passed" in done.stdout
 
@@ -301,7 +287,7 @@ def test_every_option_of_the_page_exists() -> None:
 
 
 def test_the_commands_of_the_page_can_be_given() -> None:
-    lines = [line for block in blocks(PAGE, "console") for line in block.splitlines()]
+    lines = [line for block in blocks(PAGE, "console") for line in block.splitlines() if line.startswith("$ ")]
     assert len(lines) > 5
     for line in lines:
         assert line.startswith("$ kcache fuzz ")
@@ -319,50 +305,21 @@ def test_the_scenarios_of_the_page_are_recorded() -> None:
     assert named <= known
 
 
-def test_links_within_the_pages_lead_somewhere() -> None:
-    anchors = {
-        page.name: {
-            re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
-            for title in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-        }
-        for page in FOLDER.glob("*.md")
-    }
-    for page, text in (("index-functions.md", PAGE), ("formats.md", FORMATS)):
-        for other, anchor in re.findall(r"\]\(([\w.-]*)#([\w-]+)\)", text):
-            assert anchor in anchors[other or page], anchor
-
-
 def test_perturbations_are_as_the_page_says() -> None:
     days = sorted(abs(perturbation.days) for perturbation in (UNPERTURBED, *PERTURBATIONS) if perturbation.days)
     assert days[0] == 1
     assert 59 * 365 < days[-1] < 61 * 365
 
 
-def test_the_sample_of_the_readme_is_what_is_found() -> None:
-    (sample,) = (block for block in blocks(README, "console") if "kcache fuzz examples" in block)
+def test_the_first_sample_is_what_is_found(run_command: Run) -> None:
+    (sample,) = (block for block in blocks(PAGE, "console") if "kcache fuzz examples" in block)
     command, _, expected = sample.partition("\n")
-    arguments = command.removeprefix("$ kcache ").split()
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kcache", *arguments, "--only", "returns-list", "--no-crosshair", "--first"],
-        cwd=ROOT,
-        env={**os.environ, "NO_COLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    arguments = command.removeprefix("$ ").split()
+    done = run_command(ROOT, *arguments, "--only", "returns-list", "--no-crosshair", "--first")
     assert done.returncode == 1
     printed = [line.rstrip() for line in done.stdout.splitlines()]
     shown = [line for line in expected.splitlines() if line and line != "..." and "kcache replay" not in line]
     assert [line for line in shown if line not in printed] == []
     word = re.search(r"^ *kcache replay (.*)$", expected, re.MULTILINE)
     assert word is not None
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kcache", "replay", word[1]],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1, "the word in the README must still show the bug"
+    assert run_command(ROOT, "kcache", "replay", word[1]).returncode == 1, "the word must still show the bug"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from click.testing import CliRunner
 
 from kcache.cli import main
+
+Run = Callable[..., tuple[int, list[str], str]]
 
 COUNTERS = """
 import threading
@@ -194,24 +195,6 @@ def test_config(request):
 """
 
 
-def run(folder: Path, *arguments: str) -> tuple[int, list[str], str]:
-    """The exit code, the lines of the summary, and all that was printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kcache", "run", "pytest", "--", "-p", "no:cacheprovider", "-W", "error", *arguments],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    output = done.stdout + done.stderr
-    told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
-    assert told is not None, output
-    return done.returncode, told[1].splitlines(), output
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -220,9 +203,24 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run:
+    """Gives the exit code, the lines of the summary, and all that was printed."""
+
+    def run(*arguments: str) -> tuple[int, list[str], str]:
+        options = ("-p", "no:cacheprovider", "-W", "error")
+        done = run_command(project, "kcache", "run", "pytest", "--", *options, *arguments)
+        output = done.stdout + done.stderr
+        told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
+        assert told is not None, output
+        return done.returncode, told[1].splitlines(), output
+
+    return run
+
+
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.nightly)])
-def test_what_fails_in_some_order_is_found_and_the_rest_is_told(project: Path, workers: tuple[str, ...]) -> None:
-    code, lines, output = run(project, *workers)
+def test_what_fails_in_some_order_is_found_and_the_rest_is_told(workers: tuple[str, ...], run: Run) -> None:
+    code, lines, output = run(*workers)
     assert code == 1
     assert "4 passed" in output
     assert "kcache replay kt1." in output
@@ -239,9 +237,9 @@ def test_what_fails_in_some_order_is_found_and_the_rest_is_told(project: Path, w
 
 
 @pytest.mark.nightly
-def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(project: Path) -> None:
+def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(project: Path, run: Run) -> None:
     (project / "test_surrounded.py").write_text(SURROUNDED, encoding="utf-8")
-    code, lines, _ = run(project, "test_surrounded.py")
+    code, lines, _ = run("test_surrounded.py")
     assert code == 1
     told = {line.split("::", 1)[1]: line.split(": ")[0] for line in lines[:-1]}
     names = {name.rpartition(": ")[0].partition(": ")[0] or name: what for name, what in told.items()}
@@ -261,10 +259,10 @@ def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(pro
 
 
 @pytest.mark.nightly
-def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project: Path) -> None:
+def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project: Path, run: Run) -> None:
     (project / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (project / "test_fixtures.py").write_text(FIXTURES, encoding="utf-8")
-    code, lines, output = run(project, "test_fixtures.py")
+    code, lines, output = run("test_fixtures.py")
     assert code == 1
     told = {name: (what, why) for what, name, why in (line.split(": ", 2) for line in lines[:-1])}
     assert {name.removeprefix("test_fixtures.py::"): what for name, (what, _) in told.items()} == {
