@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import re
+import signal
 import sys
 import threading
+import time
 import unittest
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
@@ -31,6 +34,8 @@ _FOUND: Final = "fails in some order"
 _EXPLORED: Final = "explored"
 _AS_IT_IS: Final = "ran as it is"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+_WORK_SECONDS: Final = 0.01
+"""Whoever works less than this meanwhile stands still."""
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
 """Begins the names of the fixtures of pytest that call setUp, setup_method and the like."""
 _FOR_COROUTINES: Final = ("event_loop_policy",)
@@ -41,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options that ``kcache run pytest`` gives to the child, and pytest-xdist to its workers."""
     group = parser.getgroup("kcache", "interleavings of tests that start threads")
     group.addoption("--kcache-test-budget", type=float, default=2.0, help="seconds for the interleavings of a test")
+    group.addoption("--kcache-test-patience", type=float, default=30.0, help="seconds of standstill that end a test")
     group.addoption("--kcache-test-seed", type=int, default=0, help="of everything random")
     group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
 
@@ -84,12 +90,44 @@ class _Started:
             self.is_listening = False
 
 
+class _StoodStillError(BaseException):
+    """Ends a test whose threads wait for each other; none that tests catch."""
+
+
+@contextlib.contextmanager
+def _ended_at_standstill(seconds: float) -> Iterator[None]:
+    """While this is entered, the main thread is interrupted once the process has done nothing for so long."""
+    number = getattr(signal, "SIGALRM", None)
+    is_main = threading.current_thread() is threading.main_thread()
+    if number is None or not is_main or signal.getsignal(number) is not signal.SIG_DFL:
+        yield
+        return
+    worked = time.process_time()
+
+    def look(*_: object) -> None:
+        nonlocal worked
+        before, worked = worked, time.process_time()
+        if worked - before < _WORK_SECONDS:
+            raise _StoodStillError
+
+    signal.signal(number, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(number, signal.SIG_DFL)
+
+
 @dataclass
 class _Explorer:
-    """Explores the tests that start threads, when they have passed."""
+    """Explores the tests that start threads, when they have passed, or do not come back."""
 
     config: pytest.Config
     started: _Started = field(default_factory=_Started)
+    standstill: str = ""
+    has_left_threads: bool = False
+    exit_status: int = 0
 
     def __post_init__(self) -> None:
         sys.addaudithook(self.started.hear)
@@ -97,9 +135,21 @@ class _Explorer:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
         """Runs a test as it is, then in every order of its threads."""
+        started, seconds = self.started, self.config.option.kcache_test_patience
+        self.standstill = ""
+        with started.listening(), _ended_at_standstill(seconds):
+            try:
+                yield
+            except _StoodStillError:
+                self.has_left_threads = self.has_left_threads or bool(started.threads)
+                self.standstill = f"it stood still for {seconds:g} s"
+        self._look_into(item)
+        if self.standstill:
+            pytest.fail(self.standstill, pytrace=False)
+
+    def _look_into(self, item: pytest.Item) -> None:
+        """Explore a test that has started threads, if it can be explored."""
         started = self.started
-        with started.listening():
-            yield
         function = getattr(item, "function", None)
         if not (started.threads or started.process) or function is None or hasattr(function, "kcache_interleaved"):
             return
@@ -140,7 +190,8 @@ class _Explorer:
         counts = result.phases[-1].counts if result.phases else {}
         executions = f"{counts.get('executions', 0)} executions"
         if finding is not None:
-            why = _no_matter_of_order(finding)
+            is_explained = bool(self.standstill) and finding.interleaving is not None  # as it is, it fails, too
+            why = "" if is_explained else _no_matter_of_order(finding)
             _note(item, _AS_IT_IS if why else _FOUND, why or finding.summary)
             if not why:
                 _fail(finding, spec)
@@ -151,6 +202,17 @@ class _Explorer:
         else:
             no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
             _note(item, _EXPLORED, f"{executions}, {f'no proof: {no_proof}' if no_proof else 'budget spent'}")
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Keeps how the session ended."""
+        self.exit_status = int(exitstatus)
+
+    def pytest_unconfigure(self) -> None:
+        """Ends the process, which else would wait for ever for the threads of a test that stood still."""
+        if self.has_left_threads and not hasattr(self.config, "workerinput"):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self.exit_status)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """One line for each test that started threads or processes."""

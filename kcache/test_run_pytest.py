@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -276,6 +277,50 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
     assert all(why.endswith("exhausted") for what, why in told.values() if what == "explored")
     assert "in test_beside (monkeypatch sets add) while other threads run" in told["test_fixtures.py::test_beside"][1]
     assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
+
+
+STANDSTILL = """
+import threading
+import time
+
+
+def in_threads(*works):
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_in_a_circle():
+    one, other, met = threading.Lock(), threading.Lock(), threading.Barrier(2)
+
+    def takes(first, second):
+        with first:
+            met.wait()
+            with second:
+                pass
+
+    in_threads(lambda: takes(one, other), lambda: takes(other, one))
+
+
+def test_at_work():
+    until = time.process_time() + 0.6
+    while time.process_time() < until:
+        pass
+    in_threads(int)
+"""
+
+
+def test_a_test_that_stands_still_is_ended_and_explored(project: Path, run_command: Callable[..., Any]) -> None:
+    """And one that works for longer than that is not."""
+    (project / "test_standstill.py").write_text(STANDSTILL, encoding="utf-8")
+    asked = ("--patience", "0.3s", "--budget-per-test", "1s", "pytest", "--", "-p", "no:cacheprovider")
+    done = run_command(project, "kcache", "run", *asked, "test_standstill.py")
+    assert done.returncode == 1, done.stderr
+    assert "DEADLOCK" in done.stdout
+    assert "1 failed, 1 passed" in done.stdout
+    assert "kcache replay kt1." in done.stdout
 
 
 def test_only_pytest_can_be_run() -> None:

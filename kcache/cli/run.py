@@ -24,22 +24,37 @@ _PLUGIN = "kcache.pytest_interleaving"
     show_default=True,
     help="How long to search the interleavings of one test; a finding ends it early.",
 )
+@click.option(
+    "--patience",
+    callback=duration,
+    metavar="DURATION",
+    default="30s",
+    show_default=True,
+    help="How long a test may stand still when it runs as it is: then it is ended, and explored.",
+)
 @seed_option("Decides which samples are taken first.")
 @instrument_option
 def run(
-    program: str, arguments: tuple[str, ...], budget_per_test: float, seed: int, instrument: tuple[str, ...]
+    program: str,
+    arguments: tuple[str, ...],
+    budget_per_test: float,
+    patience: float,
+    seed: int,
+    instrument: tuple[str, ...],
 ) -> None:
     """Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.
 
-    Each test runs once. One that starts threads and passes is then explored: it fails if it fails in any order. The
-    summary says of each how far that went, and what could not be controlled. Exit codes are those of pytest.
+    Each test runs once. One that starts threads and passes, or does not come back, is then explored: it fails if it
+    fails in any order. The summary says of each how far that went, and what could not be controlled. Exit codes are
+    those of pytest.
     """
     if program != "pytest":
         raise click.UsageError(f"only pytest can be run, not {program}; write kcache run pytest -- tests")
     if importlib.util.find_spec("pytest") is None:
         raise click.UsageError('pytest is not installed beside kcache: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
-    command += [f"--kcache-test-seed={seed}", *(f"--kcache-test-instrument={package}" for package in instrument)]
+    command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
+    command += [*(f"--kcache-test-instrument={package}" for package in instrument)]
     try:
         sys.exit(subprocess.run([*command, *arguments], check=False).returncode)
     except KeyboardInterrupt:
