@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main
 from kcache_conformance.report.issue_text import FILL_IN
+from kcache_conformance.target_types import target_type_named
 
 CLASS = '''
 class Stock:
@@ -47,6 +48,7 @@ MENDED = CLASS.replace("self.count = self.count - 1\n        return self.count",
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    target_type_named.cache_clear()  # by a name that counts from the folder in which a command runs
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "shelf.py").write_text(CLASS, encoding="utf-8")
@@ -58,7 +60,10 @@ def kcache(*arguments: str) -> Result:
 
 
 def word_of(*arguments: str) -> str:
-    (word,) = re.findall(r"^ *kcache (replay \S+)$", kcache(*arguments).stdout, re.MULTILINE)
+    done = kcache(*arguments)
+    words = re.findall(r"^ *kcache (replay \S+)$", done.stdout, re.MULTILINE)
+    assert len(words) == 1, done.stdout + done.stderr
+    (word,) = words
     return shlex.split(word)[1]
 
 
