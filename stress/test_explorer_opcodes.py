@@ -19,9 +19,9 @@ from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
 from kcache_stress.explorer.virtual.opcode_tracer import switch_points
-from kcache_stress.indexers.findings import PROGRAM_TOKENS
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.subject import load_subject, replay_token
 
 OPCODES, WITH_GIL = Granularity.OPCODES, Granularity.OPCODES_GIL

@@ -29,8 +29,8 @@ from ..explorer.reach import existing, folder_of
 from ..explorer.replay import Replayed, follow
 from ..explorer.replay_token import ReplayToken
 from ..explorer.sandbox import Roots, Sandbox
-from ..explorer.schedule import Replay
 from ..explorer.sources import fingerprint_of
+from ..explorer.strategies.replay import Replay
 from ..explorer.virtual.scheduler import Scheduler
 from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages
