@@ -21,7 +21,7 @@ from kcache_model.indexers.target import Target
 from ..budget_slices import as_time_passes
 from ..phase import Coverage, PhaseContext, PhaseOutcome
 from .diagnosis import diagnosed
-from .recorded.corpus import needs_transformer, recordings, scenarios
+from .recorded.corpus import scenario_count, scenarios
 from .recorded.replay import replay
 from .recorded.scenario import Scenario
 from .sequential import run_program
@@ -48,7 +48,7 @@ def smoke_test(context: PhaseContext) -> PhaseOutcome:
 
 def recorded(context: PhaseContext) -> PhaseOutcome:
     """What client-go did, and whether the target does the same."""
-    total = sum(not needs_transformer(recording) for recording in recordings())
+    total = scenario_count()
     counts = Counter(programs=0, operations=0, of=total)
     coverage: Coverage = Counter()
     skipped: Counter[str] = Counter()
