@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -105,17 +104,3 @@ class PhaseOutcome:
 Phase: TypeAlias = Callable[[PhaseContext], PhaseOutcome]
 """A phase stops at its first finding that is not known, and makes it as small as it can; what a factory raises passes
 through it."""
-
-
-def phase_at(name: str) -> Phase:
-    """A phase that is imported when it is run.
-
-    Args:
-        name: ``package.module:function``.
-    """
-
-    def run(context: PhaseContext) -> PhaseOutcome:
-        phase: Phase = pkgutil.resolve_name(name)
-        return phase(context)
-
-    return run

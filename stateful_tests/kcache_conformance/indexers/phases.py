@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..phase import Phase, phase_at
+from ..imported_late import imported_late
+from ..phase import Phase
 
 PHASES: Final[Mapping[str, Phase]] = {
-    "smoke": phase_at(f"{__package__}.sequential_phases:smoke_test"),
-    "recorded": phase_at(f"{__package__}.sequential_phases:recorded"),
-    "stateful": phase_at(f"{__package__}.sequential_phases:stateful"),
-    "explorer": phase_at(f"{__package__}.concurrent_phases:explorer"),
-    "stress": phase_at(f"{__package__}.concurrent_phases:stress"),
+    "smoke": imported_late(f"{__package__}.sequential_phases:smoke_test"),
+    "recorded": imported_late(f"{__package__}.sequential_phases:recorded"),
+    "stateful": imported_late(f"{__package__}.sequential_phases:stateful"),
+    "explorer": imported_late(f"{__package__}.concurrent_phases:explorer"),
+    "stress": imported_late(f"{__package__}.concurrent_phases:stress"),
 }
 """Name -> phase, in the order in which they run."""

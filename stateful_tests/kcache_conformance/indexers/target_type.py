@@ -6,9 +6,8 @@ To describe them takes little: what their functions need is imported when they a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kcache import Indexer
 from kcache_model.call_program import hash_seed
@@ -25,18 +24,13 @@ from kcache_stress.indexers.program_tokens import PHASE, PROGRAM_TOKENS
 from kcache_stress.loading import REFERENCE, load_target
 
 from ..gallery import gallery
+from ..imported_late import imported_late
 from ..suite_options import SuiteOptions
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
 
-if TYPE_CHECKING:
-    from kcache_model.bound import Bound
-    from kcache_model.progress import ProgressListener
-    from kcache_stress.explorer.granularity import Granularity
-    from kcache_stress.explorer.laboratory import Laboratory
-    from kcache_stress.explorer.replay import Replayed
-    from kcache_stress.explorer.replay_token import ReplayToken
-
+_load_subject: Final = imported_late("kcache_stress.indexers.subject:load_subject")
+_run_program_in_child: Final = imported_late(f"{__package__}.program_job:run_program_in_child")
 _MINIMISE_SECONDS: Final = 10.0
 _MINIMISE_ATTEMPTS: Final = 40
 _MINIMISE_PATIENCE_SECONDS: Final = 0.5
@@ -74,10 +68,8 @@ def _stopped(stopped: Stopped) -> Finding:
     if spec is not None and program.is_sequential and len(program) > 1:
         from kcache_model.indexers.minimise import MinimiseBudget, minimise
 
-        from .program_job import run_program_in_child
-
         def fails(candidate: Program) -> bool:
-            ended = run_program_in_child(
+            ended = _run_program_in_child(
                 spec,
                 candidate,
                 patience_seconds=_MINIMISE_PATIENCE_SECONDS,
@@ -106,9 +98,7 @@ def _confirmed(finding: Finding, spec: str, program: Program, options: SuiteOpti
 
     A thread that waits in C, for a database for one, or that spins, waits there for threads that stand still.
     """
-    from .program_job import run_program_in_child
-
-    ended = run_program_in_child(
+    ended = _run_program_in_child(
         spec,
         program,
         seconds=_CONFIRMATION_SECONDS,
@@ -154,43 +144,15 @@ def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics
     return explorer_program(seed, target, semantics, ExplorerShape((2, threads), (1, operations)))
 
 
-def _programs(target: Target, semantics: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
-    from .concurrent_programs import concurrent_programs  # Hypothesis is most of the time that imports take
-
-    return concurrent_programs(target, semantics, threads, operations)
-
-
-def _small_scope(bound: Bound, target: Target, semantics: Semantics, deadline: float) -> Iterator[Program]:
-    from kcache_stress.indexers.programs.small_scope import small_scope_programs
-
-    return small_scope_programs(bound, target, semantics, deadline)
-
-
-def _count(bound: Bound, target: Target, semantics: Semantics, deadline: float) -> int | None:
-    from kcache_stress.indexers.programs.small_scope import count_small_scope
-
-    return count_small_scope(bound, target, semantics, deadline)
-
-
-def _laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> Laboratory[Any, Any]:
-    from kcache_stress.indexers.subject import load_subject
-
-    return load_subject(spec, instrument=instrument, granularity=granularity)
-
-
-def _replay(token: ReplayToken[Program], watch: ProgressListener) -> Replayed:
-    from kcache_stress.indexers.subject import replay_token
-
-    return replay_token(token, watch)
-
-
 EXPLORING: Final = Exploring(
-    laboratory=_laboratory,
+    laboratory=lambda spec, instrument, granularity: _load_subject(
+        spec, instrument=instrument, granularity=granularity
+    ),
     stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
     random_program=_random_program,
-    programs=_programs,
-    small_scope=_small_scope,
-    count=_count,
+    programs=imported_late(f"{__package__}.concurrent_programs:concurrent_programs"),
+    small_scope=imported_late("kcache_stress.indexers.programs.small_scope:small_scope_programs"),
+    count=imported_late("kcache_stress.indexers.programs.small_scope:count_small_scope"),
 )
 
 
@@ -205,7 +167,7 @@ INDEXER: Final = TargetType(
     examples=gallery,
     codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
-    replay=_replay,
+    replay=imported_late("kcache_stress.indexers.subject:replay_token"),
     declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,
     knows=frozenset({"semantics", "contract", "threads"}),
