@@ -28,7 +28,7 @@ from kcache_stress.explorer.scenarios import (
     replay_scenario,
 )
 from kcache_stress.explorer.strategies.interface import Coverage
-from kcache_stress.explorer.strategies.replay import Replay
+from kcache_stress.explorer.strategies.scheduled import Replay
 
 CODE = """
 import queue

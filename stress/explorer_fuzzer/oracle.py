@@ -18,7 +18,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.schedule import Schedule
 from kcache_stress.explorer.strategies.interface import Step
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
-from kcache_stress.explorer.strategies.replay import Replay
+from kcache_stress.explorer.strategies.scheduled import Replay
 
 from . import bench as benches
 from .bench import Bench, Outcome, Run

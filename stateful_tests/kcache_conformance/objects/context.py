@@ -1,4 +1,4 @@
-"""What the phases on objects make of their context."""
+"""Settings that the phases on objects take from their context."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from .schedule import Schedule, as_runs, as_steps, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.interface import Coverage
 from .strategies.preemption_bounded import PreemptionBounded
-from .strategies.replay import Replay
+from .strategies.scheduled import Replay
 
 _REPETITIONS = 2
 # Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.

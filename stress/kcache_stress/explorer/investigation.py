@@ -19,7 +19,7 @@ from .strategies.dpor import DivergedError
 from .strategies.interface import Coverage, Sampling, Strategy
 from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
-from .strategies.replay import Replay
+from .strategies.scheduled import Replay
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000

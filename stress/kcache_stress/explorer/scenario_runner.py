@@ -28,7 +28,7 @@ from .rendering.step_renderer import place_of
 from .sandbox import Roots, Sandbox
 from .state.namespaces import instrumented_modules
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
-from .strategies.replay import Replay
+from .strategies.scheduled import Replay
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError

@@ -30,7 +30,7 @@ from ..explorer.replay import Replayed, follow
 from ..explorer.replay_token import ReplayToken
 from ..explorer.sandbox import Roots, Sandbox
 from ..explorer.sources import fingerprint_of
-from ..explorer.strategies.replay import Replay
+from ..explorer.strategies.scheduled import Replay
 from ..explorer.virtual.scheduler import Scheduler
 from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages

@@ -23,7 +23,7 @@ from ..happens_before import HappensBefore
 from ..schedule import Schedule, schedule_of
 from ..state.race import Race, name_of_location
 from ..state.watched_trace import WatchedTrace
-from ..strategies.replay import Replay
+from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
 from ..virtual.world import PRIVATE_MODULES
 

@@ -15,7 +15,7 @@ from ..execution import A, Execution, Problem, Runner
 from ..garbage import NoCollections
 from ..schedule import Schedule
 from ..strategies.interface import Ending
-from ..strategies.replay import Replay
+from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
 from .naming import Names
 from .recorded_events import Place, RecordedEvent

@@ -18,7 +18,7 @@ from kcache_model.places import file_name
 from ..events import KIND_NAMES, PAUSE, Pending
 from ..schedule import Schedule, as_steps
 from ..strategies.interface import STOP
-from ..strategies.replay import Replay
+from ..strategies.scheduled import Replay
 
 _EXPLORER: Final = str(Path(__file__).parent.parent)
 
