@@ -31,7 +31,7 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.search import search
 from kcache_stress.explorer.strategies.interface import Coverage

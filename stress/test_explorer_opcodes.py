@@ -13,7 +13,7 @@ from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.interface import Coverage

@@ -26,7 +26,8 @@ from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.made_of import packages_of
 from ..explorer.reach import existing, folder_of
-from ..explorer.replay import Replayed, follow
+from ..explorer.replay import follow
+from ..explorer.replay_answer import Replayed
 from ..explorer.replay_token import ReplayToken
 from ..explorer.sandbox import Roots, Sandbox
 from ..explorer.sources import fingerprint_of
