@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, settings
 
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli  # noqa: F401
-from kcache_conformance.isolation import supervisor
+from kcache_conformance.isolation import child
+from kcache_model.call_program import HASH_SEED
 
 settings.register_profile(
     "ci", max_examples=50, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -128,7 +129,9 @@ _IMPORTED_BY_CHILDREN = [
     "kcache_conformance.jobs",
     "kcache_conformance.replays",
     "kcache_conformance.indexers.program_job",
-    "kcache_conformance.explored_examples",
+    "kcache_conformance.indexers.sequential_phases",
+    "kcache_conformance.indexers.concurrent_phases",
+    "kcache_conformance.runs.explored_examples",
     "kcache_conformance.fuzzing.session",
     "kcache_conformance.fuzzing.search_job",
     "kcache_conformance.fuzzing.replaying",
@@ -168,7 +171,7 @@ class WarmChild:
     def can_serve(cls, environment: dict[str, str]) -> bool:
         """Whether a child needs nothing that the server has in another way."""
         changed = {name for name, value in environment.items() if value != os.environ.get(name)}
-        is_usual = changed <= {"PYTHONPATH", supervisor.HASH_SEED} and environment[supervisor.HASH_SEED] == "0"
+        is_usual = changed <= {"PYTHONPATH", HASH_SEED} and environment[HASH_SEED] == "0"
         return is_usual and os.getpid() == cls._home
 
     @classmethod
@@ -177,7 +180,7 @@ class WarmChild:
         cls._home = os.getpid()  # of what is forked from it, the server is no child
         cls._server.set_forkserver_preload(_IMPORTED_BY_CHILDREN)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(supervisor.HASH_SEED, "0")
+            patch.setenv(HASH_SEED, "0")
             multiprocessing.forkserver.ensure_running()
 
 
@@ -193,5 +196,5 @@ def _warm_children() -> Iterator[None]:
         return
     WarmChild.start_server()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(supervisor, "subprocess", SimpleNamespace(Popen=_start_child, PIPE=subprocess.PIPE))
+        patch.setattr(child, "subprocess", SimpleNamespace(Popen=_start_child, PIPE=subprocess.PIPE))
         yield

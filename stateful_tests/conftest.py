@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kcache.informers import FakeClock, QueueFactory, SharedIndexInformer, in_order_queue, queue_by_key
-from kcache_conformance.indexers import phases
+from kcache_conformance.indexers import sequential_phases
 from kcache_conformance.indexers.recorded import corpus
 from kcache_conformance.informers.fake_server import FakeServer
 from stateful_tests.informer_support import WATCHDOG_SECONDS, Journal, eventually, threads_since
@@ -72,8 +72,8 @@ def new_informer(server: FakeServer, clock: FakeClock) -> Iterator[Callable[...,
 def written_recordings(effort: Callable[[int, int], int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """By day the recorded phase of this process replays what was written; what was drawn is nearly all of the steps."""
     files = tuple(file for file in corpus.FILES if file.startswith(("edge-", "random-")[: effort(1, 2)]))
-    for name in ("recordings", "scenarios"):
-        monkeypatch.setattr(phases, name, functools.partial(getattr(corpus, name), files=files))
-    phases._translated.cache_clear()
+    for name in ("scenario_count", "scenarios"):
+        monkeypatch.setattr(sequential_phases, name, functools.partial(getattr(corpus, name), files=files))
+    sequential_phases._translated.cache_clear()
     yield
-    phases._translated.cache_clear()
+    sequential_phases._translated.cache_clear()

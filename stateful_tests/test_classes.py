@@ -29,7 +29,8 @@ from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.target_name import target_name
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.replay import ReplayAnswer, follow
+from kcache_stress.explorer.replay import follow
+from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.indexers.probing import probe
 from kcache_stress.objects.laboratory import ObjectLaboratory
 

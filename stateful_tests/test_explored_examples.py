@@ -23,8 +23,8 @@ from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, make_target
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.replay import ReplayAnswer
-from kcache_stress.indexers.findings import PROGRAM_TOKENS
+from kcache_stress.explorer.replay_answer import ReplayAnswer
+from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.indexers.subject import load_subject, replay_token
 

@@ -9,7 +9,6 @@ import pytest
 
 from kcache_conformance.gallery import Example, informer_gallery
 from kcache_conformance.informers.findings import TOKENS
-from kcache_conformance.informers.phases import PHASES
 from kcache_conformance.informers.target_type import INFORMER
 from kcache_conformance.phase import PhaseContext, PhaseOutcome
 from kcache_model.progress import NoProgress
@@ -73,7 +72,7 @@ def test_a_concurrent_fault_is_found_by_the_explorer(example: Example) -> None:
 
 
 @pytest.mark.one_in(20, start=5)
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", INFORMER.phases)
 @pytest.mark.parametrize("example", CORRECT, ids=name)
 def test_a_correct_design_passes(example: Example, phase: str) -> None:
     outcome = run(example, phase, 120 if phase == "litmus" else 0.5)

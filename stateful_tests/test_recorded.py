@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import kcache
-from kcache_conformance.indexers.recorded.corpus import deviations, recordings, scenarios
+from kcache_conformance.indexers.recorded.corpus import FILES, deviations, recordings, scenario_count, scenarios
 from kcache_conformance.indexers.recorded.replay import replay
 from kcache_model.finding import FindingKind
 from kcache_model.indexers.items import Semantics
@@ -23,9 +23,16 @@ translated = functools.cache(lambda semantics: tuple(scenarios(semantics)))
 REFERENCE = replace(make_target(kcache.new_indexer, "reference"), is_strict=True)
 
 
+def test_scenarios_are_counted_without_reading_them() -> None:
+    written = tuple(file for file in FILES if file.startswith("edge-"))
+    assert scenario_count(written) == sum(1 for _ in scenarios(Semantics.CLASSIC, written)) == 46
+    assert scenario_count(("edge-writes.jsonl",)) == sum(1 for _ in recordings(("edge-writes.jsonl",))) - 1
+
+
 @pytest.mark.nightly
 def test_the_corpus_is_complete() -> None:
     assert sum(1 for _ in recordings()) == 247
+    assert sum(1 for _ in scenarios(Semantics.CLASSIC)) == scenario_count() == 246
     topics = {recording["topic"] for recording in recordings()}
     assert {"crud", "lookup", "indexfunc", "indexers", "keys", "mutation", "writes", "threadsafe"} <= topics
     for semantics in Semantics:

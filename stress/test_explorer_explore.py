@@ -31,14 +31,14 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.explorer.search import search
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.indexers.findings import PROGRAM_TOKENS
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import load_subject, replay_token
 

@@ -27,8 +27,8 @@ from kcache_stress.explorer.scenarios import (
     explore_scenario,
     replay_scenario,
 )
-from kcache_stress.explorer.schedule import Replay
 from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.explorer.strategies.scheduled import Replay
 
 CODE = """
 import queue

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kcache_conformance.indexers.program_job import run_program_in_child
-from kcache_conformance.isolation import JobEnd, run_job, supervisor
+from kcache_conformance.isolation import JobEnd, child, run_job
 from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, read_journal
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.finding import Finding
@@ -181,5 +181,5 @@ def test_an_unreadable_journal_names_no_program(tmp_path: Path, text: str) -> No
 
 
 def test_the_import_path_of_a_child_begins_with_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
-    path: list[Any] = supervisor._import_path()
-    assert str(Path(supervisor.__file__).resolve().parents[2]) in path[:3]
+    path: list[Any] = child._import_path()
+    assert str(Path(child.__file__).resolve().parents[2]) in path[:3]

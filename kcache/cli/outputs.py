@@ -12,7 +12,6 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kcache_conformance.report.ci_formats import markdown
 from kcache_conformance.report.formats import formats
 from kcache_conformance.report.run_report import RunReport
 
@@ -72,6 +71,8 @@ class Outputs:
                 self.put(name, functools.partial(formats()[name].write, report))
         summary = os.environ.get(STEP_SUMMARY)
         if summary:
+            from kcache_conformance.report.ci_formats import markdown
+
             with Path(summary).open("a", encoding="utf-8") as stream:
                 stream.write(markdown(report))
 

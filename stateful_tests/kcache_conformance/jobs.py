@@ -11,12 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
 from kcache_conformance.isolation.journal import MemoryJournal
-from kcache_conformance.isolation.watchdog import Watchdog
-from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import Codec, decode_finding, encode_finding
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
@@ -30,6 +28,9 @@ from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
 from .symptoms import Known, weighed
 from .target_types import target_type_named
+
+if TYPE_CHECKING:
+    from kcache_conformance.isolation.worker import Outlet
 
 OnProgress: TypeAlias = Callable[[float, PhaseOutcome], None]
 
@@ -59,6 +60,8 @@ def run_phases_in_child(spec: str, options: SuiteOptions, known: Known, listener
 
 def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
+    from kcache_conformance.isolation.watchdog import Watchdog
+
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
     is_left = threading.Event()

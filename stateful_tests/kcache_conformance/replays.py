@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
-from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.errors import CannotExploreError, FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import decode_blob
 from kcache_model.indexers.program import Program
 from kcache_model.rules import Contract
-from kcache_stress.explorer.replay import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
 from .indexers.program_job import run_program_in_child
 from .replay_request import ReplayRequest
 from .target_type import TargetType, execution_stopped
 from .target_types import target_type_named, type_of_token
+
+if TYPE_CHECKING:
+    from kcache_conformance.isolation.worker import Outlet
 
 _SECONDS: Final = 30.0
 
@@ -74,6 +75,8 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
 
 def replay_job(outlet: Outlet, target_type: str, word: str) -> None:
     """Runs in the child: sends what became of the finding."""
+    from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
+
     try:
         chosen = target_type_named(target_type)
         found = chosen.replay(chosen.tokens.decode(word), outlet.watch)

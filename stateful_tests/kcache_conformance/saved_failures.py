@@ -156,7 +156,7 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
         HarnessError: the harness failed.
     """
     # Most runs have saved nothing, and need not wait for what replays it.
-    from kcache_stress.explorer.replay import ReplayAnswer
+    from kcache_stress.explorer.replay_answer import ReplayAnswer
 
     from .replays import replay_requested
 

@@ -15,9 +15,10 @@ from typing import Final
 
 from kcache_stress.explorer.events import PAUSE, WRITE, Event
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.schedule import Replay, Schedule
+from kcache_stress.explorer.schedule import Schedule
 from kcache_stress.explorer.strategies.interface import Step
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
+from kcache_stress.explorer.strategies.scheduled import Replay
 
 from . import bench as benches
 from .bench import Bench, Outcome, Run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -160,6 +161,10 @@ class ObjectType:
     def token_prefix(self) -> str:
         """How its replay tokens begin."""
         return self.old_prefix or f"{OBJECT_TOKENS}{self.name}."
+
+    def noted(self, program: Any) -> str:
+        """A program for a journal, to be read where a call never returned."""
+        return json.dumps(self.codec.encode_program(program))
 
     def reading_back(
         self, target: ObjectTarget, program: CallProgram[Any], answer: Callable[[Any], Outcome]

@@ -7,7 +7,7 @@ from typing import Any
 from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.errors import TargetError
-from kcache_stress.explorer.replay import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
 
 from .engines.interleavings import explore_calls
 from .engines.perturbations import UNPERTURBED, Order, Perturbation, run_perturbed

@@ -17,7 +17,7 @@ from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.explorer.replay import ReplayAnswer
+from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interruption import Interrupted
 
 from .engines.perturbation_search import PerturbationSearch

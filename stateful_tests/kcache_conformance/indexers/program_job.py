@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
-from kcache_conformance.isolation.worker import Outlet
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
 from kcache_model.indexers.codec import INDEXERS, decode_program, encode_program
@@ -15,12 +14,14 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import Target
 from kcache_stress.indexers.probing import probe
-from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
 from kcache_stress.loading import load_target
 
 from ..budget_slices import as_time_passes
 from .diagnosis import diagnosed
 from .sequential import run_program
+
+if TYPE_CHECKING:
+    from kcache_conformance.isolation.worker import Outlet
 
 
 def run_program_in_child(
@@ -99,6 +100,8 @@ def _program_job(
                 finding = diagnosed(finding, target, run)  # as it was told when it was found
                 break
     else:
+        from kcache_stress.indexers.stress import StressOptions, StressReport, repeat
+
         options = StressOptions(seconds=seconds, strict_errors=strict_errors, patience_seconds=patience_seconds)
 
         def on_round(report: StressReport) -> None:

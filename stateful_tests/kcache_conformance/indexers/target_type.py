@@ -1,4 +1,7 @@
-"""Indexers, described for the suite."""
+"""Indexers, described for the suite.
+
+To describe them takes little: what their functions need is imported when they are called, in a child process mostly.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +15,24 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.journal import noted_program
-from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, all_declared, make_target
 from kcache_model.render import operation_text
 from kcache_model.rules import common_rules, rules_in
-from kcache_stress.indexers.findings import PHASE, PROGRAM_TOKENS
-from kcache_stress.indexers.probing import probe
-from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
-from kcache_stress.indexers.programs.small_scope import count_small_scope, small_scope_programs
-from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.indexers.program_tokens import PHASE, PROGRAM_TOKENS
 from kcache_stress.loading import REFERENCE, load_target
 
 from ..gallery import gallery
+from ..imported_late import imported_late
 from ..suite_options import SuiteOptions
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
-from .program_job import run_program_in_child
 
-_MINIMISE: Final = MinimiseBudget(seconds=10.0, attempts=40)
+_load_subject: Final = imported_late("kcache_stress.indexers.subject:load_subject")
+_run_program_in_child: Final = imported_late(f"{__package__}.program_job:run_program_in_child")
+_MINIMISE_SECONDS: Final = 10.0
+_MINIMISE_ATTEMPTS: Final = 40
 _MINIMISE_PATIENCE_SECONDS: Final = 0.5
 _CONFIRMATION_SECONDS: Final = 5.0
 
@@ -43,6 +44,8 @@ def _load(target: Any) -> Target:
 
 
 def _prepare(target: Target, options: SuiteOptions) -> Target:
+    from kcache_stress.indexers.probing import probe
+
     return probe(replace(target, is_strict=options.is_strict), options.semantics)
 
 
@@ -63,9 +66,10 @@ def _stopped(stopped: Stopped) -> Finding:
     program = noted_program(stopped.note) or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
+        from kcache_model.indexers.minimise import MinimiseBudget, minimise
 
         def fails(candidate: Program) -> bool:
-            ended = run_program_in_child(
+            ended = _run_program_in_child(
                 spec,
                 candidate,
                 patience_seconds=_MINIMISE_PATIENCE_SECONDS,
@@ -74,7 +78,7 @@ def _stopped(stopped: Stopped) -> Finding:
             )
             return ended.how == how and _last(noted_program(ended.note)) == _last(program)
 
-        program = minimise(program, fails, _MINIMISE)
+        program = minimise(program, fails, MinimiseBudget(seconds=_MINIMISE_SECONDS, attempts=_MINIMISE_ATTEMPTS))
     steps = list(program.operations())
     last = operation_text(steps[-1]) if steps and program.is_sequential else "a call"
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
@@ -94,7 +98,7 @@ def _confirmed(finding: Finding, spec: str, program: Program, options: SuiteOpti
 
     A thread that waits in C, for a database for one, or that spins, waits there for threads that stand still.
     """
-    ended = run_program_in_child(
+    ended = _run_program_in_child(
         spec,
         program,
         seconds=_CONFIRMATION_SECONDS,
@@ -134,23 +138,21 @@ def _never_made(*_: object) -> Indexer[Any]:
 
 
 def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics: Semantics) -> Program:
+    from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
+
     threads, operations = shape
     return explorer_program(seed, target, semantics, ExplorerShape((2, threads), (1, operations)))
 
 
-def _programs(target: Target, semantics: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
-    from .concurrent_programs import concurrent_programs  # Hypothesis is most of the time that imports take
-
-    return concurrent_programs(target, semantics, threads, operations)
-
-
 EXPLORING: Final = Exploring(
-    laboratory=lambda spec, instrument, granularity: load_subject(spec, instrument=instrument, granularity=granularity),
+    laboratory=lambda spec, instrument, granularity: _load_subject(
+        spec, instrument=instrument, granularity=granularity
+    ),
     stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
     random_program=_random_program,
-    programs=_programs,
-    small_scope=small_scope_programs,
-    count=count_small_scope,
+    programs=imported_late(f"{__package__}.concurrent_programs:concurrent_programs"),
+    small_scope=imported_late("kcache_stress.indexers.programs.small_scope:small_scope_programs"),
+    count=imported_late("kcache_stress.indexers.programs.small_scope:count_small_scope"),
 )
 
 
@@ -165,7 +167,7 @@ INDEXER: Final = TargetType(
     examples=gallery,
     codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
-    replay=replay_token,
+    replay=imported_late("kcache_stress.indexers.subject:replay_token"),
     declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,
     knows=frozenset({"semantics", "contract", "threads"}),

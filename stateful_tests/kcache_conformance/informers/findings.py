@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kcache_model.finding import Finding
 from kcache_model.informers.program import InformerProgram
 from kcache_model.informers.script import script
 from kcache_model.interleaving import Interleaving
-from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
+
+if TYPE_CHECKING:
+    from kcache_stress.explorer.execution import Problem
 
 InformerToken: TypeAlias = ReplayToken[InformerProgram]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -17,13 +17,12 @@ from kcache_stress.explorer.granularity import Granularity
 
 from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
-from ..phase import Phase, PhaseContext, PhaseOutcome
+from ..phase import PhaseContext, PhaseOutcome
 from .findings import bare_finding
 from .laboratory import InformerLaboratory, informer_laboratory
 from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from .random_programs import random_program
 from .real import RealInformer
-from .state_machine import run_examples
 
 _BATCH_EXAMPLES: Final = 20
 _RANDOM_PROGRAMS: Final = 40
@@ -34,7 +33,7 @@ _MINIMISE_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.7
 
 
-def _smoke(context: PhaseContext) -> PhaseOutcome:
+def smoke(context: PhaseContext) -> PhaseOutcome:
     """The plainest program: under the explorer, where a fault shows at once, and with real threads."""
     program = SEQUENTIAL["changes"]
     real = _real(context)
@@ -45,7 +44,7 @@ def _smoke(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome({"programs": 1}, _really(real, "smoke", program))
 
 
-def _litmus(context: PhaseContext) -> PhaseOutcome:
+def litmus(context: PhaseContext) -> PhaseOutcome:
     """Each of the telling programs once."""
     counts = Counter(programs=0, of=len(SEQUENTIAL))
     virtual, real = _virtual(context), _real(context)
@@ -61,7 +60,10 @@ def _litmus(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _stateful(context: PhaseContext) -> PhaseOutcome:
+def stateful(context: PhaseContext) -> PhaseOutcome:
+    """Random programs, each along one schedule."""
+    from .state_machine import run_examples  # Hypothesis is most of the time that imports take
+
     counts = Counter(programs=0)
     virtual, real = _virtual(context), _real(context)
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
@@ -83,7 +85,9 @@ def _stateful(context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome(counts)
 
 
-def _explorer(context: PhaseContext) -> PhaseOutcome:
+def explorer(context: PhaseContext) -> PhaseOutcome:
+    """Telling programs, then random ones, in many interleavings."""
+
     def searches(spec: str) -> Iterator[Search]:
         laboratory = _controlled(context, spec)
         for program, granularity, options in _searches(context):
@@ -119,7 +123,8 @@ def _sampled(seed: int) -> ExploreOptions:
     return ExploreOptions(StrategyName.POS, executions=_SAMPLES, seconds=_LONG_SECONDS, seed=seed)
 
 
-def _stress(context: PhaseContext) -> PhaseOutcome:
+def stress(context: PhaseContext) -> PhaseOutcome:
+    """Random programs with real threads."""
     real = _real(context)
     counts = Counter(programs=0)
     for number, fraction in enumerate(as_time_passes(context.seconds)):
@@ -175,13 +180,3 @@ def _controlled(context: PhaseContext, spec: str) -> InformerLaboratory:
 
 def _real(context: PhaseContext) -> RealInformer:
     return RealInformer(context.target, context.watch, context.options.patience_seconds, context.on_finding)
-
-
-PHASES: Final[Mapping[str, Phase]] = {
-    "smoke": _smoke,
-    "litmus": _litmus,
-    "stateful": _stateful,
-    "explorer": _explorer,
-    "stress": _stress,
-}
-"""Name -> phase, in the order in which they run."""

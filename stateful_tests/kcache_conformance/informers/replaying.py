@@ -8,7 +8,8 @@ from typing import Final
 from kcache_model.errors import CannotExploreError
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay import ReplayAnswer, Replayed, follow
+from kcache_stress.explorer.replay import follow
+from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
 
 from .findings import InformerToken
 from .laboratory import informer_laboratory

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.codec import Codec
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_model.rules import common_rules, rules_in
-from kcache_stress.explorer.execution import Problem
 
 from ..gallery import informer_gallery
+from ..imported_late import imported_late
 from ..target_type import Exploring, Stopped, TargetType
 from .findings import TOKENS, InformerToken, finding_of
-from .laboratory import informer_laboratory
-from .phases import PHASES
 from .random_programs import random_program
-from .real import from_note
-from .replaying import replay_token
 from .target import load_informer_target
+
+_PHASES: Final = ("smoke", "litmus", "stateful", "explorer", "stress")
+"""In the order in which they run."""
 
 
 def _stopped(stopped: Stopped) -> Finding:
     """The whole process froze or ended: what was going on then is all there is."""
+    from kcache_stress.explorer.execution import Problem
+
+    from .real import from_note
+
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     program = from_note(stopped.note)
@@ -42,7 +45,7 @@ def _nothing_small(*_: object) -> Any:
 
 
 EXPLORING = Exploring(
-    laboratory=informer_laboratory,
+    laboratory=imported_late(f"{__package__}.laboratory:informer_laboratory"),
     stand_in=lambda spec, _: spec,
     random_program=lambda _target, seed, _shape, _semantics: random_program(seed),
     programs=_nothing_small,
@@ -54,7 +57,7 @@ INFORMER = TargetType(
     name="informer",
     summary="a cache that follows an API server, and its handlers",
     reference="kcache.informers:SharedIndexInformer",
-    phases=PHASES,
+    phases={name: imported_late(f"{__package__}.phases:{name}") for name in _PHASES},
     load=load_informer_target,
     not_tested=lambda target: tuple(sorted(target.unsupported)),
     stopped=_stopped,
@@ -62,6 +65,6 @@ INFORMER = TargetType(
     codec=Codec(InformerProgram.encode, InformerProgram.decode, _no_call, _no_call),
     tokens=TOKENS,
     exploring=EXPLORING,
-    replay=replay_token,
+    replay=imported_late(f"{__package__}.replaying:replay_token"),
     rules={**common_rules(), **rules_in("kcache_model.informers")},
 )

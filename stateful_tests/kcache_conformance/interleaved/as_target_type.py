@@ -12,7 +12,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.replay import Replayed, follow
+from kcache_stress.explorer.replay import follow
+from kcache_stress.explorer.replay_answer import Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 from kcache_stress.interleaved.named_test import load_test

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import kcache
-import kcache_model
 from kcache_model.call_program import HASH_SEED
 from kcache_model.errors import TargetError
 from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .journal import read_journal
+
+if TYPE_CHECKING:
+    import subprocess
 
 Event = dict[str, Any]
 
@@ -97,6 +94,10 @@ def run_job(
     Raises:
         Interrupted: the user has asked to stop; what the child had sent was passed on.
     """
+    import tempfile  # not for the child, which imports this module as well
+
+    from .child import kill, start
+
     with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
         stacks.touch()
@@ -108,43 +109,18 @@ def run_job(
             "patience": patience_seconds,
         }
         with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
-            child = _start(errors, folder, {HASH_SEED: str(hash_seed), **(environment or {})})
+            child = start(errors, folder, {HASH_SEED: str(hash_seed), **(environment or {})})
             try:
                 end = _listen(child, job, on_event, deadline_seconds + grace_seconds, grace_seconds)
                 if end is None:
                     end = _frozen(child, stacks)
             finally:
-                _kill(child)
+                kill(child)
             if end.how in ("crash", "harness_error") and not end.message:
                 end = JobEnd(end.how, _crash_text(child.returncode, stacks, errors))
         if end.how in ("hang", "crash"):
             return JobEnd(end.how, end.message, read_journal(journal))
         return end
-
-
-def _start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subprocess.Popen[str]:
-    # -P keeps the working directory off the import path while the harness is loaded: a queue.py that lies there must
-    # not take the place of the standard library's.
-    command = [sys.executable, "-P", "-m", f"{__package__}.worker"]
-    # Where nobody wants to keep what Hypothesis learns of sources and of Unicode, the working directory stays clean.
-    environment = {"HYPOTHESIS_STORAGE_DIRECTORY": folder, **os.environ}
-    environment |= {"PYTHONPATH": os.pathsep.join(_import_path()), **changes}
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        encoding="utf-8",
-        env=environment,
-        start_new_session=True,
-    )
-
-
-def _import_path() -> list[str]:
-    """Where this process finds the harness, then the rest of its import path but for the working directory."""
-    packages = (kcache, kcache_model, sys.modules[__name__.partition(".")[0]])
-    roots = [str(Path(package.__file__ or "").resolve().parents[1]) for package in packages]
-    return list(dict.fromkeys([*roots, *(path for path in sys.path if path and path != os.getcwd())]))
 
 
 def _listen(
@@ -215,16 +191,6 @@ def _frozen(child: subprocess.Popen[str], stacks: Path) -> JobEnd:
             child.send_signal(signal.SIGUSR1)
         time.sleep(0.5)
     return JobEnd("hang", "the whole process is frozen\n" + stacks.read_text(encoding="utf-8"))
-
-
-def _kill(child: subprocess.Popen[str]) -> None:
-    """End the child and whatever it has started."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    elif child.poll() is None:
-        child.kill()
-    child.wait()
 
 
 def _crash_text(code: int | None, stacks: Path, errors: IO[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.errors import FormatError
@@ -19,16 +19,19 @@ from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.objects.findings import Setting, token_format
-from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target
 
 from ..gallery import Example
+from ..imported_late import imported_late
 from ..isolation import STARTUP_SECONDS, run_job
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
 from .programs import lonely_calls, random_program, small_scope
-from .replaying import replay_token
 
+if TYPE_CHECKING:
+    from kcache_stress.objects.laboratory import ObjectLaboratory
+
+_replay_token: Final = imported_late(f"{__package__}.replaying:replay_token")
 _REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
 _PATIENCE_SECONDS: Final = 0.5
 _SMALLER_SECONDS: Final = 10.0
@@ -53,7 +56,7 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
         examples=examples,
         codec=object_type.codec,
         tokens=token_format(object_type),
-        replay=partial(replay_token, object_type),
+        replay=partial(_replay_token, object_type),
         owns=object_type.owns,
         specification=object_type.specification,
         exact_errors=object_type.exact_errors,
@@ -63,6 +66,8 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
 
 def _exploring(object_type: ObjectType) -> Exploring:
     def laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> ObjectLaboratory:
+        from kcache_stress.objects.laboratory import ObjectLaboratory
+
         return ObjectLaboratory(object_type, load_object_target(object_type, spec), instrument, granularity)
 
     def random(target: Any, seed: int, shape: tuple[int, int], _: Semantics) -> Any:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from typing import Any, Final
 
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType, RecordedProgram
 from kcache_model.object_types.smaller import smaller
-from kcache_stress.explorer.explore import ExploreOptions, hunting
-from kcache_stress.objects.findings import Setting, sequential_finding, sequential_kind
-from kcache_stress.objects.laboratory import ObjectLaboratory
-from kcache_stress.objects.threads import ObjectStress
+from kcache_stress.objects.findings import sequential_finding, sequential_kind
 
 from ..budget_slices import as_time_passes
-from ..explorer_phase import Search, explorer_phase
+from ..imported_late import imported_late
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
-from .programs import LARGER_SHAPES, SHAPES, litmus_tests, lonely_calls, random_program, shapes_within
+from .context import own_patience, setting_of
 from .sequential import Mismatch, PatientCaller, run_program
 
-_SHARE_OF_PATIENCE: Final = 0.4
-"""Of the time after which the process counts as hung: who watches a call closely speaks first."""
 _QUICK_SECONDS: Final = 0.3
 _BATCH_EXAMPLES: Final = 20
-_EXECUTIONS: Final = 400
-_PROGRAM_SECONDS: Final = 2.0
-_MINIMISE_SECONDS: Final = 8.0
-_PROGRESS_SECONDS: Final = 0.2
-_PROGRAMS_UNDER_STRESS: Final = 200
-_ROUNDS_AT_ONCE: Final = 8
+
+
+_CONCURRENT: Final = {name: imported_late(f"{__package__}.concurrent_phases:{name}") for name in ("explorer", "stress")}
+"""Most of what there is to import is the explorer."""
 
 
 def phases(object_type: ObjectType) -> Mapping[str, Phase]:
@@ -41,7 +33,8 @@ def phases(object_type: ObjectType) -> Mapping[str, Phase]:
     found: dict[str, Phase] = {"smoke": own.smoke}
     if object_type.has_recordings:
         found["recorded"] = own.recorded
-    return {**found, "stateful": own.stateful, "explorer": own.explorer, "stress": own.stress}
+    threads = {name: partial(phase, object_type) for name, phase in _CONCURRENT.items()}
+    return {**found, "stateful": own.stateful, **threads}
 
 
 class _Phases:
@@ -90,7 +83,7 @@ class _Phases:
                 makes,
                 context.watch,
                 strict_errors=context.options.strict_errors,
-                patience_seconds=_patience(context),
+                patience_seconds=own_patience(context),
                 coverage=coverage,
             )
             for batch, fraction in enumerate(as_time_passes(context.seconds)):
@@ -101,56 +94,6 @@ class _Phases:
                 if mismatch is not None:
                     return PhaseOutcome(counts, self._finding(context, "stateful", mismatch, makes), coverage)
         return PhaseOutcome(counts, None, coverage)
-
-    def explorer(self, context: PhaseContext) -> PhaseOutcome:
-        """The interleavings of small programs."""
-        options = ExploreOptions(
-            executions=_EXECUTIONS,
-            seconds=_PROGRAM_SECONDS,
-            strict_errors=context.options.strict_errors,
-            minimise_seconds=_MINIMISE_SECONDS,
-        )
-
-        def searches(_: str) -> Iterator[Search]:
-            laboratory = ObjectLaboratory(self._type, context.target, context.options.instrument)
-            alone = lonely_calls(self._type, context.target)
-            for number, program in enumerate(itertools.chain(alone, self._programs(context))):
-                yield Search(laboratory, program, hunting(options, number))
-
-        return explorer_phase(context, searches, self._type.called)
-
-    def stress(self, context: PhaseContext) -> PhaseOutcome:
-        """Small programs with real threads."""
-        told = 0.0
-        counts = Counter(programs=0, operations=0, overlapping=0, undecided=0)
-        setting = self._setting(context)
-        stress = ObjectStress(context.target, setting, context.watch, context.seed, _patience(context))
-        covered = stress.coverage.counts, stress.coverage.overlapped
-        with stress.underway():
-            programs = itertools.cycle(itertools.islice(self._programs(context), _PROGRAMS_UNDER_STRESS))
-            rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
-            for program, fraction in zip(rounds, as_time_passes(context.seconds), strict=False):
-                if time.monotonic() - told >= _PROGRESS_SECONDS:
-                    told = time.monotonic()
-                    context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
-                found = stress.run(program)
-                counts.update(programs=1, operations=len(found.calls))
-                counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
-                if found.kind is not None:
-                    context.on_finding(stress.finding(program, found, is_small=True))
-                    finding = stress.finding(program, found)
-                    return PhaseOutcome(counts, finding, *covered)
-        return PhaseOutcome(counts, None, *covered)
-
-    def _programs(self, context: PhaseContext) -> Iterator[Any]:
-        """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
-        litmus = list(litmus_tests(self._type, context.target))
-        yield from litmus if context.seed % 2 == 0 else reversed(litmus)
-        for number in itertools.count():
-            shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES
-            if context.options.shape is not None:
-                shapes = shapes_within(*context.options.shape)
-            yield random_program(context.seed * 1_000_003 + number, self._type, context.target, shapes)
 
     def _run(
         self,
@@ -167,7 +110,7 @@ class _Phases:
             makes,
             context.watch,
             strict_errors=context.options.strict_errors,
-            patience_seconds=min(most_seconds, _patience(context)),
+            patience_seconds=min(most_seconds, own_patience(context)),
             coverage=coverage,
         )
 
@@ -187,7 +130,7 @@ class _Phases:
 
         def told(found: Mismatch) -> Finding:
             return sequential_finding(
-                self._setting(context),
+                setting_of(self._type, context),
                 phase,
                 found.program,
                 found.expected,
@@ -202,10 +145,6 @@ class _Phases:
             self._type, mismatch, lambda program: self._run(context, program, makes, most_seconds=quick)
         )
         return told(again)
-
-    def _setting(self, context: PhaseContext) -> Setting:
-        options = context.options
-        return Setting(self._type, context.target.name, options.strict_errors, options.instrument)
 
 
 def smallest_mismatch(
@@ -233,7 +172,3 @@ def smallest_mismatch(
 
 def _kind(mismatch: Mismatch) -> object:
     return sequential_kind(mismatch.expected, mismatch.observed)
-
-
-def _patience(context: PhaseContext) -> float:
-    return context.options.patience_seconds * _SHARE_OF_PATIENCE

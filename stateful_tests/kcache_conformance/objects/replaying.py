@@ -10,7 +10,8 @@ from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay import ReplayAnswer, Replayed, follow
+from kcache_stress.explorer.replay import follow
+from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.objects.findings import Setting, sequential_finding
 from kcache_stress.objects.laboratory import ObjectLaboratory

@@ -10,7 +10,6 @@ from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectTy
 from kcache_model.object_types.specification import States, follow
 from kcache_model.outcomes import WAITS, Outcome, error_text, raised
 from kcache_model.progress import ProgressListener
-from kcache_stress.objects.laboratory import noted
 from kcache_stress.objects.named_target import new_object
 from kcache_stress.thread_pool import ThreadPool
 
@@ -105,7 +104,7 @@ class SequentialRun:
         self._patience_seconds = patience_seconds
         self._specification = object_type.specification(program)
         self._states: States = (self._specification.initial(program),)
-        self._watch.note(noted(object_type, self.program))
+        self._watch.note(object_type.noted(self.program))
         self._driver = new_object(object_type, target, self.program)
         self._watch.rest()
 
@@ -135,7 +134,7 @@ class SequentialRun:
         if not self._target.allows_call(operation) or self.would_wait(operation):
             return None, WAITS
         self.program = self.program.with_calls((*self.program.prefix, operation))
-        self._watch.note(noted(self._type, self.program))
+        self._watch.note(self._type.noted(self.program))
         observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds)
         self._watch.rest()
         self._states, expected = follow(self._specification, self._states, operation, observed)

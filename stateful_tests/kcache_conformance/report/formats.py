@@ -1,4 +1,7 @@
-"""The formats of reports: a registry by name. Other packages add their own by entry points."""
+"""The formats of reports: a registry by name. Other packages add their own by entry points.
+
+What writes a format is imported when it is to be written: every command line names them all, and few write any.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from .ci_formats import write_github, write_markdown, write_sarif, write_text
-from .html_format import write_html
-from .machine_formats import write_json, write_junit
-from .run_report import RunReport
+from ..imported_late import imported_late
+
+if TYPE_CHECKING:
+    from .run_report import RunReport
 
 ENTRY_POINTS: Final = "kcache.formats"
 """The group of entry points under which other packages offer formats."""
@@ -32,16 +35,18 @@ class Format:
 
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "text": Format("Write the findings as plain text.", write_text),
-    "json": Format("Write the result as JSON to a file.", write_json),
-    "junit": Format("Write a JUnit report to a file.", write_junit),
+    "text": Format("Write the findings as plain text.", imported_late(f"{__package__}.ci_formats:write_text")),
+    "json": Format("Write the result as JSON to a file.", imported_late(f"{__package__}.machine_formats:write_json")),
+    "junit": Format("Write a JUnit report to a file.", imported_late(f"{__package__}.machine_formats:write_junit")),
     "html": Format(
         "Write the outcome as a page that can be read offline: the calls in time, and the first that is wrong.",
-        write_html,
+        imported_late(f"{__package__}.html_format:write_html"),
     ),
-    "sarif": Format("Write the findings as SARIF 2.1.0, for code scanning.", write_sarif),
-    "github": Format("Write annotations for GitHub Actions.", write_github),
-    "markdown": Format("Write the outcome as Markdown.", write_markdown),
+    "sarif": Format(
+        "Write the findings as SARIF 2.1.0, for code scanning.", imported_late(f"{__package__}.ci_formats:write_sarif")
+    ),
+    "github": Format("Write annotations for GitHub Actions.", imported_late(f"{__package__}.ci_formats:write_github")),
+    "markdown": Format("Write the outcome as Markdown.", imported_late(f"{__package__}.ci_formats:write_markdown")),
 }
 """Name -> format, of those that come with kcache."""
 

@@ -17,10 +17,11 @@ from .events import KIND_NAMES, parts_of
 from .execution import A, Execution, Judge, Problem, Runner
 from .granularity import Granularity
 from .judgement.orders import realising_threads
-from .schedule import Replay, Schedule, as_runs, as_steps, schedule_of
+from .schedule import Schedule, as_runs, as_steps, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.interface import Coverage
 from .strategies.preemption_bounded import PreemptionBounded
+from .strategies.scheduled import Replay
 
 _REPETITIONS = 2
 # Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.

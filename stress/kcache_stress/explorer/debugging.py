@@ -12,7 +12,7 @@ from .events import Event
 from .laboratory import Laboratory
 from .replay_token import ReplayToken
 from .sandbox import Sandbox
-from .schedule import Replay
+from .strategies.scheduled import Replay
 from .virtual.scheduler import Scheduler
 
 

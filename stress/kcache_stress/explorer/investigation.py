@@ -13,12 +13,13 @@ from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, counterexample, smallest
 from .execution import A, Judge, Problem, Runner
 from .granularity import Granularity
-from .schedule import Replay, Schedule, schedule_of
+from .schedule import Schedule, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError
 from .strategies.interface import Coverage, Sampling, Strategy
 from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
+from .strategies.scheduled import Replay
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000

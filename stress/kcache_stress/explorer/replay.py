@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from kcache_model.errors import CannotExploreError
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import FindingKind
 from kcache_model.progress import ProgressListener
 
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, explore, seeking_data_races
 from .laboratory import Laboratory
+from .replay_answer import ReplayAnswer, Replayed
 from .replay_token import ReplayToken
 from .sources import fingerprint_of
 from .strategies.interface import Coverage
@@ -21,26 +21,6 @@ from .virtual.virtual_thread import UncontrolledError
 
 _SEARCH_SECONDS = 10.0
 _SAME = "the sources are the same, so the target does not do the same each time"
-
-
-class ReplayAnswer(enum.StrEnum):
-    """What became of a counterexample."""
-
-    REPRODUCED = "reproduced"
-    FIXED = "fixed"
-    CHANGED = "changed"
-    """The implementation has changed so much that the schedule does not fit, and no search settled the matter."""
-    UNKNOWN = "unknown"
-    """It did not happen again, which is no proof: real threads cannot be repeated."""
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """The answer, what it rests on, and the finding if there still is one."""
-
-    answer: ReplayAnswer
-    note: str
-    finding: Finding | None = None
 
 
 def follow(

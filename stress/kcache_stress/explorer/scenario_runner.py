@@ -26,9 +26,9 @@ from .happens_before import HappensBefore
 from .leftovers import Leftovers
 from .rendering.step_renderer import place_of
 from .sandbox import Roots, Sandbox
-from .schedule import Replay
 from .state.namespaces import instrumented_modules
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
+from .strategies.scheduled import Replay
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Iterable
 from typing import Any, Final
 
 from .events import WRITE, Trace
 from .granularity import Granularity
-from .strategies.interface import STOP, Strategy
-from .virtual.scheduler import FOREVER, Scheduler
 
 Schedule = tuple[tuple[int, int], ...]
 """(thread, steps) in order; after the last one, whoever runs goes on without preemption."""
@@ -52,73 +49,3 @@ def from_numbers(numbers: Any) -> Schedule:
     if sum(count for _, count in schedule) > _MOST_STEPS:
         raise ValueError("the schedule is too long")
     return schedule
-
-
-class Replay(Strategy):
-    """Follows a schedule.
-
-    Args:
-        schedule: what to follow.
-        fair_steps: afterwards, about how many steps each thread has before it is the next one's turn; 0 for no limit.
-        seed: of how many they are each time: always the same would be in step with some loops, and never end those.
-
-    Attributes:
-        followed: whether it could be followed to its end.
-    """
-
-    def __init__(self, schedule: Schedule, fair_steps: int = 0, seed: int = 0) -> None:
-        super().__init__()
-        self._seed = seed
-        self._turns = random.Random(seed)
-        self._schedule = schedule
-        self._fair_steps = fair_steps
-        self._todo: list[tuple[int, int]] = []
-        self.followed = True
-
-    def begin(self, scheduler: Scheduler) -> None:
-        """Start at the beginning of the schedule."""
-        super().begin(scheduler)
-        self._todo = list(reversed(self._schedule))
-        self._turns.seed(self._seed)
-        self.followed = True
-
-    def choose(self, running: int) -> int:
-        """Whoever is next in the schedule."""
-        scheduler = self.scheduler
-        if running >= 0 and 0 < scheduler.left < FOREVER // 2:
-            thread = scheduler.threads[running]
-            if not thread.finished and self._may_go_on(running):
-                return running  # its wait timed out, as it did before
-            self.followed = self.followed and thread.finished and scheduler.left <= 1
-        candidates = self.candidates()
-        if not candidates:
-            self.followed = self.followed and not self._todo
-            return STOP
-        while self._todo:
-            chosen, count = self._todo.pop()
-            if chosen in candidates:
-                scheduler.left = count if self._todo or self._fair_steps else FOREVER
-                return chosen
-            self.followed = False
-        if self._fair_steps:
-            scheduler.left = self._turns.randint(1, 2 * self._fair_steps)
-            return next((thread for thread in candidates if thread > running), candidates[0])
-        scheduler.left = FOREVER
-        patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
-        return running if running in patient else patient[0]
-
-    @property
-    def is_following(self) -> bool:
-        """Whether runs of the schedule are still to come."""
-        return bool(self._todo)
-
-    def _may_go_on(self, running: int) -> bool:
-        """As in a search: a schedule that was made up must not let time pass while others could go on."""
-        scheduler = self.scheduler
-        if scheduler.threads[running].enabled:
-            return True
-        return not scheduler.enabled() and running in scheduler.next_timeouts()
-
-    def has_more(self) -> bool:
-        """It is one schedule."""
-        return False

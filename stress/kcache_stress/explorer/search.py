@@ -12,8 +12,9 @@ from kcache_model.finding import FindingKind
 
 from .execution import A, Execution, Judge, Problem, Runner
 from .happens_before import HappensBefore
-from .schedule import Replay, schedule_of
+from .schedule import schedule_of
 from .strategies.interface import Coverage, Ending, Step, Strategy
+from .strategies.scheduled import Replay
 from .waiting import running
 
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"

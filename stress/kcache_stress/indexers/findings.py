@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.codec import decode_program, encode_program
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
@@ -17,17 +16,13 @@ from kcache_model.render import operation_text, outcome_text
 from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
 from ..explorer.rendering.renderer import Texts, render_interleaving
-from ..explorer.replay_token import ReplayToken, TokenFormat
+from ..explorer.replay_token import ReplayToken
 from .explained import explained
 from .program_runner import ProgramRunner
+from .program_tokens import PHASE, PROGRAM_TOKENS
 
 if TYPE_CHECKING:
     from .subject import Subject
-
-PHASE = "explorer"
-
-PROGRAM_TOKENS: Final = TokenFormat[Program]("kx1.", encode_program, decode_program)
-"""The replay tokens of programs on an Indexer."""
 
 
 def program_texts(runner: ProgramRunner) -> Texts[Outcome]:

@@ -26,11 +26,12 @@ from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.made_of import packages_of
 from ..explorer.reach import existing, folder_of
-from ..explorer.replay import Replayed, follow
+from ..explorer.replay import follow
+from ..explorer.replay_answer import Replayed
 from ..explorer.replay_token import ReplayToken
 from ..explorer.sandbox import Roots, Sandbox
-from ..explorer.schedule import Replay
 from ..explorer.sources import fingerprint_of
+from ..explorer.strategies.scheduled import Replay
 from ..explorer.virtual.scheduler import Scheduler
 from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -171,7 +170,7 @@ class ObjectLaboratory:
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Tell ``watch`` that a program is about to run."""
         self._load(watch)
-        watch.note(noted(self._object_type, program))
+        watch.note(self._object_type.noted(program))
 
     def runner(self, program: Any, pulse: Callable[[], None] = lambda: None) -> ObjectRunner:
         """What runs a program; ``pulse`` is called before each execution.
@@ -296,8 +295,3 @@ def _made_of(object_type: ObjectType, target: ObjectTarget, roots: Roots) -> fro
     """The packages of what a target makes; of the real one, for it is about to be copied."""
     made = new_object(object_type, target, object_type.usual_ways(target)[0]).made
     return packages_of(made, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
-
-
-def noted(object_type: ObjectType, program: Any) -> str:
-    """A program for a journal, to be read where a call never returned."""
-    return json.dumps(object_type.codec.encode_program(program))

@@ -13,7 +13,6 @@ from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectTy
 from kcache_model.outcomes import error_text
 from kcache_model.target_name import TargetName, target_name
 
-from ..explorer.reach import folder_of
 from ..loading import load_object, named_packages
 
 
@@ -67,6 +66,8 @@ def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
     named = target_name(target.name)
     location = named.location
     packages = {*object_type.instrument, *named_packages(target.factory, target.name)}
+    from ..explorer.reach import folder_of  # of the explorer, which is not always needed
+
     folder = folder_of(location)
     if location.endswith(".py"):
         return Place(Path(location).resolve(), named, tuple(sorted(packages)), folder)

@@ -49,13 +49,13 @@ class Deviation:
 def recordings(files: tuple[str, ...] = FILES) -> Iterator[Json]:
     """The recordings as they stand in the files."""
     for file in files:
-        yield from _lines(file)
+        yield from map(json.loads, _lines(file))
 
 
 @functools.cache
 def legacy_outcomes() -> Mapping[str, Mapping[int, Json]]:
     """Scenario id -> step -> the outcome in the classic generation, where it differs."""
-    return {line["id"]: {diff["step"]: diff for diff in line["diffs"]} for line in _lines("legacy.jsonl")}
+    return {line["id"]: {diff["step"]: diff for diff in line["diffs"]} for line in recordings(("legacy.jsonl",))}
 
 
 def scenarios(semantics: Semantics, files: tuple[str, ...] = FILES) -> Iterator[Scenario]:
@@ -63,6 +63,11 @@ def scenarios(semantics: Semantics, files: tuple[str, ...] = FILES) -> Iterator[
     for recording in recordings(files):
         if not needs_transformer(recording):
             yield translate(recording, legacy_outcomes().get(recording["id"], {}), semantics)
+
+
+def scenario_count(files: tuple[str, ...] = FILES) -> int:
+    """How many :func:`scenarios` there are, told by the text of the files: to read it all takes a tenth of a second."""
+    return sum('"transformer"' not in line for file in files for line in _lines(file))
 
 
 def needs_transformer(recording: Json) -> bool:
@@ -88,8 +93,8 @@ def deviations() -> tuple[Deviation, ...]:
 
 
 @functools.cache
-def _lines(file: str) -> tuple[Json, ...]:
-    return tuple(json.loads(line) for line in _text(file).splitlines())
+def _lines(file: str) -> tuple[str, ...]:
+    return tuple(_text(file).splitlines())
 
 
 def _text(file: str) -> str:

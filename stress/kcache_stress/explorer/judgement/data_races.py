@@ -20,9 +20,10 @@ from kcache_model.places import is_of_target
 from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Imprecise, Trace, location, parts_of
 from ..execution import A, Execution, Judge, Problem, Runner
 from ..happens_before import HappensBefore
-from ..schedule import Replay, Schedule, schedule_of
+from ..schedule import Schedule, schedule_of
 from ..state.race import Race, name_of_location
 from ..state.watched_trace import WatchedTrace
+from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
 from ..virtual.world import PRIVATE_MODULES
 

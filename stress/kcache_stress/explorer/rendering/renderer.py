@@ -13,8 +13,9 @@ from kcache_model.places import file_name, short_path
 
 from ..execution import A, Execution, Problem, Runner
 from ..garbage import NoCollections
-from ..schedule import Replay, Schedule
+from ..schedule import Schedule
 from ..strategies.interface import Ending
+from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
 from .naming import Names
 from .recorded_events import Place, RecordedEvent

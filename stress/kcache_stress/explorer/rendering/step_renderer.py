@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 from kcache_model.places import file_name
 
 from ..events import KIND_NAMES, PAUSE, Pending
-from ..schedule import Replay, Schedule, as_steps
+from ..schedule import Schedule, as_steps
 from ..strategies.interface import STOP
+from ..strategies.scheduled import Replay
 
 _EXPLORER: Final = str(Path(__file__).parent.parent)
 

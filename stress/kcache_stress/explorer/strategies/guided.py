@@ -16,10 +16,11 @@ from typing import Final, TypeAlias
 
 from ..events import BLOCKED, JOIN, PAUSE, RELEASE, SPAWN, WRITE, Trace, identity, location, parts_of
 from ..happens_before import HappensBefore
-from ..schedule import Replay, as_runs
+from ..schedule import as_runs
 from ..virtual.scheduler import HUB, Scheduler
 from .interface import STOP, Sampling, Step
 from .partial_order_sampling import PartialOrderSampling
+from .scheduled import Replay
 from .selective_walk import SelectiveWalk
 
 _GUIDED: Final = 0.5

@@ -1,0 +1,119 @@
+"""The phases on an Indexer that have threads: the explorer, and stress with real ones."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kcache_model.call_program import serial_orders
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.program import Program
+from kcache_stress.explorer.explore import ExploreOptions, hunting
+from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.indexers.stress import StressOptions, StressReport
+from kcache_stress.indexers.stress import stress as run_stress
+from kcache_stress.indexers.subject import Subject, load_subject
+from kcache_stress.indexers.workload import final_reads
+
+from ..explorer_phase import Search, explorer_phase
+from ..phase import PhaseContext, PhaseOutcome
+from .sequential import run_program
+
+_PROGRESS_SECONDS = 0.2
+_EXECUTIONS = 300
+_MOST_ORDERS = 30
+_PROGRAM_SECONDS = 2.0
+"""The most that the explorer spends on one program: many programs find more than many interleavings of one."""
+
+
+def explorer(context: PhaseContext) -> PhaseOutcome:
+    """Small programs in every interleaving."""
+    subjects: list[Subject] = []
+    options = ExploreOptions(
+        executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.options.strict_errors
+    )
+
+    def searches(spec: str) -> Iterator[Search]:
+        subject = load_subject(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
+        subjects.append(subject)
+        for number in itertools.count():
+            program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
+            yield Search(subject, program, hunting(options, number))
+
+    outcome = explorer_phase(context, searches, "implementation", lambda program: _in_any_order(context, program))
+    if outcome.finding is None and not outcome.refused and subjects:
+        return replace(outcome, refused=_unseen(context, subjects[0]))
+    return outcome
+
+
+def _unseen(context: PhaseContext, subject: Subject) -> str:
+    """Why the explorer saw nothing of what the target makes; empty if it did."""
+    driver = Driver(context.target, (), context.options.semantics)
+    made = type(driver.indexer)
+    driver.close()
+    if any(subject.sandbox.is_instrumented(base.__module__) for base in made.__mro__):
+        return ""
+    return (
+        f"the target is made of {made.__module__}.{made.__qualname__}, which is not instrumented; "
+        "name its package with --instrument, or in kcache_instrument of the factory"
+    )
+
+
+def stress(context: PhaseContext) -> PhaseOutcome:
+    """Random programs with real threads."""
+    began = time.monotonic()
+    options = StressOptions(
+        seconds=context.seconds,
+        seed=context.seed,
+        strict_errors=context.options.strict_errors,
+        patience_seconds=context.options.patience_seconds,
+    )
+    if context.options.threads is not None:
+        options = options.with_threads(context.options.threads)
+
+    told = 0.0
+
+    def on_round(report: StressReport) -> None:
+        nonlocal told
+        elapsed = time.monotonic() - began
+        if elapsed - told >= _PROGRESS_SECONDS:
+            told = elapsed
+            so_far = PhaseOutcome(_stress_counts(report), None, report.coverage.counts, report.coverage.overlapped)
+            context.on_progress(min(1.0, elapsed / context.seconds), so_far)
+
+    report = run_stress(context.target, context.options.semantics, options, context.watch, on_round, context.on_finding)
+    coverage, finding = report.coverage, report.finding
+    if finding is not None and finding.program is not None and finding.kind is not FindingKind.HANG:
+        alone = _in_any_order(context, finding.program)
+        finding = finding if alone is None else replace(alone, phase="stress")
+    return PhaseOutcome(
+        _stress_counts(report),
+        finding,
+        coverage.counts,
+        coverage.overlapped,
+        skipped=("long sessions",) if context.target.may_evict else (),
+        sample=report.sample,
+    )
+
+
+def _stress_counts(report: StressReport) -> Mapping[str, int]:
+    return {
+        "programs": report.rounds,
+        "operations": report.coverage.counts.total(),
+        "overlapping": report.overlapping,
+        "undecided": report.undecided,
+    }
+
+
+def _in_any_order(context: PhaseContext, program: Program) -> Finding | None:
+    """What goes wrong without any concurrency: in an order of the calls of the threads, one after another."""
+    reads = final_reads(program, context.target)
+    for order in itertools.islice(serial_orders(program), _MOST_ORDERS):
+        calls = order.with_calls((*order.prefix, *reads))
+        finding = run_program(context.target, calls, strict_errors=context.options.strict_errors, watch=context.watch)
+        if finding is not None:
+            return finding
+    return None

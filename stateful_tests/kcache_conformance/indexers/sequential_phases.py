@@ -1,0 +1,172 @@
+"""The phases on an Indexer that make one call after another: smoke test, recordings, state machine.
+
+A phase stops at its first finding, makes the program of the finding as small as it can, and says what it did.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kcache_model.finding import Finding
+from kcache_model.indexers.items import Semantics
+from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target
+
+from ..budget_slices import as_time_passes
+from ..phase import Coverage, PhaseContext, PhaseOutcome
+from .diagnosis import diagnosed
+from .recorded.corpus import scenario_count, scenarios
+from .recorded.replay import replay
+from .recorded.scenario import Scenario
+from .sequential import run_program
+from .smoke import smoke
+
+_BATCH_EXAMPLES = 25
+_MINIMISE_SECONDS = 5.0
+
+
+def smoke_test(context: PhaseContext) -> PhaseOutcome:
+    """Each call once, as it is usually made."""
+    for target in _judged(context):
+        finding = smoke(
+            target,
+            context.options.semantics,
+            strict_errors=context.options.strict_errors,
+            watch=context.watch,
+            is_known=context.known.has,
+        )
+        if finding is not None:
+            return PhaseOutcome({"programs": 1}, _smallest(context, target, "smoke", finding))
+    return PhaseOutcome({"programs": 1})
+
+
+def recorded(context: PhaseContext) -> PhaseOutcome:
+    """What client-go did, and whether the target does the same."""
+    total = scenario_count()
+    counts = Counter(programs=0, operations=0, of=total)
+    coverage: Coverage = Counter()
+    skipped: Counter[str] = Counter()
+    finding = None
+    begins_at = _left_at(context) or next(_scenarios(context.options.semantics)).id
+    of_all = (
+        (target, one)
+        for target in _judged(context)
+        for one in itertools.dropwhile(lambda one: one.id != begins_at, _scenarios(context.options.semantics))
+        if target.is_strict == context.target.is_strict or _is_misuse(one)
+    )
+    for (target, scenario), _ in zip(of_all, as_time_passes(context.seconds), strict=False):
+        report = replay(
+            target,
+            scenario,
+            strict_errors=context.options.strict_errors,
+            watch=context.watch,
+            is_known=context.known.has,
+        )
+        if target.is_strict == context.target.is_strict:
+            counts.update(programs=1, operations=report.steps)
+            coverage.update(report.coverage)
+            skipped.update(report.skipped)
+        context.on_progress(counts["programs"] / total, PhaseOutcome(counts))
+        if report.finding is not None:
+            finding = _smallest(context, target, "recorded", report.finding)
+            break
+    return PhaseOutcome(counts, finding, coverage, skipped=tuple(sorted(skipped)))
+
+
+def _left_at(context: PhaseContext) -> str:
+    """The scenario of the last finding, where the phase goes on: nothing was found in those before it."""
+    return next((one.scenario for one in reversed(context.known.findings) if one.phase == "recorded"), None) or ""
+
+
+def _scenarios(semantics: Semantics) -> Iterator[Scenario]:
+    """The recorded scenarios; to translate one takes longer than to run it, so each is translated once."""
+    kept = _translated(semantics)
+    kept[0], found = itertools.tee(kept[0])
+    return found
+
+
+@functools.cache
+def _translated(semantics: Semantics) -> list[Iterator[Scenario]]:
+    return [iter(scenarios(semantics))]
+
+
+def _is_misuse(scenario: Scenario) -> bool:
+    """Whether it does what only strict contracts allow."""
+    return any(step.operation.name is OperationName.MUTATE for step in scenario.steps)
+
+
+def _judged(context: PhaseContext) -> Iterator[Target]:
+    """The target, and once more as strict contracts judge it, for advice."""
+    yield context.target
+    if not context.target.is_strict:
+        yield replace(context.target, is_strict=True)
+
+
+def stateful(context: PhaseContext) -> PhaseOutcome:
+    """Random programs, one call after another."""
+    from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
+
+    coverage: Coverage = Counter()
+    counts = Counter(programs=0, operations=0)
+    machine = make_state_machine(
+        context.target,
+        context.options.semantics,
+        strict_errors=context.options.strict_errors,
+        watch=context.watch,
+        coverage=coverage,
+        is_known=context.known.has,
+    )
+    finding = None
+    for batch, fraction in enumerate(as_time_passes(context.seconds)):
+        context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
+        found = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
+        counts.update(programs=_BATCH_EXAMPLES)
+        counts["operations"] = coverage.total()
+        if found is not None:
+            finding = _smallest(context, context.target, "stateful", found)
+            break
+    return PhaseOutcome(counts, finding, coverage)
+
+
+def _smallest(context: PhaseContext, target: Target, phase: str, finding: Finding) -> Finding:
+    """The finding of the smallest program that still shows the same; the finding as it is if no program does."""
+    finding = replace(finding, phase=phase)
+    if finding.program is None:
+        return finding
+    context.on_finding(finding)
+    best, symptom = finding, context.known.symptom(finding)
+    rule = context.known.rules.get(finding.rule)
+    is_of_state = rule is not None and rule.is_of_state  # which write was the last is of no matter
+
+    def run(program: Program, judged: Target = target) -> Finding | None:
+        return run_program(
+            judged,
+            program,
+            strict_errors=context.options.strict_errors,
+            reads_back=phase != "recorded",  # recordings are compared by what calls give
+            watch=context.watch,
+            is_known=context.known.has,
+        )
+
+    def fails(program: Program) -> bool:
+        nonlocal best
+        found = run(program)
+        if found is None or (found.rule, found.location) != (finding.rule, finding.location):
+            return False
+        if not is_of_state and context.known.symptom(found) != symptom:
+            return False
+        best = found
+        return True
+
+    if fails(finding.program):
+        minimise(finding.program, fails, MinimiseBudget(seconds=min(_MINIMISE_SECONDS, context.seconds)))
+        best = diagnosed(best, target, run)
+        if finding.program.is_unsteady and best.program is not None:
+            best = replace(best, program=replace(best.program, is_unsteady=True))
+    return replace(best, phase=phase, scenario=finding.scenario)
