@@ -95,8 +95,11 @@ class _StoodStillError(BaseException):
 
 
 @contextlib.contextmanager
-def _ended_at_standstill(seconds: float) -> Iterator[None]:
-    """While this is entered, the main thread is interrupted once the process has done nothing for so long."""
+def _ended_at_standstill(seconds: float, started: _Started) -> Iterator[None]:
+    """While this is entered, the main thread is interrupted once the process has done nothing for so long.
+
+    Not where no threads were started, or a process was: the test may wait for something outside.
+    """
     number = getattr(signal, "SIGALRM", None)
     is_main = threading.current_thread() is threading.main_thread()
     if number is None or not is_main or signal.getsignal(number) is not signal.SIG_DFL:
@@ -107,7 +110,7 @@ def _ended_at_standstill(seconds: float) -> Iterator[None]:
     def look(*_: object) -> None:
         nonlocal worked
         before, worked = worked, time.process_time()
-        if worked - before < _WORK_SECONDS:
+        if started.threads and not started.process and worked - before < _WORK_SECONDS:
             raise _StoodStillError
 
     signal.signal(number, look)
@@ -137,12 +140,14 @@ class _Explorer:
         """Runs a test as it is, then in every order of its threads."""
         started, seconds = self.started, self.config.option.kcache_test_patience
         self.standstill = ""
-        with started.listening(), _ended_at_standstill(seconds):
+        with started.listening(), _ended_at_standstill(seconds, started):
             try:
                 yield
             except _StoodStillError:
-                self.has_left_threads = self.has_left_threads or bool(started.threads)
-                self.standstill = f"it stood still for {seconds:g} s"
+                self.has_left_threads = True
+                self.standstill = (
+                    f"it stood still for {seconds:g} s; if it does but wait, give kcache run more --patience"
+                )
         self._look_into(item)
         if self.standstill:
             pytest.fail(self.standstill, pytrace=False)

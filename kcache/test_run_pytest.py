@@ -280,6 +280,8 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
 
 
 STANDSTILL = """
+import subprocess
+import sys
 import threading
 import time
 
@@ -309,17 +311,22 @@ def test_at_work():
     while time.process_time() < until:
         pass
     in_threads(int)
+
+
+def test_waits_for_another_process():
+    in_threads(int)
+    subprocess.run([sys.executable, "-c", "import time; time.sleep(0.8)"], check=True)
 """
 
 
 def test_a_test_that_stands_still_is_ended_and_explored(project: Path, run_command: Callable[..., Any]) -> None:
-    """And one that works for longer than that is not."""
+    """And one that works for longer than that is not, nor one that waits for another process."""
     (project / "test_standstill.py").write_text(STANDSTILL, encoding="utf-8")
     asked = ("--patience", "0.3s", "--budget-per-test", "1s", "pytest", "--", "-p", "no:cacheprovider")
     done = run_command(project, "kcache", "run", *asked, "test_standstill.py")
     assert done.returncode == 1, done.stderr
     assert "DEADLOCK" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
+    assert "1 failed, 2 passed" in done.stdout
     assert "kcache replay kt1." in done.stdout
 
 

@@ -221,3 +221,40 @@ def test_what_a_call_has_returned_is_held_by_its_caller(tmp_path: Path) -> None:
     path.write_text(RESULTS, encoding="utf-8")
     make, size = MethodCall("make"), MethodCall("size")
     assert found_in(f"{path}:Names", ObjectProgram(threads=((make, size), (make,)))) is None
+
+
+def test_the_calls_of_a_simple_queue_are_single_steps() -> None:
+    """In C they are: whoever sees that there is an item can get it."""
+    put, empty, get = MethodCall("put", (1,)), MethodCall("empty"), MethodCall("get_nowait")
+    assert found_in("queue:SimpleQueue()", ObjectProgram(threads=((empty, get), (put,)))) is None
+
+
+IN_TWO_STEPS = """
+import threading
+from collections import deque
+from queue import Empty
+
+class Queue:
+    def __init__(self):
+        self._items = deque()
+        self._count = threading.Semaphore(0)
+
+    def put(self, item):
+        self._items.append(item)
+        self._count.release()
+
+    def get_nowait(self):
+        if not self._count.acquire(blocking=False):
+            raise Empty
+        return self._items.popleft()
+
+    def empty(self) -> bool:
+        return not self._items
+"""
+
+
+def test_a_queue_in_two_steps_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "two_steps.py"
+    path.write_text(IN_TWO_STEPS, encoding="utf-8")
+    put, empty, get = MethodCall("put", (1,)), MethodCall("empty"), MethodCall("get_nowait")
+    assert found_in(f"{path}:Queue", ObjectProgram(threads=((empty, get), (put,)))) is not None

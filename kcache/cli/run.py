@@ -54,7 +54,7 @@ def run(
         raise click.UsageError('pytest is not installed beside kcache: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
-    command += [*(f"--kcache-test-instrument={package}" for package in instrument)]
+    command += [f"--kcache-test-instrument={package}" for package in instrument]
     try:
         sys.exit(subprocess.run([*command, *arguments], check=False).returncode)
     except KeyboardInterrupt:

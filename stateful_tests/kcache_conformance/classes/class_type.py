@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -110,18 +110,17 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
         return _specified(made, target, model)
     compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
     replay = _Replay(compared)
-    unsteady = _unsteady(target, words.templates, replay)
-    reads = {template.name for template in words.templates if not next(template.smallest(0)).is_write}
-    useless = reads.intersection(unsteady)
-    untold = frozenset(unsteady) - useless
+    first = {call: replay((call,)) for call in (next(template.smallest(0)) for template in words.templates)}
+    unsteady = _unsteady(target, first, replay)
+    useless = {call.name for call in unsteady if not call.is_write}
+    untold = frozenset(call.name for call in unsteady) - useless
     called = tuple(template for template in words.templates if template.name not in useless)
-    if untold:
-        replay = _Replay(partial(compared, untold=untold))
+    replay.makes = partial(compared, untold=untold)
     left_out = (
         *words.left_out,
-        *(f"{name} (its results differ from run to run)" for name in unsteady if name in useless),
-        *(f"what {name} returns (it differs from run to run)" for name in unsteady if name in untold),
-        *(f"{name} (it never returned in one thread)" for name in _endless(called, replay)),
+        *(f"{call.name} (its results differ from run to run)" for call in unsteady if call.name in useless),
+        *(f"what {call.name} returns (it differs from run to run)" for call in unsteady if call.name in untold),
+        *(f"{call.name} (it never returned in one thread)" for call in _endless(first, replay)),
     )
     return _Calls(called, left_out, partial(PlainDriver, untold=untold), ReplaySpecification(replay), bool(model))
 
@@ -137,15 +136,18 @@ def _specified(made: object, target: str, name: str) -> _Calls:
     return _Calls(offered, (), PlainDriver, specification, has_checks=True)
 
 
-def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> list[str]:
+def _unsteady(target: str, first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -> list[Any]:
     """The calls that do not give the same each time after the same others: they tell times, or identities.
+
+    Args:
+        target: of which they are.
+        first: one call of each method -> what it gives on a new object.
+        replay: see :class:`_Replay`.
 
     Raises:
         TargetError: a call gives something else on a new object once other objects have been called.
     """
-    first = [next(template.smallest(0)) for template in templates]
-    alone = [replay((call,)) for call in first]
-    writes = tuple(call for call, outcome in zip(first, alone, strict=True) if call.is_write and not outcome.waits)
+    writes = _writes_that_return(first)
     before: Calls = ()
     for call in first:
         if call.is_write and not replay((*before, call)).waits:  # nothing would be called after it, and each wait costs
@@ -156,9 +158,9 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
         outcome = replay(calls)
         return not outcome.waits and replay(calls) != outcome
 
-    unsteady = [call.name for call in first if any(map(differs, ways[call]))]
-    for call, outcome in zip(first, alone, strict=True):
-        later = outcome if outcome.waits or call.name in unsteady else replay((call,))
+    unsteady = [call for call in first if any(map(differs, ways[call]))]
+    for call, outcome in first.items():
+        later = outcome if outcome.waits or call in unsteady else replay((call,))
         if later != outcome:
             raise TargetError(
                 f"objects of {target} share state, so their results cannot be compared: {call} gives {outcome} on a "
@@ -168,15 +170,17 @@ def _unsteady(target: str, templates: Vocabulary, replay: Callable[[Calls], Outc
     return unsteady
 
 
-def _endless(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Iterator[str]:
+def _endless(first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -> Iterator[Any]:
     """The calls that return neither on a new object nor after calls of others: no program of two threads has them."""
-    first = [next(template.smallest(0)) for template in templates]
-    waits = {call.name: replay((call,)).waits for call in first}
-    before = tuple(call for call in first if call.is_write and not waits[call.name])
-    for call in first:
-        earlier = (before, *((one,) for one in before[:_MOST_BEFORE]))
-        if waits[call.name] and all(replay((*calls, call)).waits for calls in earlier):
-            yield call.name
+    before = _writes_that_return(first)
+    earlier = (before, *((one,) for one in before[:_MOST_BEFORE]))
+    for call, outcome in first.items():
+        if outcome.waits and all(replay((*calls, call)).waits for calls in earlier):
+            yield call
+
+
+def _writes_that_return(first: Mapping[Any, Outcome]) -> Calls:
+    return tuple(call for call, outcome in first.items() if call.is_write and not outcome.waits)
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
@@ -201,10 +205,17 @@ class _Replay:
 
     Other threads than the last time, so that what tells who they are is not the same twice. To see that a call waits
     takes time, so that is remembered.
+
+    Args:
+        makes: makes a driver of a new object.
+        invariants: calls that are not made.
+
+    Attributes:
+        makes: as given; other drivers must wait for the same.
     """
 
     def __init__(self, makes: Callable[[], Any], invariants: frozenset[str] = frozenset()) -> None:
-        self._makes = makes
+        self.makes = makes
         self._invariants = invariants
         self._callers: dict[int, PatientCaller] = {}
         self._others: dict[int, PatientCaller] = {}
@@ -216,7 +227,7 @@ class _Replay:
             return outcome
         if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
             return WAITS
-        driver = self._makes()
+        driver = self.makes()
         self._callers, self._others = self._others, self._callers
         for position, call in enumerate(calls):
             by = call if isinstance(call, CalledBy) else CalledBy(call, -1)

@@ -126,13 +126,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(function)
     hints: dict[str, Any] = {}
     for name, annotation in getattr(function, "__annotations__", {}).items():
-
-        def annotated() -> None:
-            """Has that annotation alone."""
-
-        annotated.__annotations__ = {name: annotation}
+        alone: Any = types.SimpleNamespace(__annotations__={name: annotation})
         with contextlib.suppress(Exception):
-            hints |= typing.get_type_hints(annotated, getattr(inspect.unwrap(function), "__globals__", {}))
+            hints |= typing.get_type_hints(alone, getattr(inspect.unwrap(function), "__globals__", {}))
     return hints
 
 

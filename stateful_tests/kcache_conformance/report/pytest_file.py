@@ -74,14 +74,7 @@ def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding 
     if told and not isinstance(token.program, InterleavedProgram):
         quoted = told.replace("\\", "\\\\").replace('"""', "'''")
         mark = '"""'
-        lines += textwrap.wrap(
-            f"{mark}{quoted}{' ' * quoted.endswith(chr(34))}{mark}",
-            _WIDTH,
-            initial_indent="    ",
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += _wrapped(f"{mark}{quoted}{' ' * quoted.endswith(chr(34))}{mark}", "    ")
     if is_here:
         folder = Path(os.path.relpath(Path.cwd(), file.absolute().parent)).as_posix()
         seen_from = "Path(__file__).parent" if folder == "." else f'Path(__file__).parent / "{folder}"'
@@ -96,12 +89,25 @@ def _comment(token: ReplayToken[Any], finding: Finding | None) -> list[str]:
     what = f"{token.kind.value} in {token.target}, once"
     if finding is not None:
         what = printable(finding.summary).partition(";")[0].splitlines()[0]
-    return _wrapped(f"{what}: {', '.join(versions(token.target, told))}")
+    return _wrapped(f"{what}: {', '.join(versions(token.target, told))}", "# ")
 
 
-def _wrapped(text: str) -> list[str]:
-    marks = {"initial_indent": "# ", "subsequent_indent": "# "}
-    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False, **marks)  # type: ignore[arg-type]
+def _wrapped(text: str, begins: str) -> list[str]:
+    """The lines of a text, each beginning with that."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=begins,
+        subsequent_indent=begins,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _marked(token: ReplayToken[Any]) -> str:
+    """The decorator of a test that searches its interleavings."""
+    packages = f"(instrument={list(token.instrument)!r})".replace("'", '"') if token.instrument else ""
+    return f"@kt.{_MARK}{packages}"
 
 
 def _joined(head: Sequence[str], lines: Sequence[str]) -> str:
@@ -134,8 +140,7 @@ def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[st
     run = [one_line]
     if len(one_line) > _WIDTH:
         run = ["    kt.run(", *(f"        {work}," for work in (*works, "serializable=True")), "    )"]
-    packages = f"(instrument={list(token.instrument)!r})".replace("'", '"') if token.instrument else ""
-    lines = [f"@kt.{_MARK}{packages}", f"def test_{test}():", f"    {made} = {name.attribute}{name.call or '()'}"]
+    lines = [_marked(token), f"def test_{test}():", f"    {made} = {name.attribute}{name.call or '()'}"]
     module = name.module or Path(name.location).stem
     return {_KCACHE, f"from {module} import {first}"}, f"test_{test}", [*lines, *before, *run]
 
@@ -184,7 +189,6 @@ def _body(token: ReplayToken[Any], name: TargetName) -> tuple[set[str], str, lis
     test = name.attribute if name.attribute.startswith("test") else f"test_{name.attribute}"
     lines[function.lineno - first] = lines[function.lineno - first].replace(f"def {name.attribute}", f"def {test}", 1)
     if not any(_MARK in ast.unparse(mark) for mark in function.decorator_list):
-        packages = f"(instrument={list(token.instrument)!r})".replace("'", '"') if token.instrument else ""
-        lines.insert(0, f"@kt.{_MARK}{packages}")
+        lines.insert(0, _marked(token))
         imports.add(_KCACHE)
     return imports, test, lines
