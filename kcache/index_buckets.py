@@ -8,9 +8,11 @@ the result is consistent is for the caller to judge.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 from typing import TypeVar
 
-from .index_values import Placement
+from .errors import IndexFuncError
+from .index_values import Functions, Placement, Values, checked_values, packed
 
 T = TypeVar("T")
 
@@ -37,17 +39,51 @@ def insert(tables: Iterable[Buckets[T]], placement: Placement, key: str, obj: T)
                 buckets.setdefault(each, {})[key] = obj
 
 
-def remove(tables: Iterable[Buckets[T]], placement: Placement, key: str) -> None:
-    """Take ``key`` out of the bucket of each of its values, and drop the buckets left empty. O(number of values)."""
+def remove(tables: Iterable[Buckets[T]], placement: Placement, key: str, after: Placement | None = None) -> None:
+    """Take ``key`` out of the buckets that it is not in ``after``, too; drop those left empty. O(number of values)."""
     position = 0
     for buckets in tables:
         value = placement[position]
+        if after is None or after[position] != value:
+            for each in (value,) if type(value) is str else value:
+                bucket = buckets[each]
+                del bucket[key]
+                if not bucket:
+                    del buckets[each]
         position += 1  # noqa: SIM113
-        for each in (value,) if type(value) is str else value:
-            bucket = buckets[each]
-            del bucket[key]
-            if not bucket:
-                del buckets[each]
+
+
+def indexed(functions: Functions[T], items: Mapping[str, T]) -> tuple[dict[str, Buckets[T]], dict[str, Placement]]:
+    """New indices of ``items``, and where each key stands in them. O(number of values).
+
+    One index after the other: that way nothing is asked for each object but its values.
+
+    Raises:
+        IndexFuncError: a function failed for one of the objects.
+    """
+    indices: dict[str, Buckets[T]] = {name: {} for name, _ in functions}
+    columns: list[list[Values]] = []
+    for (name, func), buckets in zip(functions, indices.values(), strict=True):
+        column: list[Values] = []
+        for key, obj in items.items():
+            try:
+                returned = func(obj)
+                if type(returned) is list and len(returned) == 1 and type(returned[0]) is str:
+                    value: Values = returned[0]
+                else:
+                    value = packed(checked_values(returned))
+            except Exception as error:
+                raise IndexFuncError(key, name, error) from error
+            column.append(value)
+            if value in buckets:
+                buckets[value][key] = obj
+            else:
+                for each in (value,) if type(value) is str else value:
+                    buckets.setdefault(each, {})[key] = obj
+        columns.append(column)
+    rows: Iterable[Placement] = zip(*columns, strict=True) if columns else repeat(())
+    shared: dict[Placement, Placement] = {}  # as many tuples as objects would keep the garbage collector busy
+    return indices, {key: shared.setdefault(row, row) for key, row in zip(items, rows, strict=False)}
 
 
 def objects_under(indices: Mapping[str, Buckets[T]], name: str, value: str) -> list[T] | None:

@@ -34,10 +34,15 @@ def values_by_index(functions: Functions[T], key: str, obj: T) -> Placement:
             if type(returned) is list and len(returned) == 1 and type(returned[0]) is str:
                 result.append(returned[0])
             else:
-                result.append(_packed(checked_values(returned)))
+                result.append(packed(checked_values(returned)))
         except Exception as error:
             raise IndexFuncError(key, name, error) from error
     return tuple(result)
+
+
+def packed(values: list[str]) -> Values:
+    """Distinct values as they are remembered."""
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def checked_values(returned: Sequence[str] | None) -> list[str]:
@@ -54,10 +59,6 @@ def checked_values(returned: Sequence[str] | None) -> list[str]:
         if not isinstance(value, str):
             raise TypeError(f"an index function must return a list of str, but it holds {_described(value)}")
     return list(dict.fromkeys(str.__str__(value) for value in returned))
-
-
-def _packed(values: list[str]) -> Values:
-    return values[0] if len(values) == 1 else tuple(values)
 
 
 def checked_indexers(indexers: Mapping[str, IndexFunc[T]] | None) -> dict[str, IndexFunc[T]]:

@@ -103,16 +103,20 @@ def labels_of(metadata: object) -> Mapping[str, str]:
 def written_resource_version(obj: object) -> str | None:
     """The resource version of an object that is being written; ``None`` if it carries no metadata.
 
-    Stores call this for each write, so the common styles come first and nothing is raised.
+    Stores call this for each write, so the common styles come first and nothing is raised. Whether something is a
+    Mapping takes as long as all other questions together; every Mapping has ``get``, so that is asked before.
     """
-    metadata = getattr(obj, "metadata", None)
-    if metadata is None:
-        if isinstance(obj, (dict, Mapping)):
-            metadata = obj.get("metadata")
-        elif hasattr(obj, "name") and hasattr(obj, "namespace"):
-            metadata = obj
+    if type(obj) is dict:
+        metadata = obj.get("metadata")
+    else:
+        metadata = getattr(obj, "metadata", None)
         if metadata is None:
-            return None
+            if hasattr(obj, "get") and isinstance(obj, Mapping):
+                metadata = obj.get("metadata")
+            elif hasattr(obj, "name") and hasattr(obj, "namespace"):
+                metadata = obj
+    if metadata is None:
+        return None
     if isinstance(metadata, dict):
         version = metadata.get("resourceVersion")
     else:

@@ -190,23 +190,19 @@ class ThreadSafeMap(Generic[T]):
             IndexFuncError: an index function failed for one of them; the store is unchanged.
         """
         new_items = dict(items)
+        for key, obj in new_items.items():
+            if obj is None:
+                raise InvalidObjectError(key)
         while True:
             functions = self._functions
-            indices: dict[str, Buckets[T]] = {name: {} for name, _ in functions}
-            tables = tuple(indices.values())
-            placements: dict[str, Placement] = {}
-            for key, obj in new_items.items():
-                if obj is None:
-                    raise InvalidObjectError(key)
-                values = placements[key] = values_by_index(functions, key, obj)
-                index_buckets.insert(tables, values, key, obj)
+            indices, placements = index_buckets.indexed(functions, new_items)
             with self._lock:
                 if functions is self._functions:
                     self._writes += 1
                     # Freeing a large old content takes a while: keep it until the lock is released.
                     retired = self._items, self._placements, self._indices, self._tables
                     self._items, self._placements = new_items, placements
-                    self._indices, self._tables = indices, tables
+                    self._indices, self._tables = indices, tuple(indices.values())
                     self._resource_version = resource_version
                     break
         del retired
@@ -261,17 +257,11 @@ class ThreadSafeMap(Generic[T]):
             if conflicts:
                 raise IndexerConflictError(conflicts)
             functions = tuple(added.items())
-            indices: dict[str, Buckets[T]] = {name: {} for name in added}
-            tables = tuple(indices.values())
-            placements = {}
-            for key, obj in self._items.items():
-                values = values_by_index(functions, key, obj)
-                index_buckets.insert(tables, values, key, obj)
-                placements[key] = self._placements[key] + values
+            indices, placements = index_buckets.indexed(functions, self._items)
             self._writes += 1
-            self._placements = placements
+            self._placements = {key: self._placements[key] + values for key, values in placements.items()}
             self._indices = self._indices | indices
-            self._tables += tables
+            self._tables = tuple(self._indices.values())
             self._functions += functions
 
     def _consistent(self, look: Callable[[], R]) -> R:
@@ -289,7 +279,7 @@ class ThreadSafeMap(Generic[T]):
         old = self._placements.get(key)
         if old != values:
             if old is not None:
-                index_buckets.remove(self._tables, old, key)
+                index_buckets.remove(self._tables, old, key, values)
             self._placements[key] = values
         index_buckets.insert(self._tables, values, key, obj)
 
