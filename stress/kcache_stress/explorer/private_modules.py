@@ -55,17 +55,15 @@ class PrivateModules:
         finally:
             self._swap_out()
 
-    @contextlib.contextmanager
-    def present(self) -> Iterator[None]:
-        """While this is entered, whoever looks in ``sys.modules`` finds the copies."""
-        if self._is_active:
-            yield
-            return
-        self._is_present = True
-        self._show()
-        try:
-            yield
-        finally:
+    def show(self) -> None:
+        """From now on, whoever looks in ``sys.modules`` finds the copies; while something is imported, it does."""
+        if not self._is_active:
+            self._is_present = True
+            self._show()
+
+    def hide(self) -> None:
+        """Undo :meth:`show`."""
+        if self._is_present:
             self._swap_out()  # a thread may have been left in the middle of an import
             self._is_present = False
             self._hide()

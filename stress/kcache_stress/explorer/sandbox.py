@@ -29,7 +29,7 @@ from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.code import instrumented, instrumented_library, read
 from .instrument.facts import Facts
-from .instrument.hooks import HOOK_MARK, make_hooks
+from .instrument.hooks import HOOK_MARK, Unheard, make_hooks
 from .instrument.names import hook_name
 from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
@@ -185,11 +185,13 @@ class Sandbox:
         """While this is entered, imports find the private copies."""
         return self._modules.active()
 
-    @contextlib.contextmanager
-    def present(self) -> Iterator[None]:
+    def present(self) -> _Present:
         """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
-        with self._modules.present(), self._environment:
-            yield
+        return _Present(self._modules, self._environment)
+
+    def unheard(self) -> Unheard:
+        """While this is entered, instrumented code reports nothing: the threads have ended, and nobody listens."""
+        return self._unheard
 
     @property
     def is_surprised(self) -> bool:
@@ -267,6 +269,7 @@ class Sandbox:
         is_rewritten = not self.granularity.is_of_opcodes
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
+        self._unheard = Unheard(vars(self._builtins), self._hooks)
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
@@ -430,6 +433,26 @@ class Sandbox:
         """The packages of which there are copies, each with all that is below."""
         yield from self.roots.packages
         yield from (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL)
+
+
+class _Present:
+    """While this is entered, an execution is under way.
+
+    A class, for it is entered in each: a generator would take several times as long.
+    """
+
+    __slots__ = ("_environment", "_modules")
+
+    def __init__(self, modules: PrivateModules, environment: Environment) -> None:
+        self._modules, self._environment = modules, environment
+
+    def __enter__(self) -> None:
+        self._modules.show()
+        self._environment.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._environment.__exit__()
+        self._modules.hide()
 
 
 @functools.cache

@@ -120,7 +120,8 @@ class ProgramRunner:
                     itertools.chain(prefix, *execution.outcomes),
                     strict=False,
                 )
-                execution.final = self._one_by_one(driver, self._final, tuple(made))
+                with sandbox.unheard():
+                    execution.final = self._one_by_one(driver, self._final, tuple(made))
                 execution.broken = lambda: broken_afterwards(driver, self.subject.target)
             execution.doubts = sandbox.doubts
             execution.failures = tuple(error_text(error) for error in scheduler.failures)

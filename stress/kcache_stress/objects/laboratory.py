@@ -108,7 +108,8 @@ class ObjectRunner(ScenarioRunner):
         return [CallSequence([partial(driver.call, operation) for operation in own]) for own in self._program.threads]
 
     def _look_back(self, _: list[object]) -> None:
-        found = self._object_type.reading_back(self._target, self._program, self._driver.call)
+        with self.sandbox.unheard():
+            found = self._object_type.reading_back(self._target, self._program, self._driver.call)
         self._final = tuple(outcome for _, outcome in found)
 
 

@@ -1,7 +1,7 @@
 """The functions that instrumented code calls, ready to be put into the globals of a module."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .access import access_hooks
 from .beneath import atoms, forget_types
@@ -63,3 +63,42 @@ def make_hooks(
     hooks |= {"type": type, "never": object(), "slice": slice, "start": iter, "set": set, "cell": Cell}
     hooks |= {"locals": own_locals, "after": after, **access_hooks(accesses, pause_now), **call_hooks(accesses)}
     return {f"{PREFIX}{name}": hook for name, hook in hooks.items()}
+
+
+_PASSED_ON: Final = frozenset({"after", "iterate", "turns", "lazy", "delegate", "resumed", "star", "double_star"})
+"""The hooks that give back what they are given first, or something in its place."""
+_KEPT: Final = frozenset({"mark", "quiet", "atoms", "type", "never", "slice", "start", "set", "cell", "locals"})
+"""What reports nothing."""
+
+
+class Unheard:
+    """While this is entered, hooks do nothing: the threads have ended, and nobody listens.
+
+    Args:
+        namespace: where instrumented code finds them.
+        hooks: what is there; the names that report something are replaced.
+    """
+
+    __slots__ = ("_hooks", "_namespace", "_silent")
+
+    def __init__(self, namespace: dict[str, object], hooks: dict[str, object]) -> None:
+        kept = {f"{PREFIX}{name}" for name in _KEPT}
+        self._namespace = namespace
+        self._hooks = {name: hook for name, hook in hooks.items() if name not in kept}
+        self._silent = {
+            name: _itself if name.removeprefix(PREFIX) in _PASSED_ON else _report_nothing for name in self._hooks
+        }
+
+    def __enter__(self) -> None:
+        self._namespace.update(self._silent)
+
+    def __exit__(self, *_: object) -> None:
+        self._namespace.update(self._hooks)
+
+
+def _itself(value: object = None, *_: object) -> object:
+    return value
+
+
+def _report_nothing(*_: object) -> None:
+    return None

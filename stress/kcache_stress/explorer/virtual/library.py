@@ -120,22 +120,26 @@ def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
 class Replaced:
     """While this is entered, names of modules of the process mean something else, as far as the modules have them.
 
-    A class, for it is entered in each execution: a generator would take several times as long.
+    A class, and whole dicts at once, for it is entered in each execution: a generator would take several times as long.
     """
 
-    __slots__ = ("_names", "_real")
+    __slots__ = ("_real", "_replacing")
 
     def __init__(self, *names: tuple[ModuleType, str, object]) -> None:
-        self._names = [replaced for replaced in names if hasattr(replaced[0], replaced[1])]
+        replacing: dict[int, tuple[dict[str, object], dict[str, object]]] = {}
+        for module, name, value in names:
+            if name in vars(module):
+                replacing.setdefault(id(module), (vars(module), {}))[1][name] = value
+        self._replacing = list(replacing.values())
 
     def __enter__(self) -> None:
-        self._real = [getattr(module, name) for module, name, _ in self._names]
-        for module, name, value in self._names:
-            setattr(module, name, value)
+        self._real = [{name: names[name] for name in values} for names, values in self._replacing]
+        for names, values in self._replacing:
+            names.update(values)
 
     def __exit__(self, *_: object) -> None:
-        for (module, name, *_value), before in zip(self._names, self._real, strict=True):
-            setattr(module, name, before)
+        for (names, _values), before in zip(self._replacing, self._real, strict=True):
+            names.update(before)
 
 
 def no_process_hooks() -> AbstractContextManager[None]:

@@ -97,7 +97,7 @@ class Scheduler:
         self._choose: Callable[[int], int] = _no_choice
         self._hub: greenlet.greenlet | None = None
         self._starter: greenlet.greenlet | None = None
-        self._pool = GreenletPool(self._serve)
+        self._pool, self._own_idents = GreenletPool(self._serve), own_idents(lambda: self.current)
         self._abandoned: list[greenlet.greenlet] = []
         self._strategy_failure: BaseException | None = None
         self._aborted_events = self.program_threads = self.next_number = self.preemptions = 0
@@ -271,7 +271,7 @@ class Scheduler:
         self.left = 0
         self.watched = ()
         before, self._is_watched = sys.gettrace(), self.watcher is not None
-        with NoCollections(), own_idents(lambda: self.current), self._traced():
+        with NoCollections(), self._own_idents, self._traced():
             self.live = True
             try:
                 for number, work in enumerate(works):
@@ -440,7 +440,7 @@ class Scheduler:
     def _run_idle(self, thread: VirtualThread) -> None:
         self._hub = greenlet.getcurrent()
         self.current = thread.number
-        with NoCollections(), own_idents(lambda: self.current), self._traced():
+        with NoCollections(), self._own_idents, self._traced():
             if thread.greenlet is None:
                 self._enter(thread)
             else:

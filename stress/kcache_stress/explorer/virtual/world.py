@@ -191,8 +191,8 @@ class World:
             # Not only what is left over: what a setup starts while nobody knows how many threads the program has takes
             # the place of a thread of the program.
             threading._active.clear()
-            introduced = list(self._introduced.items())
-            threading._active.update(introduced[: 1 + program_threads if program_threads else None])
+            introduced = self._introduced.items()
+            threading._active.update(itertools.islice(introduced, 1 + program_threads if program_threads else None))
             threading._limbo.clear()
             threading._counter = itertools.count(1).__next__
             self._thread_hashes = itertools.count(1)
