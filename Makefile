@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: check test test-all lint types build docs bench clean
+.PHONY: check test test-all lint types build docs release bench clean
 
 check: $(STAMP)
 	$(BIN)/kcache check --reference
@@ -37,6 +37,16 @@ docs: $(STAMP)
 	$(BIN)/pip install --quiet --group docs
 	$(BIN)/python docs/generate.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml
+
+# Checks what would be published, and publishes it: docs/releasing.md.
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' kcache/__init__.py)
+release: $(STAMP)
+	test -z "$$(git status --porcelain)" || { echo "commit what you have changed first"; exit 1; }
+	git tag --points-at HEAD | grep -qx "v$(VERSION)" || { echo "this commit needs the tag v$(VERSION)"; exit 1; }
+	rm -rf dist
+	$(MAKE) build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/twine upload dist/*
 
 bench: $(STAMP)
 	$(BIN)/pip install --quiet --group bench

@@ -69,7 +69,7 @@ def gallery() -> list[Example]:
         FileNotFoundError: they were not installed.
     """
     return sorted(
-        (Example(**common) for common, _ in _catalog("targets", "kcache_gallery", "target", "new_indexer")),
+        (Example(**common) for common, _ in _catalog("targets", "target", "new_indexer")),
         key=_by_kind,
     )
 
@@ -80,7 +80,7 @@ def queue_gallery(makes: str = "") -> list[QueueExample]:
     Raises:
         FileNotFoundError: they were not installed.
     """
-    catalog = _catalog("queues", "kcache_queue_gallery", "queue", "new_queue")
+    catalog = _catalog("queues", "queue", "new_queue")
     queues = (QueueExample(**common, **own) for common, own in catalog)
     return sorted((queue for queue in queues if makes in ("", queue.makes)), key=_by_kind)
 
@@ -91,7 +91,7 @@ def informer_gallery() -> list[Example]:
     Raises:
         FileNotFoundError: they were not installed.
     """
-    catalog = _catalog("informers", "kcache_informer_gallery", "informer", "make")
+    catalog = _catalog("informers", "informer", "make")
     return sorted((Example(**common) for common, _ in catalog), key=_by_kind)
 
 
@@ -103,7 +103,7 @@ def function_gallery() -> list[FunctionExample]:
     """
     examples = [
         FunctionExample(**common, rules=tuple(own["rules"]), is_held_out=own.get("held_out", False))
-        for common, own in _catalog("index_funcs", "kcache_index_func_gallery", "function", "index_func")
+        for common, own in _catalog("index_funcs", "function", "index_func")
     ]
     return sorted(examples, key=lambda example: (example.is_correct, example.kind != "plain", example.name))
 
@@ -112,9 +112,9 @@ def _by_kind(example: Example) -> tuple[int, str]:
     return _KINDS.index(example.kind), example.name
 
 
-def _catalog(name: str, package: str, table: str, factory: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _catalog(name: str, table: str, factory: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The entries of a gallery's catalog: what all examples have, and what only those of the gallery have."""
-    folder = _folder(name, package)
+    folder = _folder(name)
     found = []
     for entry in tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]:
         common = {key: entry.pop(key) for key in ("name", "kind", "summary", "source") if key in entry}
@@ -125,13 +125,13 @@ def _catalog(name: str, package: str, table: str, factory: str) -> list[tuple[di
     return found
 
 
-def _folder(name: str, package: str) -> Path:
+def _folder(name: str) -> Path:
     """``examples/NAME`` of the checkout, or the folder that an installation put it in."""
     checkout = Path(__file__).resolve().parents[2] / "examples" / name
     if checkout.is_dir():
         return checkout
-    found = util.find_spec(package)
+    found = util.find_spec("kcache_gallery")
     locations = list(found.submodule_search_locations or ()) if found is not None else []
     if not locations:
         raise FileNotFoundError("the examples are not installed; install kcache again")
-    return Path(locations[0])
+    return Path(locations[0]) / name
