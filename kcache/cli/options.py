@@ -171,7 +171,7 @@ instrument_option = click.option(
     "--instrument",
     multiple=True,
     metavar="PACKAGE",
-    help="Instrument this package too; may be repeated. By default the package or folder of TARGET.",
+    help="Instrument this package too; may be repeated. By default the package or folder of what is tested.",
 )
 
 
