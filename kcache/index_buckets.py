@@ -75,8 +75,9 @@ def indexed(functions: Functions[T], items: Mapping[str, T]) -> tuple[dict[str, 
             except Exception as error:
                 raise IndexFuncError(key, name, error) from error
             column.append(value)
-            if value in buckets:
-                buckets[value][key] = obj
+            bucket = buckets.get(value)  # type: ignore[arg-type]
+            if bucket is not None:
+                bucket[key] = obj
             else:
                 for each in (value,) if type(value) is str else value:
                     buckets.setdefault(each, {})[key] = obj
