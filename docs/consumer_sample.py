@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_type
 
 import kcache
-from kcache.testing import SuiteResult, run_conformance
+from kcache.testing import Finding, SuiteResult, run_conformance
 
 
 @dataclass(frozen=True)
@@ -42,4 +43,6 @@ indexer.transaction(kcache.Transaction(kcache.TransactionType.DELETE, Pod("a", "
 
 def check() -> SuiteResult:
     """Run the conformance suite."""
-    return run_conformance(kcache.new_indexer, seconds=5.0, semantics="current")
+    result = run_conformance(kcache.new_indexer, seconds=5.0, semantics="current")
+    assert_type(result.findings, tuple[Finding, ...])
+    return assert_type(result, SuiteResult)

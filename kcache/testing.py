@@ -1,10 +1,11 @@
-"""The harness as a library: hold your own Indexer against the model from your own tests.
+"""The harness as a library: hold your own Indexer against the model from your own tests::
 
-from kcache.testing import run_conformance
-from mypackage import new_indexer  # new_indexer(key_func, indexers) -> Indexer
+    from kcache.testing import run_conformance
+    from mypackage import new_indexer  # new_indexer(key_func, indexers) -> Indexer
 
-def test_conformance():
-run_conformance(new_indexer, seconds=20)
+
+    def test_conformance():
+        run_conformance(new_indexer, seconds=20)
 """
 
 from __future__ import annotations
