@@ -1,4 +1,6 @@
-"""The harness as a library: hold your own Indexer against the model from your own tests::
+"""The harness as a library: hold your own code against a model from your own tests.
+
+Of an Indexer::
 
     from kcache.testing import run_conformance
     from mypackage import new_indexer  # new_indexer(key_func, indexers) -> Indexer
@@ -6,6 +8,8 @@
 
     def test_conformance():
         run_conformance(new_indexer, seconds=20)
+
+Of any class or test: :func:`interleaved`, :class:`Machine`.
 """
 
 from __future__ import annotations
