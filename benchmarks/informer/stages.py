@@ -56,9 +56,8 @@ class Told:
     def __init__(self, waiting: Sequence[Notification]) -> None:
         self._left = len(waiting)
         handler = ResourceEventHandlerFuncs(add_func=self._count, update_func=self._count)
-        self._listener = ProcessorListener(handler, 0.0, lambda: True, buffer_size=AT_ONCE)
-        for notification in waiting:
-            self._listener.add(notification)
+        self._listener = ProcessorListener(handler, 0.0, lambda: True)
+        self._listener.add(waiting)
         self._listener.run()  # until the last one
 
     def _count(self, *_: object) -> None:

@@ -30,7 +30,7 @@ class ChangeListener(Protocol):
 
 
 class Applier:
-    """Applies deltas to a store, under keys: each change asks the key function once.
+    """Applies deltas to a store, under the keys that they carry; the key function is asked for those that carry none.
 
     Args:
         store: what the changes are applied to.
@@ -100,7 +100,7 @@ class Applier:
             self._tell(Delta(DeltaType.REPLACED, obj), before.get(key), is_in_initial_list)
 
     def _key_of(self, delta: Delta) -> str:
-        return key_of(self._key_func, delta.object)
+        return key_of(self._key_func, delta.object) if delta.key is None else delta.key
 
     def _tell(self, delta: Delta, old: Any, is_in_initial_list: bool) -> None:
         if delta.type is DeltaType.DELETED:

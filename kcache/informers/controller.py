@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random as random_module
 import threading
 from collections.abc import Callable
@@ -120,12 +121,13 @@ class Controller:
 
     def _process_until(self, stop: StopSignal) -> None:
         queue, process, process_batch = self._config.queue, self._config.process, self._config.process_batch
+        if process_batch is not None and isinstance(queue, QueueWithBatch):
+            pop = functools.partial(queue.pop_batch, process_batch, process)
+        else:
+            pop = functools.partial(queue.pop, process)
         try:
             while not stop.is_set():
-                if process_batch is not None and isinstance(queue, QueueWithBatch):
-                    queue.pop_batch(process_batch, process)
-                else:
-                    queue.pop(process)
+                pop()
         except FIFOClosedError:
             if not stop.is_set():
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +15,7 @@ from .kubernetes_json import json_parser
 from .list_watch import BOOKMARK, ERROR, WatchEvent
 
 _CHUNK_BYTES: Final = 2**16
+_WITHOUT_MODEL: Final = (BOOKMARK, ERROR)
 
 
 class KubernetesWatch:
@@ -43,18 +45,18 @@ class KubernetesWatch:
             Exception: what ``to_model`` raises.
         """
         parsed = json_parser()
-        for line, is_whole in _lines(self._chunks()):
+        for line in _lines(self._chunks()):
             if self._is_stopped:
                 return
             try:
                 event = parsed(line)
                 kind, manifest = event["type"], event["object"]
             except (ValueError, KeyError, TypeError) as error:
-                if not is_whole:
+                if not line.endswith(b"\n"):
                     return
                 message = f"unable to decode an event from the watch stream: {error!r}"
                 raise ApiError(INTERNAL_ERROR, "InternalError", message) from error
-            yield WatchEvent(kind, manifest if kind in (BOOKMARK, ERROR) else self._to_model(manifest))
+            yield WatchEvent(kind, manifest if kind in _WITHOUT_MODEL else self._to_model(manifest))
 
     def stop(self) -> None:
         """End the iteration at once, from whatever thread, and close the connection."""
@@ -99,21 +101,23 @@ def _reader(response: Any) -> Callable[[], bytes]:
     return functools.partial(next, response.stream(_CHUNK_BYTES, decode_content=True), b"")
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """The lines that are not blank, and whether each has its end; as bytes, for a chunk may end within a character."""
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines that are not blank, with their ends, which the last one may lack.
+
+    They are bytes, for a chunk may end within a character.
+    """
     parts: list[bytes] = []
     for chunk in chunks:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            line = b"".join([*parts, end]) if parts else end
-            parts.clear()
-            if line.strip():
-                yield line, True
-        if rest:
-            parts.append(rest)
+        for part in io.BytesIO(chunk):
+            parts.append(part)
+            if part.endswith(b"\n"):
+                line = b"".join(parts)
+                parts.clear()
+                if not line.isspace():
+                    yield line
     line = b"".join(parts)
-    if line.strip():
-        yield line, False
+    if line and not line.isspace():
+        yield line
 
 
 def _shut_down(response: Any) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from .handlers import ResourceEventHandler
-from .notifications import AddNotification, Notification, deliver
-from .ring_growing import RingGrowing
+from .notifications import Notification, deliver, is_initial
 
 
 class ProcessorListener:
@@ -17,7 +17,6 @@ class ProcessorListener:
         handler: who is told.
         requested_resync_seconds: how often it wants a resync; 0 for never.
         has_synced: whether the initial list was handed to all listeners.
-        buffer_size: how many notifications may wait before the buffer grows for the first time.
     """
 
     def __init__(
@@ -25,7 +24,6 @@ class ProcessorListener:
         handler: ResourceEventHandler,
         requested_resync_seconds: float,
         has_synced: Callable[[], bool],
-        buffer_size: int = 1024,
     ) -> None:
         self.handler = handler
         self.requested_resync_seconds = requested_resync_seconds
@@ -33,21 +31,20 @@ class ProcessorListener:
         self._next_resync = 0.0
         self._upstream_has_synced = has_synced
         self._initial_left = 0
-        self._buffer = RingGrowing(buffer_size)  # what came since the handler's thread looked last
-        self._taken = RingGrowing(buffer_size)  # what that thread took then; nobody else touches it
+        self._buffer: deque[Notification] = deque()  # what came since the handler's thread looked last
+        self._taken: deque[Notification] = deque()  # what that thread took then; nobody else touches it
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._is_awaited = False
         self._is_stopped = False
 
-    def add(self, notification: Notification) -> None:
-        """Let a notification wait for its turn; never blocks."""
+    def add(self, notifications: Sequence[Notification]) -> None:
+        """Let notifications wait for their turn; never blocks."""
         with self._lock:
             if self._is_stopped:
                 return
-            if isinstance(notification, AddNotification) and notification.is_in_initial_list:
-                self._initial_left += 1
-            self._buffer.write_one(notification)
+            self._initial_left += sum(map(is_initial, notifications))
+            self._buffer.extend(notifications)
             if self._is_awaited:
                 self._is_awaited = False
                 self._changed.notify()
@@ -58,7 +55,7 @@ class ProcessorListener:
             while self._take_all():
                 # Whoever stops this counts on it for the next call already.
                 while self._taken and not self._is_stopped:
-                    self._deliver(self._taken.read_one())
+                    self._deliver(self._taken.popleft())
         finally:
             self.stop()  # also where a handler ends the thread, as by SystemExit: nobody would empty the buffer
             self._taken.clear()
@@ -101,6 +98,6 @@ class ProcessorListener:
 
     def _deliver(self, notification: Notification) -> None:
         deliver(notification, self.handler)
-        if isinstance(notification, AddNotification) and notification.is_in_initial_list:
+        if is_initial(notification):
             with self._lock:
                 self._initial_left -= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any, NamedTuple, TypeAlias
 
+from ..metadata import written_resource_version
 from .handlers import ResourceEventHandler
 
 # Made for each change and each handler: a NamedTuple is made in half the time of a frozen dataclass.
@@ -44,6 +45,19 @@ class DeleteNotification(NamedTuple):
 
 
 Notification: TypeAlias = AddNotification | UpdateNotification | DeleteNotification
+
+
+def is_initial(notification: Notification) -> bool:
+    """Whether it belongs to the initial list."""
+    return isinstance(notification, AddNotification) and notification.is_in_initial_list
+
+
+def is_sync(notification: Notification) -> bool:
+    """Whether it shows the same resource version again: that is no change, only who wants resyncs is shown it."""
+    if not isinstance(notification, UpdateNotification):
+        return False
+    version = written_resource_version(notification.new)
+    return version is not None and version == written_resource_version(notification.old)
 
 
 def deliver(notification: Notification, handler: ResourceEventHandler) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from .clock import Clock
 from .listener import ProcessorListener
-from .notifications import Notification
+from .notifications import Notification, is_sync
 
 
 class SharedProcessor:
@@ -67,12 +68,19 @@ class SharedProcessor:
         with self._lock:
             return threading.current_thread() in self._threads
 
-    def distribute(self, notification: Notification, *, is_sync: bool = False) -> None:
-        """Give a notification to all listeners; one of a resync only to those for which one is due."""
+    def distribute(self, notifications: Sequence[Notification]) -> None:
+        """Give notifications to all listeners, those of a resync only to listeners for which one is due.
+
+        Whoever calls this lets nobody else call it, and no listener be added, until it returns.
+        """
         with self._lock:
-            for listener, is_due in self._is_due.items():
-                if is_due or not is_sync:
-                    listener.add(notification)
+            is_due = dict(self._is_due)
+        if all(is_due.values()):
+            changes = notifications
+        else:
+            changes = [notification for notification in notifications if not is_sync(notification)]
+        for listener in is_due:
+            listener.add(notifications if is_due[listener] else changes)
 
     def should_resync(self) -> bool:
         """Note for which listeners a resync is due now; whether there are any."""

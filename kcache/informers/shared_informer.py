@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import random as random_module
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from ..errors import InformerStartedError, InformerStoppedError
 from ..interfaces import Indexer, Indexers, KeyFunc, Transformer
 from ..keys import meta_namespace_key_func
-from ..metadata import written_resource_version
-from ..queues import Delta
 from .applying import Applier
 from .clock import Clock, RealClock
 from .controller import Config, Controller
@@ -22,7 +20,7 @@ from .informer_queues import QueueFactory, in_order_queue, refusing
 from .list_watch import ListerWatcher
 from .listener import ProcessorListener
 from .mutation_detector import MutationDetector, detecting, is_detection_wanted
-from .notifications import AddNotification, DeleteNotification, UpdateNotification
+from .notifications import AddNotification, DeleteNotification, Notification, UpdateNotification
 from .processor import SharedProcessor, resync_period
 from .reflector import WatchErrorHandler
 from .registration import Registration
@@ -33,6 +31,8 @@ from .synced import wait_for_cache_sync
 MINIMUM_RESYNC_SECONDS: Final = 1.0
 
 _LOG = logging.getLogger("kcache.informers")
+
+D = TypeVar("D")
 
 
 class SharedIndexInformer:
@@ -95,6 +95,7 @@ class SharedIndexInformer:
         # Held while changes are applied and told: whoever holds it sees a cache of which every handler was told.
         # Reentrant, since an index function may call the informer.
         self._changes_lock = threading.RLock()
+        self._untold: list[Notification] = []  # what was applied since the handlers were told last
         self._state_lock = threading.Lock()
         self._controller: Controller | None = None
         self._stop = StopSignal()
@@ -121,8 +122,8 @@ class SharedIndexInformer:
             listener = ProcessorListener(handler, seconds, self.has_synced)
             listener.schedule_resync(resync_period(seconds, self._resync_check_seconds), self._clock.now())
             if self._controller is not None:
-                for obj in self._indexer.list():
-                    listener.add(AddNotification(obj, True))
+                self._tell()  # within an index function, some may be left
+                listener.add([AddNotification(obj, True) for obj in self._indexer.list()])
             self._processor.add_listener(listener)
             return Registration(listener)
 
@@ -255,20 +256,17 @@ class SharedIndexInformer:
     def on_add(self, obj: Any, is_in_initial_list: bool, /) -> None:
         """The cache has a new object; called while changes are applied."""
         self._watch_for_mutation(obj)
-        self._processor.distribute(AddNotification(obj, is_in_initial_list))
+        self._untold.append(AddNotification(obj, is_in_initial_list))
 
     def on_update(self, old: Any, new: Any, /) -> None:
         """The cache has another object under a key; called while changes are applied."""
         if new is not old:
             self._watch_for_mutation(new)
-        # The same resource version again is no change; only who wants resyncs is shown it.
-        version = written_resource_version(new)
-        is_sync = version is not None and version == written_resource_version(old)
-        self._processor.distribute(UpdateNotification(old, new), is_sync=is_sync)
+        self._untold.append(UpdateNotification(old, new))
 
     def on_delete(self, obj: Any, /) -> None:
         """An object is gone from the cache; called while changes are applied."""
-        self._processor.distribute(DeleteNotification(obj))
+        self._untold.append(DeleteNotification(obj))
 
     def _begin(self) -> bool:
         """Make ready to run, unless that was done before or it is too late; with the state lock held."""
@@ -277,20 +275,11 @@ class SharedIndexInformer:
             _LOG.warning("the informer of %s has %s before; it runs only once", self._description, what)
             return False
         applier = Applier(self._store, self, self._key_func)
-
-        def apply(deltas: Iterable[Delta], is_in_initial_list: bool) -> None:
-            with self._changes_lock:
-                applier.apply(deltas, is_in_initial_list)
-
-        def apply_batch(deltas: Sequence[Delta], is_in_initial_list: bool) -> None:
-            with self._changes_lock:
-                applier.apply_batch(deltas, is_in_initial_list)
-
         config = Config(
             queue=self._new_queue(self._key_func, self._indexer, refusing(self._transformer)),
             lister_watcher=self._lister_watcher,
-            process=apply,
-            process_batch=apply_batch,
+            process=self._then_telling(applier.apply),
+            process_batch=self._then_telling(applier.apply_batch),
             expected_type=self._expected_type,
             description=self._description,
             resync_seconds=self._resync_check_seconds,
@@ -302,6 +291,24 @@ class SharedIndexInformer:
         self._controller = Controller(config)
         self._processor.start()
         return True
+
+    def _then_telling(self, apply: Callable[[D, bool], object]) -> Callable[[D, bool], None]:
+        """As ``apply``; then the handlers are told of what was applied, of all at once."""
+
+        def applied(deltas: D, is_in_initial_list: bool) -> None:
+            with self._changes_lock:
+                try:
+                    apply(deltas, is_in_initial_list)
+                finally:
+                    self._tell()
+
+        return applied
+
+    def _tell(self) -> None:
+        """Tell the handlers of what was applied, with the changes lock held."""
+        untold, self._untold = self._untold, []
+        if untold:
+            self._processor.distribute(untold)
 
     def _run(self) -> None:
         assert self._controller is not None

@@ -23,9 +23,11 @@ VERY_SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner than this without an event says that the server cannot watch from there."""
 
 
-_TURN_EVENTS: Final = 64
-"""Events after which other threads may go on. Where one thread runs at a time, this one would keep on for 5 ms, and
-what piles up meanwhile has left the processor's caches when the others get to it."""
+_TURN_EVENTS: Final = 32
+_TURN_SECONDS: Final = 50e-6
+"""Events after which other threads may go on, and for how long. Where one thread runs at a time, this one would keep on
+for 5 ms, and what piles up meanwhile has left the processor's caches when the others get to it, and has become so much
+that Python looks for garbage in it. The others need about as long as this for so many events."""
 
 
 class WatchHandler:
@@ -80,7 +82,7 @@ class WatchHandler:
         with contextlib.closing(self._until_closed(watch)) as events:
             for number, event in enumerate(events, 1):
                 if number % _TURN_EVENTS == 0:
-                    time.sleep(0)
+                    time.sleep(_TURN_SECONDS)
                 if stop.is_set():
                     return
                 count += self._handle_event(event)

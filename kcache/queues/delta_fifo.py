@@ -142,7 +142,7 @@ class DeltaFIFO(WaitingQueue):
         return self._transformer(obj)
 
     def _enqueue(self, delta_type: DeltaType, obj: Any, key: str) -> None:
-        delta = Delta(delta_type, obj)
+        delta = Delta(delta_type, obj, key)
         deltas = self._items.get(key)
         if deltas is None:
             self._items[key] = [delta]

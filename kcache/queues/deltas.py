@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -38,10 +38,12 @@ class Delta:
         type: what happened.
         object: the object after the change; for a deletion its last state, perhaps as a
             :class:`~kcache.DeletedFinalStateUnknown`.
+        key: of the object, where the queue has asked for it already, so that nobody need ask again; not compared.
     """
 
     type: DeltaType
     object: Any
+    key: str | None = field(default=None, compare=False, repr=False)
 
 
 class Deltas(tuple[Delta, ...]):

@@ -13,6 +13,7 @@ from ..keys import DeletedFinalStateUnknown, meta_namespace_key_func
 from .base import WaitingQueue
 from .deltas import ATOMIC_TYPES, BookmarkInfo, Delta, Deltas, DeltaType, ReplacedAllInfo, SyncAllInfo
 from .interfaces import KeyListerGetter, PopProcessFunc, ProcessBatchFunc
+from .keys import key_of
 
 BATCH_SIZE: Final = 1000
 """The most changes that :meth:`RealFIFO.pop_batch` hands out at once."""
@@ -64,7 +65,7 @@ class RealFIFO(WaitingQueue):
         self._transformer = transformer
         self._unlocks = unlock_while_processing
         self._emits_bookmarks = emit_delta_type_bookmark
-        self._items: deque[tuple[str | None, Delta]] = deque()  # the key says what goes into one batch
+        self._items: deque[Delta] = deque()  # their keys say what goes into one batch
 
     def __len__(self) -> int:
         with self._lock:
@@ -103,12 +104,11 @@ class RealFIFO(WaitingQueue):
         with self._lock:
             if self._known_objects is None:
                 info = ReplacedAllInfo(resource_version, tuple(map(self._transformed, objs)))
-                self._append(Delta(DeltaType.REPLACED_ALL, info))
+                self._append(DeltaType.REPLACED_ALL, info)
             else:
-                for delta in self._deletions(self._known_objects, {self.key_of(obj) for obj in objs}):
-                    self._append(delta)
+                self._items.extend(self._deletions(self._known_objects, {self.key_of(obj) for obj in objs}))
                 for obj in objs:
-                    self._append(Delta(DeltaType.REPLACED, self._transformed(obj)))
+                    self._append(DeltaType.REPLACED, self._transformed(obj))
             self._population.replaced(len(self._items))
             self._tell_waiting()
 
@@ -116,20 +116,20 @@ class RealFIFO(WaitingQueue):
         """Queue that every known object is to be shown again; one by one: those for which nothing is queued."""
         with self._lock:
             if self._known_objects is None:
-                self._append(Delta(DeltaType.SYNC_ALL, SyncAllInfo()))
+                self._append(DeltaType.SYNC_ALL, SyncAllInfo())
             else:
                 queued = self._last_queued()
                 for key in self._known_objects.list_keys():
                     obj = None if key in queued else self._known_objects.get_by_key(key)
                     if obj is not None:
-                        self._append(Delta(DeltaType.SYNC, obj))
+                        self._append(DeltaType.SYNC, obj)
             self._tell_waiting()
 
     def bookmark(self, resource_version: str, /) -> None:
         """Queue that the source has reached ``resource_version``, if this was asked for."""
         if self._emits_bookmarks:
             with self._lock:
-                self._append(Delta(DeltaType.BOOKMARK, BookmarkInfo(resource_version)))
+                self._append(DeltaType.BOOKMARK, BookmarkInfo(resource_version))
                 self._tell_waiting()
 
     def pop(self, process: PopProcessFunc, /) -> Deltas:
@@ -142,7 +142,7 @@ class RealFIFO(WaitingQueue):
         with self._lock:
             self._wait_until(lambda: self._items)
             is_in_initial_list = not self._population.has_synced()
-            deltas = Deltas((self._items.popleft()[1],))
+            deltas = Deltas((self._items.popleft(),))
             self._processed(1, lambda: process(deltas, is_in_initial_list))
             return deltas
 
@@ -160,7 +160,7 @@ class RealFIFO(WaitingQueue):
             self._wait_until(lambda: self._items)
             is_in_initial_list = not self._population.has_synced()
             count = self._batch_length()
-            batch = [self._items.popleft()[1] for _ in range(count)]
+            batch = [self._items.popleft() for _ in range(count)]
             if count == 1:
                 self._processed(1, lambda: process_single(Deltas(batch), is_in_initial_list))
             else:
@@ -169,19 +169,19 @@ class RealFIFO(WaitingQueue):
     def _write(self, delta_type: DeltaType, obj: Any) -> None:
         with self._lock:
             self._population.written()
-            key = self.key_of(obj)  # later replacements and resyncs ask for the keys of all that is queued
+            key = key_of(self._key_func, obj)  # later replacements and resyncs ask for the keys of all that is queued
             if self._transformer is None or isinstance(obj, DeletedFinalStateUnknown):
-                self._items.append((key, Delta(delta_type, obj)))
+                self._items.append(Delta(delta_type, obj, key))
             else:
-                self._append(Delta(delta_type, self._transformer(obj)))
+                self._append(delta_type, self._transformer(obj))
             self._tell_waiting()
 
-    def _append(self, delta: Delta) -> None:
+    def _append(self, delta_type: DeltaType, obj: Any) -> None:
         try:
-            key = None if delta.type in ATOMIC_TYPES else self.key_of(delta.object)
+            key = None if delta_type in ATOMIC_TYPES else self.key_of(obj)
         except KeyFuncError:
             key = None  # by itself, so that its error concerns nobody else
-        self._items.append((key, delta))
+        self._items.append(Delta(delta_type, obj, key))
 
     def _processed(self, count: int, process: Callable[[], object]) -> None:
         """Process what was taken out; only then it counts as handed out, so that synced means processed."""
@@ -199,10 +199,10 @@ class RealFIFO(WaitingQueue):
         """How many changes at the front may be processed together; at least 1."""
         most = min(BATCH_SIZE, self._population.left or BATCH_SIZE)
         keys: set[str] = set()
-        for key, _ in islice(self._items, most):
-            if key is None or key in keys:
+        for delta in islice(self._items, most):
+            if delta.key is None or delta.key in keys:
                 return max(1, len(keys))
-            keys.add(key)
+            keys.add(delta.key)
         return len(keys)
 
     def _transformed(self, obj: Any) -> Any:
@@ -215,7 +215,7 @@ class RealFIFO(WaitingQueue):
 
     def _last_queued(self) -> dict[str, Delta]:
         """Key -> the last change that is queued for it."""
-        return {self.key_of(delta.object): delta for _, delta in self._items}
+        return {self.key_of(delta.object): delta for delta in self._items}
 
     def _deletions(self, known_objects: KeyListerGetter, listed: set[str]) -> Sequence[Delta]:
         """Deletions of what is queued or known and not listed, but for what is deleted already."""
@@ -227,4 +227,4 @@ class RealFIFO(WaitingQueue):
         for key in known_objects.list_keys():
             if key not in listed and key not in queued:
                 gone[key] = known_objects.get_by_key(key)
-        return [Delta(DeltaType.DELETED, DeletedFinalStateUnknown(key, obj)) for key, obj in gone.items()]
+        return [Delta(DeltaType.DELETED, DeletedFinalStateUnknown(key, obj), key) for key, obj in gone.items()]
