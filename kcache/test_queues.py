@@ -156,6 +156,32 @@ def test_deltas() -> None:
     assert (Deltas().oldest(), Deltas().newest()) == (None, None)
 
 
+def test_deltas_carry_the_keys_of_what_is_in_them() -> None:
+    def renamed(obj: Obj) -> Obj:
+        return {**obj, "name": obj["name"].upper()}
+
+    for queue, keys in (
+        (RealFIFO(key_func, atomic_events=True), ["a", None, "b"]),
+        (RealFIFO(key_func, atomic_events=True, transformer=renamed), ["A", None, "b"]),
+        (RealFIFO(key_func, known_objects=known()), ["a", "a", "c", "b"]),
+        (DeltaFIFO(key_func, known_objects=known(named("b"))), ["a", "a", "c", "b"]),
+    ):
+        queue.add(named("a"))
+        queue.replace([named("c")])
+        queue.delete(DeletedFinalStateUnknown("b", None))
+        carried: list[str | None] = []
+        while len(queue):
+            carried += [delta.key for delta in queue.pop(ignore)]
+        assert carried == keys
+
+
+def test_keys_of_deltas_are_not_compared() -> None:
+    obj = named("a")
+    assert Delta(DeltaType.ADDED, obj, "a") == Delta(DeltaType.ADDED, obj)
+    assert Delta(DeltaType.ADDED, obj, "a") != Delta(DeltaType.UPDATED, obj, "a")
+    assert repr(Delta(DeltaType.ADDED, obj, "a")) == repr(Delta(DeltaType.ADDED, obj))
+
+
 def test_a_transformer_that_fails_on_a_list() -> None:
     def transformer(obj: Obj) -> Obj:
         if "bad" in obj:

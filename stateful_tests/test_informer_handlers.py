@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from kcache import meta_namespace_key_func
 from kcache.informers import DELETED, FilteringResourceEventHandler, ResourceEventHandlerFuncs, WatchEvent
+from kcache.queues import Delta, DeltaFIFO
 from kcache_conformance.informers.fake_server import FakeServer
 from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, ScriptedServer, eventually, in_thread, manifest
 
@@ -234,6 +236,76 @@ def test_a_handler_removed_before_the_start_is_told_nothing(server, new_informer
         assert eventually(second.has_synced)
     assert journal.lines == ["second.OnAdd(uid-1@2, initial=true)"]
     assert not first.has_synced() or journal.of("first") == []
+
+
+class WithoutKeys(DeltaFIFO):
+    """A queue that keeps keys to itself."""
+
+    def pop(self, process, /):
+        return super().pop(lambda deltas, initial: process([Delta(each.type, each.object) for each in deltas], initial))
+
+
+@pytest.mark.parametrize(("queue", "questions"), [(DeltaFIFO, 1), (WithoutKeys, 2)])
+def test_the_key_function_is_asked_once_for_each_change(server, new_informer, journal, queue, questions):
+    asked = []
+
+    def key_func(obj):
+        asked.append(obj["metadata"]["resourceVersion"])
+        return meta_namespace_key_func(obj)
+
+    def new_queue(key_func, known_objects, transformer):
+        return queue(key_func, known_objects=known_objects, transformer=transformer)
+
+    informer = new_informer(new_queue=new_queue, key_func=key_func)
+    informer.add_event_handler(Recorder(journal))
+    with informer:
+        assert server.wait_for_watchers(1)
+        server.create("a")
+        server.update("a")
+        server.delete("a")
+        journal.wait_for("h.OnDelete(uid-1@4)")
+    assert [asked.count(version) for version in ("2", "3", "4")] == [questions] * 3
+
+
+class HeldBack(DeltaFIFO):
+    """A queue whose consumer waits until it may go on, so that changes gather."""
+
+    released: threading.Event
+
+    def pop(self, process, /):
+        self.released.wait(WATCHDOG_SECONDS)
+        return super().pop(process)
+
+
+@pytest.mark.parametrize("adds_at", [2, 3])
+def test_a_handler_that_an_index_function_adds_is_told_of_nothing_twice(server, new_informer, journal, adds_at):
+    """Some changes that are applied together were told of when it comes, and some were not."""
+    made, late = [], []
+
+    def held_back(key_func, known_objects, transformer):
+        made.append(HeldBack(key_func, known_objects=known_objects, transformer=transformer))
+        made[0].released = threading.Event()
+        return made[0]
+
+    def index(obj):
+        if obj["metadata"]["resourceVersion"] == str(adds_at):
+            late.append(informer.add_event_handler(Recorder(journal, "late")))
+        return []
+
+    informer = new_informer(new_queue=held_back, indexers={"adds": index})
+    informer.add_event_handler(Recorder(journal, "early"))
+    with informer:
+        assert server.wait_for_watchers(1)
+        server.create("a")
+        server.update("a")
+        server.update("a")
+        assert eventually(lambda: informer.last_sync_resource_version() == "4")
+        made[0].released.set()
+        for name in ("early", "late"):
+            journal.wait_for(f"{name}.OnUpdate(uid-1@3 -> uid-1@4)")
+    updates = ["OnUpdate(uid-1@2 -> uid-1@3)", "OnUpdate(uid-1@3 -> uid-1@4)"]
+    assert journal.of("early") == ["OnAdd(uid-1@2, initial=false)", *updates]
+    assert journal.of("late") == [f"OnAdd(uid-1@2, initial={'false' if adds_at == 2 else 'true'})", *updates]
 
 
 def test_a_handler_may_remove_itself_and_add_others(server, new_informer, journal):

@@ -171,6 +171,30 @@ def test_a_relist_of_the_same_version_is_told_to_all_before_the_first_look_and_t
     assert [journal.of(name).count(same) for name in ("due", "never")] == [3, 1]
 
 
+def test_of_changes_that_come_together_those_who_are_not_due_are_told_of_real_ones_in_order(
+    journal, new_informer, clock
+):
+    scripted = ScriptedServer(journal)
+    scripted.will_list(10, *(manifest(f"a/{name}", name, 1) for name in "uvwx"))
+    scripted.will_list(20, *(manifest(f"a/{name}", name, 2 if name in "vx" else 1) for name in "uvwx"))
+    informer = new_informer(lister_watcher=scripted, resync_seconds=5.0)
+    informer.add_event_handler(Recorder(journal, "due"))
+    informer.add_event_handler(Recorder(journal, "never"), resync_seconds=0)
+    with informer:
+        watch = scripted.next_watch()
+        assert clock.wait_for_waiters(1)
+        clock.step(5.0)
+        journal.wait_for("due.OnUpdate(x@1 -> x@1)")
+        watch.gone()
+        assert eventually(lambda: len(clock.waiting()) == 1 and clock.waiting() != (5.0,))  # in back-off
+        clock.step(4.0)
+        for name in ("due", "never"):
+            journal.wait_for(f"{name}.OnUpdate(x@1 -> x@2)")
+    changes = ["OnUpdate(v@1 -> v@2)", "OnUpdate(x@1 -> x@2)"]
+    assert journal.of("never")[4:] == changes
+    assert journal.of("due")[8:] == ["OnUpdate(u@1 -> u@1)", changes[0], "OnUpdate(w@1 -> w@1)", changes[1]]
+
+
 def test_objects_without_a_version_are_shown_to_all(journal, new_informer, new_queue, clock):
     scripted = ScriptedServer(journal)
     scripted.will_list(10, "a/x")

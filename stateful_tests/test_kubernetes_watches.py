@@ -75,6 +75,14 @@ def test_lines_and_characters_may_be_split_over_chunks(server: ScriptedHttpServe
     assert [event.object.metadata.labels["app"] for event in events] == ["é€😀", "ü"]
 
 
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_blank_lines_are_no_events(server: ScriptedHttpServer, size: int) -> None:
+    events = [event_line(ADDED, new_pod(name)) for name in ("x", "y")]
+    text = b"\n".join([b"", b" \t\r", events[0].replace(b"\n", b"\r\n"), events[1] + b"\r\n", b" "])
+    server.stream(*[text[start : start + size] for start in range(0, len(text), size)])
+    assert [event.object.metadata.name for event in pods_of(server).watch(WATCH)] == ["x", "y"]
+
+
 def test_an_event_arrives_before_the_next_one_is_sent(server: ScriptedHttpServer) -> None:
     server.stream(event_line(ADDED, new_pod("x")), end="silent")
     watch = pods_of(server).watch(WATCH)
