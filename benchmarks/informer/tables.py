@@ -73,7 +73,7 @@ def stage_by_stage(effort: Effort) -> Sheet:
     spent = {stage: statistics.median(turn[stage] for turn in turns) for stage in turns[0]}
     spent["sum without the first"] = sum(spent[stage] for stage in stages.STAGES)
     rows = [(stage, f"{1e6 * seconds:.1f}") for stage, seconds in spent.items()]
-    return Sheet("Stages of an informer, one after another in one thread, manifests", ("", "us per event"), rows)
+    return Sheet("Stages of an informer, one after another in one thread, manifests", ("", "CPU us per event"), rows)
 
 
 def http(effort: Effort) -> Sheet:
