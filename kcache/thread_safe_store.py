@@ -292,7 +292,8 @@ class ThreadSafeMap(Generic[T]):
     @staticmethod
     def _prepare(functions: Functions[T], entry: ThreadSafeStoreTransaction[T]) -> Placement | None:
         """The index values that the entry's object will have; ``None`` for a delete."""
-        if TransactionType(entry.type) is TransactionType.DELETE:
+        kind = entry.type
+        if (kind if type(kind) is TransactionType else TransactionType(kind)) is TransactionType.DELETE:
             return None
         if entry.obj is None:
             raise InvalidObjectError(entry.key)
