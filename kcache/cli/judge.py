@@ -40,6 +40,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
 from kcache_model.verdict import Status
+from kcache_stress.explorer.garbage import NoCollections
 
 from .console import STATUS_STYLES, is_whole, seconds_so_far, show_finding, stdout_console
 from .deadline import TooLate, deadline
@@ -148,6 +149,7 @@ def judge(
             with (
                 deadline(_PATIENCE * budget_seconds + _LEAST_PATIENCE),
                 Rereadable.opened(file) as lines,
+                NoCollections(),
                 _counting(console) as count,
             ):
                 foreign = format_of(lines())
@@ -204,7 +206,11 @@ def _judge_calls(
     """The history of calls on an object with a specification."""
     target_type = target_type_named(options.kind)
     try:
-        with deadline(_PATIENCE * options.budget_seconds + _LEAST_PATIENCE), Rereadable.opened(file) as lines:
+        with (
+            deadline(_PATIENCE * options.budget_seconds + _LEAST_PATIENCE),
+            Rereadable.opened(file) as lines,
+            NoCollections(),
+        ):
             found = judged(lines())
     except TooLate:
         _too_late(console, file, options, outputs, {"calls": 0, "finding": None})

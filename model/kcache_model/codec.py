@@ -6,7 +6,6 @@ their default are left out. A reader refuses unknown schemas and fields, so that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from .errors import FormatError
 from .finding import Finding, FindingKind
 from .history import Call
 from .interleaving import decode_interleaving, encode_interleaving
+from .json_lines import read_documents
 from .outcomes import WAITS, Outcome
 
 HISTORY_SCHEMA = "kcache/history/1"
@@ -98,19 +98,17 @@ def decode_call(data: object, codec: Codec) -> Call[Any]:
     """
     if not isinstance(data, dict):
         raise FormatError(f"a call must be a JSON object, not {shown(data)}")
-    own = ("thread", "invoked", "returned", "outcome")
-    operation = codec.decode_operation({name: value for name, value in data.items() if name not in own})
-    thread: Any = data.get("thread")
-    invoked: Any = data.get("invoked")
-    returned: Any = data.get("returned")
+    rest = data.copy()
+    thread, invoked, returned, outcome = [rest.pop(name, None) for name in ("thread", "invoked", "returned", "outcome")]
+    operation = codec.decode_operation(rest)
     if not is_integer(thread) or not is_integer(invoked):
         raise FormatError(f'a call needs integers as "thread" and "invoked": {shown(data)}')
     if ("outcome" in data) != (returned is not None):
         raise FormatError(f'a call needs both "returned" and "outcome", or neither if it is pending: {shown(data)}')
     if returned is not None and (not is_integer(returned) or returned < invoked):
         raise FormatError(f'"returned" must be an integer not less than "invoked": {shown(data)}')
-    outcome = codec.decode_outcome(data["outcome"]) if "outcome" in data else None
-    return Call(thread, operation, invoked, returned, outcome)
+    gave = codec.decode_outcome(outcome) if "outcome" in data else None
+    return Call(thread, operation, invoked, returned, gave)
 
 
 def read_history(
@@ -129,17 +127,14 @@ def read_history(
     """
     header: Json | None = None
     calls = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, data in read_documents(lines):
         try:
-            data = json.loads(line)
             if header is None:
                 require_schema(data, HISTORY_SCHEMA)
                 header = fields_of(data, "a history's first line", {"schema", *required}, optional)
             else:
                 calls.append(decode_call(data, codec))
-        except (FormatError, ValueError) as error:
+        except ValueError as error:
             raise FormatError(f"line {number}: {error}") from None
     if header is None:
         raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')

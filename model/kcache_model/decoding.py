@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from typing import Any
 
 from .errors import FormatError
@@ -19,7 +20,7 @@ def shown(data: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
-def fields_of(data: object, what: str, required: set[str], optional: set[str]) -> Json:
+def fields_of(data: object, what: str, required: Set[str], optional: Set[str]) -> Json:
     """The fields of an object that has all of the required ones and none that is unknown.
 
     Raises:
@@ -27,10 +28,10 @@ def fields_of(data: object, what: str, required: set[str], optional: set[str]) -
     """
     if not isinstance(data, dict):
         raise FormatError(f"{what} must be a JSON object, not {shown(data)}")
-    missing, unknown = required - data.keys(), data.keys() - required - optional
-    if missing:
-        raise FormatError(f"{what} lacks {', '.join(sorted(missing))}: {shown(data)}")
-    if unknown:
+    names = data.keys()
+    if not names >= required:
+        raise FormatError(f"{what} lacks {', '.join(sorted(required - names))}: {shown(data)}")
+    if len(data) > len(required) and (unknown := names - required - optional):
         raise FormatError(f"{what} has no field {', '.join(map(shown, sorted(unknown)))}: {shown(data)}")
     return data
 
@@ -82,8 +83,9 @@ def texts_of(data: object) -> tuple[str, ...]:
         FormatError: it is none.
     """
     texts = list_of(data)
-    if not all(isinstance(text, str) for text in texts):
-        raise FormatError(f"expected a list of texts, not {shown(data)}")
+    for text in texts:
+        if not isinstance(text, str):
+            raise FormatError(f"expected a list of texts, not {shown(data)}")
     return tuple(texts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..blob import pack, unpack
@@ -32,22 +32,25 @@ def encode_item(item: Item) -> Json:
     return data
 
 
+_ITEM_FIELDS: Final = frozenset({"key", "stamp"})
+_RARE_ITEM_FIELDS: Final = frozenset({"resource_version", "style"})
+_OPTIONAL_ITEM_FIELDS: Final = _RARE_ITEM_FIELDS | {"values"}
+
+
 def decode_item(data: Json) -> Item:
     """The inverse of :func:`encode_item`.
 
     Raises:
         FormatError: ``data`` is no item.
     """
-    fields = fields_of(data, "an item", {"key", "stamp"}, {"values", "resource_version", "style"})
-    if not isinstance(fields["stamp"], str) or not isinstance(fields["key"], str | None):
+    fields = fields_of(data, "an item", _ITEM_FIELDS, _OPTIONAL_ITEM_FIELDS)
+    key, stamp, values = fields["key"], fields["stamp"], _decode_values(fields.get("values", {}))
+    if not isinstance(stamp, str) or not isinstance(key, str | None):
         raise FormatError(f"an item needs a text as stamp and a text or null as key, not {shown(data)}")
-    return Item(
-        key=fields["key"],
-        stamp=fields["stamp"],
-        values=_decode_values(fields.get("values", {})),
-        resource_version=text_of(fields["resource_version"]) if "resource_version" in fields else None,
-        style=member_of(Style, fields.get("style", Style.PLAIN), "style"),
-    )
+    if fields.keys().isdisjoint(_RARE_ITEM_FIELDS):
+        return Item(key, stamp, values)
+    version = text_of(fields["resource_version"]) if "resource_version" in fields else None
+    return Item(key, stamp, values, version, member_of(Style, fields.get("style", Style.PLAIN), "style"))
 
 
 def encode_operation(operation: Operation) -> Json:
@@ -71,21 +74,27 @@ def encode_operation(operation: Operation) -> Json:
     return data
 
 
-_ARGUMENTS: Mapping[OperationName, frozenset[str]] = {
-    OperationName.ADD: frozenset({"item"}),
-    OperationName.UPDATE: frozenset({"item"}),
-    OperationName.DELETE: frozenset({"item"}),
-    OperationName.GET: frozenset({"item"}),
-    OperationName.REPLACE: frozenset({"items"}),
-    OperationName.TRANSACTION: frozenset({"entries"}),
-    OperationName.GET_BY_KEY: frozenset({"key"}),
-    OperationName.INDEX: frozenset({"index", "item"}),
-    OperationName.INDEX_KEYS: frozenset({"index", "value"}),
-    OperationName.BY_INDEX: frozenset({"index", "value"}),
-    OperationName.LIST_INDEX_FUNC_VALUES: frozenset({"index"}),
-    OperationName.ADD_INDEXERS: frozenset({"names"}),
-    OperationName.MUTATE: frozenset({"key", "values"}),
+_OP: Final = frozenset({"op"})
+_FIELDS: Final[Mapping[OperationName, frozenset[str]]] = {
+    OperationName.ADD: _OP | {"item"},
+    OperationName.UPDATE: _OP | {"item"},
+    OperationName.DELETE: _OP | {"item"},
+    OperationName.GET: _OP | {"item"},
+    OperationName.REPLACE: _OP | {"items"},
+    OperationName.TRANSACTION: _OP | {"entries"},
+    OperationName.GET_BY_KEY: _OP | {"key"},
+    OperationName.INDEX: _OP | {"index", "item"},
+    OperationName.INDEX_KEYS: _OP | {"index", "value"},
+    OperationName.BY_INDEX: _OP | {"index", "value"},
+    OperationName.LIST_INDEX_FUNC_VALUES: _OP | {"index"},
+    OperationName.ADD_INDEXERS: _OP | {"names"},
+    OperationName.MUTATE: _OP | {"key", "values"},
 }
+"""The fields of the operations that have arguments."""
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_VERSION: Final = frozenset({"resource_version"})
+_TAKE_VERSION: Final = frozenset({OperationName.REPLACE, OperationName.BOOKMARK})
 
 
 def decode_operation(data: Json) -> Operation:
@@ -97,25 +106,28 @@ def decode_operation(data: Json) -> Operation:
     if not isinstance(data, dict) or "op" not in data:
         raise FormatError(f'an operation needs a field "op": {shown(data)}')
     name = member_of(OperationName, data["op"], "operation")
-    takes_version = name in (OperationName.REPLACE, OperationName.BOOKMARK)
-    fields = fields_of(
-        data,
-        f"the operation {name.value}",
-        {"op", *_ARGUMENTS.get(name, ())},
-        {"resource_version"} if takes_version else set(),
-    )
-    return Operation(
-        name=name,
-        item=decode_item(fields["item"]) if "item" in fields else None,
-        items=tuple(decode_item(item) for item in list_of(fields.get("items", []))),
-        entries=tuple(_decode_entry(entry) for entry in list_of(fields.get("entries", []))),
-        key=text_of(fields["key"]) if "key" in fields else None,
-        index=text_of(fields["index"]) if "index" in fields else None,
-        value=text_of(fields["value"]) if "value" in fields else None,
-        names=texts_of(fields.get("names", [])),
-        resource_version=text_of(fields.get("resource_version", "")),
-        values=_decode_values(fields["values"]) if "values" in fields else None,
-    )
+    optional = _VERSION if name in _TAKE_VERSION else _NOTHING
+    fields = fields_of(data, f"the operation {name}", _FIELDS.get(name, _OP), optional)
+    return Operation(name, **{field: _ARGUMENTS[field](value) for field, value in fields.items() if field != "op"})
+
+
+_ARGUMENTS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "item": decode_item,
+    "items": lambda data: tuple(map(decode_item, list_of(data))),
+    "entries": lambda data: tuple(map(_decode_entry, list_of(data))),
+    "key": text_of,
+    "index": text_of,
+    "value": text_of,
+    "names": texts_of,
+    "resource_version": text_of,
+    "values": lambda data: _decode_values(data),
+}
+"""How each argument of an operation is read."""
+
+_RESULT: Final = frozenset({"result"})
+_ERROR: Final = frozenset({"error"})
+_ABOUT_ERRORS: Final = frozenset({"message", "where"})
+_DONE: Final = Outcome()
 
 
 def decode_outcome(data: object) -> Outcome:
@@ -125,13 +137,15 @@ def decode_outcome(data: object) -> Outcome:
         FormatError: ``data`` is no outcome.
     """
     if isinstance(data, dict) and "error" in data:
-        fields = fields_of(data, "an error", {"error"}, {"message", "where"})
+        fields = fields_of(data, "an error", _ERROR, _ABOUT_ERRORS)
         message, where = (text_of(fields.get(name, "")) for name in ("message", "where"))
         return Outcome(error=member_of(ErrorKind, fields["error"], "error"), message=message, where=where)
-    result = fields_of(data, "a result", {"result"}, set())["result"]
+    result = fields_of(data, "a result", _RESULT, _NOTHING)["result"]
+    if result is None:
+        return _DONE
     if isinstance(result, list):
         return Outcome(value=texts_of(result))
-    if not isinstance(result, str | None):
+    if not isinstance(result, str):
         raise FormatError(f"a result must be a text, a list of texts or null, not {shown(result)}")
     return Outcome(value=result)
 

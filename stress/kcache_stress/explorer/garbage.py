@@ -1,6 +1,6 @@
-"""No garbage is collected while threads run, nor while trees are built.
+"""No garbage is collected while threads run, nor while trees are built or recordings are read.
 
-Within an execution, finalizers and callbacks of the collector are events that no schedule knows of. Trees are thousands
+Within an execution, finalizers and callbacks of the collector are events that no schedule knows of. Trees and recordings are thousands
 of objects that are all needed: looking through them again and again takes as long as making them.
 """
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ...codec import HISTORY_SCHEMA, decode_call
 from ...decoding import fields_of, member_of, shown, texts_of
 from ...errors import FormatError
-from ...outcomes import Outcome
+from ...json_lines import read_documents
 from ..codec import INDEXERS
 from ..items import Semantics
 from ..operations import Operation
 from ..program import History
-from .events import EVENTS_SCHEMA, Begin, Event, Lines, LocatedCall, decode_event, thread_text
+from .events import EVENTS_SCHEMA, Begin, Event, Lines, LocatedCall, decode_event, in_any_order, thread_text
 
 
 @dataclass(frozen=True)
@@ -39,53 +37,30 @@ def read_recording(lines: Iterable[str]) -> Recording:
     Raises:
         FormatError: now, or while the others are read: a line is malformed, or cannot be where it is.
     """
-    numbered = _documents(lines)
+    numbered = read_documents(lines, may_be_cut_off=True)
     first = next(numbered, None)
     if first is None:
         raise FormatError(f'the recording is empty; its first line must be {{"schema": "{EVENTS_SCHEMA}", ...}}')
     number, data = first
-    with _at(number):
-        schema = data.get("schema") if isinstance(data, dict) else None
-        if schema not in (EVENTS_SCHEMA, HISTORY_SCHEMA):
-            raise FormatError(
-                f'the first line must have "schema": "{EVENTS_SCHEMA}" or "{HISTORY_SCHEMA}", found {shown(schema)}'
-            )
-        fields = fields_of(data, "the first line", {"schema", "indexes"}, {"semantics"})
-        semantics = member_of(Semantics, fields.get("semantics", "classic"), "semantics")
-        header = History(texts_of(fields["indexes"]), (), semantics)
+    try:
+        schema, header = _header(data)
+    except FormatError as error:
+        raise FormatError(f"line {number}: {error}") from None
     if schema == EVENTS_SCHEMA:
         return Recording(header, events=_events(numbered))
     return Recording(header, calls=_calls(numbered))
 
 
-def _documents(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
-    """The documents, each with the number of its line."""
-    number = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            document = json.loads(line, object_pairs_hook=_without_duplicates)
-        except FormatError as error:
-            raise FormatError(f"line {number}: {error}") from None
-        except ValueError as error:
-            if line.endswith("\n"):
-                raise FormatError(f"line {number}: no JSON: {error}") from None
-            raise FormatError(
-                f"line {number}, the last one, is cut off: {error}; leave it out to judge what was recorded before it"
-            ) from None
-        except RecursionError:
-            raise FormatError(f"line {number}: nested too deeply") from None
-        yield number, document
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        name = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"the field {shown(name)} is there twice")
-    return found
+def _header(data: object) -> tuple[str, History]:
+    """The schema of a recording, and a history without calls."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema not in (EVENTS_SCHEMA, HISTORY_SCHEMA):
+        raise FormatError(
+            f'the first line must have "schema": "{EVENTS_SCHEMA}" or "{HISTORY_SCHEMA}", found {shown(schema)}'
+        )
+    fields = fields_of(data, "the first line", {"schema", "indexes"}, {"semantics"})
+    semantics = member_of(Semantics, fields.get("semantics", "classic"), "semantics")
+    return schema, History(texts_of(fields["indexes"]), (), semantics)
 
 
 def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
@@ -93,7 +68,7 @@ def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
     written = _Stamps()
     now: int | None = None
     for number, data in documents:
-        with _at(number):
+        try:
             event = decode_event(data, number)
             if now is not None and event.at < now:
                 raise FormatError(
@@ -111,27 +86,23 @@ def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
                 written.add(event.operation)
             elif since is None:
                 raise FormatError(f"{thread_text(event.thread)} returns from a call that it has not begun")
-            else:
-                event = replace(event, outcome=_sorted(event.outcome))
+        except FormatError as error:
+            raise FormatError(f"line {number}: {error}") from None
         yield event
 
 
 def _calls(documents: Iterator[tuple[int, object]]) -> Iterator[LocatedCall]:
     written = _Stamps()
     for number, data in documents:
-        with _at(number):
+        try:
             call = decode_call(data, INDEXERS)
             written.add(call.operation)
-            if call.outcome is not None:
-                call = replace(call, outcome=_sorted(call.outcome))
+        except FormatError as error:
+            raise FormatError(f"line {number}: {error}") from None
+        if call.outcome is not None:
+            outcome = in_any_order(call.outcome)
+            call = call if outcome is call.outcome else replace(call, outcome=outcome)
         yield Lines(number, None if call.returned is None else number), call
-
-
-def _sorted(outcome: Outcome) -> Outcome:
-    """The order of a list says nothing about linearizability."""
-    if not isinstance(outcome.value, tuple):
-        return outcome
-    return replace(outcome, value=tuple(sorted(outcome.value)))
 
 
 class _Stamps:
@@ -149,11 +120,3 @@ class _Stamps:
                     "needs a stamp of its own, so that a result tells which write it saw"
                 )
             self._hashes.add(number)
-
-
-@contextmanager
-def _at(number: int) -> Iterator[None]:
-    try:
-        yield
-    except FormatError as error:
-        raise FormatError(f"line {number}: {error}") from None

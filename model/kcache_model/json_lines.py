@@ -1,0 +1,95 @@
+"""JSON documents, one on each line, parsed many at a time: a quarter of what it takes to parse each alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from .decoding import shown
+from .errors import FormatError
+
+_TOGETHER: Final = 32_768
+"""Characters that are parsed together."""
+
+_BOUNDARY: Final = 2**127 - 1
+"""Stands between two lines that are parsed together, to tell that each holds one document and none goes on in the next.
+A number can be written in one way only, if no float is equal to it."""
+
+
+def read_documents(lines: Iterable[str], *, may_be_cut_off: bool = False) -> Iterator[tuple[int, object]]:
+    """The documents, each with the number of its line; empty lines are skipped.
+
+    Args:
+        lines: one document on each.
+        may_be_cut_off: whether lines have line ends, so that one without was not written to its end.
+
+    Raises:
+        FormatError: a line is no JSON, or a field is there twice; what stands before it has been given.
+    """
+    first = 1
+    for chunk in _chunks(lines):
+        documents = _parsed_together(chunk)
+        if documents is None:
+            yield from _parsed_alone(chunk, first, may_be_cut_off=may_be_cut_off)
+        else:
+            yield from enumerate(documents, first)
+        first += len(chunk)
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    characters = 0
+    for line in lines:
+        chunk.append(line)
+        characters += len(line)
+        if characters > _TOGETHER:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _parsed_together(lines: list[str]) -> list[object] | None:
+    """One document for each line; ``None`` unless each line holds exactly one and nothing is wrong with it."""
+    text = f"[{f',{_BOUNDARY},'.join(lines)}]"
+    boundaries = len(lines) - 1
+    if text.count(str(_BOUNDARY)) > boundaries:
+        return None
+    try:
+        documents: list[object] = _parse(text)
+    except (ValueError, RecursionError):
+        return None
+    is_one_each = len(documents) == len(lines) + boundaries and documents[1::2].count(_BOUNDARY) == boundaries
+    return documents[::2] if is_one_each else None
+
+
+def _parsed_alone(lines: list[str], first: int, *, may_be_cut_off: bool) -> Iterator[tuple[int, object]]:
+    for number, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        try:
+            document = _parse(line)
+        except FormatError as error:
+            raise FormatError(f"line {number}: {error}") from None
+        except ValueError as error:
+            if line.endswith("\n") or not may_be_cut_off:
+                raise FormatError(f"line {number}: no JSON: {error}") from None
+            raise FormatError(
+                f"line {number}, the last one, is cut off: {error}; leave it out to judge what was recorded before it"
+            ) from None
+        except RecursionError:
+            raise FormatError(f"line {number}: nested too deeply") from None
+        yield number, document
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        name = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"the field {shown(name)} is there twice")
+    return found
+
+
+_parse: Final = json.JSONDecoder(object_pairs_hook=_without_duplicates).decode
