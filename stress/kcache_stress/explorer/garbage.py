@@ -1,7 +1,8 @@
 """No garbage is collected while threads run, nor while trees are built or recordings are read.
 
-Within an execution, finalizers and callbacks of the collector are events that no schedule knows of. Trees and recordings are thousands
-of objects that are all needed: looking through them again and again takes as long as making them.
+Within an execution, finalizers and callbacks of the collector are events that no schedule knows of. Trees and
+recordings are thousands of objects that are all needed: looking through them again and again takes as long as making
+them.
 """
 
 import gc

@@ -92,7 +92,7 @@ class Explainer:
     def _was_shown(self, end: Time, version: Version) -> bool:
         """Whether a read that had returned by then showed ``version``, or since it was written its key or values."""
         return any(
-            version in read.versions() or (read.invoked > version.written and shows(read, version))
+            version in read.versions or (read.invoked > version.written and shows(read, version))
             for read in self._reads.values()
             if read.returned <= end
         )

@@ -102,7 +102,7 @@ def facts_of(read: Read, writes: Writes) -> Iterator[Fact]:
     if isinstance(read, ValuesRead):
         for value in sorted(read.values):
             yield Fact(FactKind.HAD_VALUE, read, term=(read.index, value))
-    for version in sorted(read.versions(), key=lambda version: version.key):
+    for version in sorted(read.versions, key=lambda version: version.key):
         yield Fact(FactKind.RETURNED, read, version.key, version)
     had = read.keys if isinstance(read, KeysRead) else frozenset()
     for key in sorted(had):

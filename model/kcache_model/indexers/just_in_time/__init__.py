@@ -7,7 +7,7 @@ which writes it saw.
   G. Lowe: Testing for linearizability (2016), "just-in-time linearization".
 * Stamps look ahead: a version that a later read returns must not be overwritten before.
 * A write that no read saw may have been hidden by another write of its key. Whether it was is kept open key by key, in
-  one configuration.
+  one configuration. So is what different orders leave under a key, if all else is the same.
 * What is past is forgotten: only what may be in the store, and the calls that are open, is kept.
 """
 

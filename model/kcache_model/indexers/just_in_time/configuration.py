@@ -77,21 +77,20 @@ class Configuration(Contents):
         """The open writes that have not taken effect."""
         return [*self.puts, *self.wide_writes]
 
-    def begin(self, write: Write) -> None:
+    def begin_wide(self, write: WideWrite) -> None:
         """``write`` has been invoked."""
-        if isinstance(write, WideWrite):
-            self.wide_writes[write] = write.is_seen or write.returned != NEVER
+        self.wide_writes[write] = write.is_seen or write.returned != NEVER
+
+    def begin_put(self, put: Put) -> None:
+        """``put`` has been invoked."""
+        self.puts[put] = None
+        if put.version.seen_until != UNSEEN or put.returned == NEVER:
             return
-        assert isinstance(write, Put)
-        self.puts[write] = None
-        if write.version.seen_until != UNSEEN or write.returned == NEVER:
-            return
-        key = write.key
-        alternatives = self.alternatives.get(key)
-        if alternatives is not None:
-            self.alternatives[key] = tuple([(version, (*owed, write)) for version, owed in alternatives])
+        key = put.key
+        if key in self.alternatives:
+            self.alternatives[key] = tuple([(version, (*owed, put)) for version, owed in self.alternatives[key]])
         else:
-            self.owed[key] = (*self.owed.get(key, NOTHING_OWED), write)
+            self.owed[key] = (*self.owed.get(key, NOTHING_OWED), put)
 
     def take(self, write: Write) -> None:
         """``write`` takes effect. Other open unseen writes of the same keys may have been hidden just before."""
@@ -117,7 +116,8 @@ class Configuration(Contents):
         self._set(put.key, put.version)
 
     def _set(self, key: str, version: Version) -> None:
-        self.owed.pop(key, None)
+        if key in self.owed:
+            del self.owed[key]
         if self.alternatives:
             self.alternatives.pop(key, None)
         self.put(key, version)

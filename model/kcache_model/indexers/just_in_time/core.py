@@ -138,7 +138,7 @@ class _Part:
         of each kind, those that began first serve best.
         """
         reads = [self._reads[at] for at in kept if at in self._reads]
-        seen = {version for read in reads for version in read.versions()}
+        seen = {version for read in reads for version in read.versions}
         keys = {version.key for version in seen}
         keys.update(key for at in kept if at in self._writes for key, _ in self._writes[at].effects())
         all_keys = any(isinstance(read, KeysRead | ValuesRead) for read in reads)

@@ -62,7 +62,9 @@ def judge_history(
         Unsuitable: the checker cannot judge such a history; :func:`why_not` says so beforehand.
     """
     judgement = Judgement(history.indexes, history.semantics, budget, strict_errors=strict_errors)
-    judgement.judge(sorted(enumerate(history.calls), key=invocation), window)
+    invoked = [call.invoked for call in history.calls]
+    order = sorted(range(len(invoked)), key=invoked.__getitem__)
+    judgement.judge([(position, history.calls[position]) for position in order], window)
     return judgement.finish()
 
 

@@ -15,6 +15,7 @@ from .dominance import undominated
 from .linearizer import Linearizer
 from .reads import Read
 from .translation import PositionedCall, Translator
+from .union import united
 from .writes import Put, WideWrite, Write
 
 _RETURNED = attrgetter("returned")
@@ -113,9 +114,12 @@ class Linearization:
             for configuration in self._configurations:
                 if not (configuration.surely_holds(call) if configuration.alternatives else call.holds(configuration)):
                     configuration.unsatisfied.append(call)
-        else:
+        elif isinstance(call, Put):
             for configuration in self._configurations:
-                configuration.begin(call)
+                configuration.begin_put(call)
+        elif isinstance(call, WideWrite):
+            for configuration in self._configurations:
+                configuration.begin_wide(call)
 
     def _end(self, linearizer: Linearizer, call: Read | Write) -> None:
         configurations = self._configurations
@@ -140,6 +144,9 @@ class Linearization:
                 )
         if len(after) > 1:
             after = undominated(after)
+            if len(after) > len(configurations):
+                # Most that can be united has just come about; to look each time takes longer than it saves.
+                after = united(after, linearizer.now)
             self.largest = max(self.largest, len(after))
         elif not after:
             self.status = Status.VIOLATION

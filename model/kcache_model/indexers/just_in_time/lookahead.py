@@ -43,12 +43,12 @@ def is_hurt(configuration: Configuration, read: Read, write: Write) -> bool:
     If not, the read need not come before the write: whatever order has it there, one with the read right after
     the write is as good. May say yes too often.
     """
-    if isinstance(write, Replace):
-        return not read.holds(write.contents)
     if isinstance(write, Put):
         if not read.allows(write.key, write.version):
             return True
         return isinstance(read, ValuesRead) and _may_lose_a_value(configuration, read, write)
+    if isinstance(write, Replace):
+        return not read.holds(write.contents)
     assert isinstance(write, WideWrite)
     return isinstance(read, ValuesRead) or any(not read.allows(key, version) for key, version in write.effect.items())
 
@@ -80,7 +80,7 @@ def may_hold_after(configuration: Configuration, read: Read, write: Write, now: 
     if isinstance(write, WideWrite):
         return all(
             written is version or _may_come(configuration, version, written, now)
-            for version in read.versions()
+            for version in read.versions
             if (written := write.at(version.key)) is not None
         )
     assert isinstance(write, Put)

@@ -43,9 +43,15 @@ class Selection:
 
 
 class Read(Event):
-    """A call that changes nothing, with the result that it gave."""
+    """A call that changes nothing, with the result that it gave.
+
+    Attributes:
+        versions: what it returned.
+    """
 
     __slots__ = ()
+
+    versions: Collection[Version] = ()
 
     def holds(self, contents: Contents) -> bool:
         """Whether the read gives its result on ``contents``."""
@@ -67,14 +73,10 @@ class Read(Event):
         del key
         return None
 
-    def versions(self) -> Collection[Version]:
-        """The versions that the read returned."""
-        return ()
-
     def missing(self, contents: Contents) -> Sequence[Version]:
         """The versions that the read returned and that are not in ``contents``."""
         cells = contents.cells
-        return [version for version in self.versions() if cells.get(version.key) is not version]
+        return [version for version in self.versions if cells.get(version.key) is not version]
 
     def stray_key(self, contents: Contents) -> str | None:
         """A key under which ``contents`` have what the result rules out; ``None`` if there is none."""
@@ -101,12 +103,13 @@ class Impossible(Read):
 class Get(Read):
     """``get`` and ``get_by_key``."""
 
-    __slots__ = ("key", "version")
+    __slots__ = ("key", "version", "versions")
 
     def __init__(self, position: int, call: Call, key: str, version: Version) -> None:
         Event.__init__(self, position, call)
         self.key = key
         self.version = version
+        self.versions = () if version is ABSENT else (version,)
 
     def holds(self, contents: Contents) -> bool:
         """See :class:`Read`."""
@@ -124,10 +127,6 @@ class Get(Read):
         """See :class:`Read`."""
         return self.version if self.key == key and self.version is not ABSENT else None
 
-    def versions(self) -> Collection[Version]:
-        """See :class:`Read`."""
-        return () if self.version is ABSENT else (self.version,)
-
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
         del contents
@@ -137,12 +136,13 @@ class Get(Read):
 class ObjectsRead(Read):
     """``list``, ``by_index`` and ``index``: the selected objects."""
 
-    __slots__ = ("_found", "selection")
+    __slots__ = ("_found", "selection", "versions")
 
     def __init__(self, position: int, call: Call, selection: Selection, found: Found) -> None:
         Event.__init__(self, position, call)
         self.selection = selection
         self._found = found
+        self.versions = found.values()
 
     def holds(self, contents: Contents) -> bool:
         """See :class:`Read`."""
@@ -156,10 +156,6 @@ class ObjectsRead(Read):
     def expected(self, key: str) -> Version | None:
         """See :class:`Read`."""
         return self._found.get(key)
-
-    def versions(self) -> Collection[Version]:
-        """See :class:`Read`."""
-        return self._found.values()
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""

@@ -93,9 +93,11 @@ class WriteTranslation:
         """The index values of ``item``, each once; ``None`` if an index function fails."""
         given = item.values
         values = tuple([given.get(name, ()) for name in self._indexes])
-        if values not in self._terms_by_values:
-            self._terms_by_values[values] = self._distinct_terms(values)
-        return self._terms_by_values[values]
+        try:
+            return self._terms_by_values[values]
+        except KeyError:
+            terms = self._terms_by_values[values] = self._distinct_terms(values)
+            return terms
 
     def _distinct_terms(self, values_of_indexes: _IndexValues) -> tuple[Term, ...] | None:
         terms: dict[Term, None] = {}

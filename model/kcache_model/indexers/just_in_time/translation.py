@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...history import Call
-from ...outcomes import Outcome
 from ..items import Semantics
 from .contents import NEVER, Time, Version
 from .known import KnownStore
@@ -69,23 +68,20 @@ class Translator:
         window = calls[start:stop]
         ahead, horizon = self._ahead, self._horizon
         writes = self._writes
-        begun: list[Read | Write | None] = []
-        reads: list[tuple[int, int, Call, Outcome]] = []
+        begun: list[Read | Write | None] = [None] * len(window)
+        reads: list[int] = []
         written: list[Write] = [write for write in ahead.values() if isinstance(write, Write)]
-        for position, call in window:
+        for at, (position, call) in enumerate(window):
             returned = call.returned
             if returned is not None and returned > horizon:
                 horizon = returned
             translate = WRITERS.get(call.operation.name)
             if translate is None:
-                if call.outcome is not None:
-                    reads.append((len(begun), position, call, call.outcome))
-                    begun.append(None)
+                reads.append(at)
             elif position in ahead:
-                begun.append(ahead.pop(position))
+                begun[at] = ahead.pop(position)
             else:
-                write = translate(writes, position, call)
-                begun.append(write)
+                begun[at] = write = translate(writes, position, call)
                 if isinstance(write, Write):
                     written.append(write)
         for at in range(stop, len(calls)):
@@ -98,7 +94,7 @@ class Translator:
                 if isinstance(write, Write):
                     written.append(write)
         self._horizon = horizon
-        required = self._look_back(reads, begun, window[0][1].invoked)
+        required = self._look_back(window, reads, begun)
         self._writes.forget()
         self._reads.forget()
         return Window([call for call in begun if call is not None], required, Upcoming(written))
@@ -112,16 +108,20 @@ class Translator:
         return [version for write in self._ahead.values() if isinstance(write, Write) for version in write.versions()]
 
     def _look_back(
-        self, reads: Iterable[tuple[int, int, Call, Outcome]], begun: list[Read | Write | None], begin: Time
+        self, window: Sequence[PositionedCall], reads: Iterable[int], begun: list[Read | Write | None]
     ) -> list[Version]:
-        """Translate ``reads`` to their places in ``begun``; what they returned that was written before ``begin``."""
+        """Translate the reads to their places in ``begun``; what they returned that was written before the window."""
+        begin = window[0][1].invoked
         required: list[Version] = []
-        for place, position, call, outcome in reads:
-            begun[place] = read = READERS[call.operation.name](self._reads, position, call, outcome)
+        for at in reads:
+            position, call = window[at]
+            if call.outcome is None:
+                continue
+            begun[at] = read = READERS[call.operation.name](self._reads, position, call, call.outcome)
             if read is None:
                 continue
             invoked, returned = read.invoked, read.returned
-            for version in read.versions():
+            for version in read.versions:
                 if version.seen_until < begin and version.written < begin:
                     required.append(version)
                 version.seen_until = invoked

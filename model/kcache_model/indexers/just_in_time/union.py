@@ -1,0 +1,56 @@
+"""Union: configurations that differ in what is under one key become one, with the alternatives of both."""
+
+from __future__ import annotations
+
+from .configuration import Configuration
+from .contents import Time
+
+
+def united(configurations: list[Configuration], now: Time) -> list[Configuration]:
+    """Fewer configurations that together stand for the same possibilities; they may be changed.
+
+    Each is united with the first one possible. What that makes possible is left to the next time. O(objects) for each
+    pair.
+
+    Args:
+        configurations: all that are possible.
+        now: a version that a read returns which begins later is no alternative.
+    """
+    kept: list[Configuration] = []
+    for configuration in configurations:
+        for other in kept:
+            if _take_in(other, configuration, now):
+                break
+        else:
+            kept.append(configuration)
+    return kept
+
+
+def _take_in(one: Configuration, other: Configuration, now: Time) -> bool:
+    """Let ``one`` stand for ``other``, too; whether that is possible."""
+    if one.puts != other.puts or one.unsatisfied != other.unsatisfied or one.wide_writes != other.wide_writes:
+        return False
+    keys = _different(one, other)
+    if len(keys) > 1:
+        return False
+    for key in keys:
+        ours = one.alternatives_of(key)
+        alternatives = (*ours, *[each for each in other.alternatives_of(key) if each not in ours])
+        if any(version.seen_until > now for version, _ in alternatives):
+            return False
+        one.restrict(key, alternatives)
+    return True
+
+
+def _different(one: Configuration, other: Configuration) -> set[str]:
+    """The keys under which the two may differ."""
+    theirs = other.cells
+    keys = {key for key, version in one.cells.items() if theirs.get(key) is not version}
+    keys |= theirs.keys() - one.cells.keys()
+    if len(keys) > 1:
+        return keys
+    if one.alternatives != other.alternatives:
+        keys.update([key for key, _ in one.alternatives.items() ^ other.alternatives.items()])
+    if one.owed != other.owed:
+        keys.update([key for key, _ in one.owed.items() ^ other.owed.items()])
+    return keys
