@@ -34,7 +34,7 @@ PIECES = [
 
 def one_by_one(lines: list[str]) -> list[tuple[int, object]] | str:
     """What the lines are, each parsed on its own; or of which line something is wrong."""
-    found = []
+    found: list[tuple[int, object]] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
