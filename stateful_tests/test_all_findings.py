@@ -118,6 +118,28 @@ def test_what_is_right_breaks_no_rule() -> None:
     assert rules_of(wrapped()) == []
 
 
+def test_index_functions_may_be_asked_for_all_objects_of_a_replacement() -> None:
+    def ask_for_all(self: Any, objs: Any, resource_version: str = "") -> None:
+        objs = list(objs)
+        for obj in objs:
+            for name, func in self.inner.get_indexers().items():
+                try:
+                    func(obj)
+                except Exception as error:
+                    raise kcache.IndexFuncError(None, name, error) from error
+        self.inner.replace(objs, resource_version)
+
+    def ask_for_the_first(self: Any, objs: Any, resource_version: str = "") -> None:
+        first = {obj.key: obj for obj in reversed(list(objs))}
+        self.inner.replace(first.values(), resource_version)
+
+    twice = op.replace((Item("a", "v1", {"node": None}), Item("a", "v2", {"node": ("n1",)})))
+    program = Program(("node",), (op.add(Item("a", "v0", {"node": ("n2",)})), twice, op.list_objects()))
+    for method, is_right in ((ask_for_all, True), (ask_for_the_first, False)):
+        target = make_target(wrapped(replace=method))
+        assert (run_program(target, program) is None) is is_right
+
+
 def test_several_faults_are_found_in_one_run() -> None:
     """One of them shows in every program with a list, and hides none of the others."""
     names = ("a live view", "an unknown index", "a default", "swallowed", "twice")

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..outcomes import ErrorKind
 from .items import Item, Style
-from .operations import Operation
+from .operations import Operation, OperationName
 from .program import Program
 from .target import CONCURRENT_WRITES, FAILING_FUNCTIONS, FAILING_KEY_FUNCTIONS, NONE_VALUES, UNKNOWN_INDEX, Target
 
@@ -98,11 +98,27 @@ _AVOIDED: Final[Mapping[str, str]] = {
 
 def restricted(operation: Operation, target: Target) -> Operation:
     """The operation without what the target does not offer; misuse by strict targets' users only."""
+    operation = _without_idle_failures(operation)
     for restriction in RESTRICTIONS:
         is_spared = restriction.declaration == NONE_VALUES and not target.is_strict
         if is_spared or restriction.declaration in target.unsupported:
             operation = restriction.without(operation)
     return operation
+
+
+def _without_idle_failures(operation: Operation) -> Operation:
+    """A replacement in which no object fails whose key a later one has.
+
+    Client-go never asks index functions about such an object. To ask about all first, and to refuse all if one fails,
+    is as right.
+    """
+    if operation.name is not OperationName.REPLACE:
+        return operation
+    last = {item.key: position for position, item in enumerate(operation.items)}
+    if len(last) == len(operation.items):
+        return operation
+    items = (item if last[item.key] == at else _no_failure(item) for at, item in enumerate(operation.items))
+    return replace(operation, items=tuple(items))
 
 
 def restricted_program(program: Program, target: Target) -> Program:
