@@ -9,6 +9,7 @@ import re
 import sys
 import unittest
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal, Optional
 
@@ -226,6 +227,14 @@ def test_a_call_that_waits_is_waited_for_once() -> None:
     specification.effects((), sell)
     specification.effects((), refill)
     assert made == [(sell,), (refill,), (refill,)], "what returns is to do so each time"
+
+
+@pytest.mark.parametrize(("then", "is_steady"), [([WAITS, returned(1)], True), ([WAITS, WAITS], False)])
+def test_a_machine_that_stands_still_once_is_no_call_that_waits(then: list[Outcome], is_steady: bool) -> None:
+    given = iter([returned(1), *then])
+    specification = ReplaySpecification(lambda _: next(given))
+    with nullcontext() if is_steady else pytest.raises(TargetError, match="give 1 one time and waits another"):
+        assert specification.effects((), sell) == [((sell,), returned(1))]
 
 
 WAITING = """

@@ -13,6 +13,8 @@ from .ticks import tick
 Task = Callable[[], None]
 
 _TICK_SECONDS = 0.05
+_LAST_TURNS = 50
+_TURN_SECONDS = 0.001
 
 _ONE_AT_A_TIME = getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether a thread that waits awake keeps the others from coming."""
@@ -63,9 +65,21 @@ class ThreadPool:
                 now = progress()
                 still = 0.0 if now != last else still + _TICK_SECONDS
                 last = now
-                if still >= patience_seconds:
+                if still >= patience_seconds and not self._moves_after_all(number, progress):
                     return False
         return True
+
+    def _moves_after_all(self, number: int, progress: Callable[[], int]) -> bool:
+        """Whether a thread ends, or anything moves, within some turns more: on a busy machine these take longer."""
+        before = progress()
+        for _ in range(_LAST_TURNS):
+            tick(_TURN_SECONDS)
+            if progress() != before:
+                return True
+            if self._finished[number].acquire(blocking=False):
+                self._finished[number].release()
+                return True
+        return False
 
     def stacks(self) -> str:
         """Where the threads of the process are, the pool's first."""

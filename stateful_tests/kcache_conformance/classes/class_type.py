@@ -204,7 +204,7 @@ class _Replay:
     """Makes calls on new objects, in threads that are left behind where a call does not return.
 
     Other threads than the last time, so that what tells who they are is not the same twice. To see that a call waits
-    takes time, so that is remembered.
+    takes time, so that is remembered, but of calls that have returned the time before.
 
     Args:
         makes: makes a driver of a new object.
@@ -220,6 +220,7 @@ class _Replay:
         self._callers: dict[int, PatientCaller] = {}
         self._others: dict[int, PatientCaller] = {}
         self._waiting: set[Calls] = set()
+        self._returned: Calls = ()
 
     def __call__(self, calls: Calls) -> Outcome:
         outcome = Outcome()
@@ -234,6 +235,8 @@ class _Replay:
             caller = self._callers.setdefault(by.thread, PatientCaller())
             outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS)
             if outcome.waits:
-                self._waiting.add(calls[: position + 1])
-                break
+                if calls != self._returned:
+                    self._waiting.add(calls[: position + 1])
+                return outcome
+        self._returned = calls
         return outcome
