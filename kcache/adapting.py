@@ -71,7 +71,12 @@ def adapt(
             key.
         tombstone: every second deletion is given ``tombstone(key, obj)`` in place of the object; by default what
             ``make`` has as ``kcache_tombstone``.
-        operations: see :class:`Operations`. If there is only one of ``add`` and ``update``, it serves for both.
+        operations: ``add``, ``update``, ``delete``, ``get``, ``get_by_key``, ``list``, ``list_keys``, ``replace``,
+            ``by_index``, ``index_keys``, ``index``, ``list_index_func_values``, ``get_indexers``, ``add_indexers``,
+            ``resync``, ``transaction``, ``bookmark``, ``last_sync_resource_version``. Each is the name of a method; or
+            a name with what the method takes, ``"object"``, ``"key"`` or ``"key_value"``; or a function
+            ``(cache, ...)`` of what the Indexer's method gets. If there is only one of ``add`` and ``update``, it
+            serves for both.
 
     Returns:
         The factory; bind it to a name of its module, so that ``module:name`` finds it.

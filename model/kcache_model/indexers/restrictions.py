@@ -107,7 +107,7 @@ def restricted(operation: Operation, target: Target) -> Operation:
 
 
 def _without_idle_failures(operation: Operation) -> Operation:
-    """A replacement in which no object fails whose key a later one has.
+    """A replacement without objects that fail and whose key a later one has.
 
     Client-go never asks index functions about such an object. To ask about all first, and to refuse all if one fails,
     is as right.
@@ -117,7 +117,7 @@ def _without_idle_failures(operation: Operation) -> Operation:
     last = {item.key: position for position, item in enumerate(operation.items)}
     if len(last) == len(operation.items):
         return operation
-    items = (item if last[item.key] == at else _no_failure(item) for at, item in enumerate(operation.items))
+    items = (item for at, item in enumerate(operation.items) if last[item.key] == at or _no_failure(item) is item)
     return replace(operation, items=tuple(items))
 
 
