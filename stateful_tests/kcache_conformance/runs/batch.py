@@ -215,7 +215,8 @@ def describe(
         if event["event"] == "description":
             told: Data = event["description"]
             fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
-            found.append(Description(**(fields | {"loaded": frozenset(map(tuple, told["loaded"]))})))
+            fields["loaded"] = frozenset(map(tuple, told["loaded"]))
+            found.append(Description(**fields))
 
     end = run_job(
         f"{__name__}:_describe_job",
