@@ -17,16 +17,18 @@ from hypothesis import strategies as st
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.report.certificate import encode_certificate
 from kcache_conformance.runs import parts, scope
-from kcache_conformance.runs.batch import Batch, decode_tally, encode_batch, run_batch
+from kcache_conformance.runs.batch import Batch, decode_tally, encode_batch, exploring_of, run_batch
 from kcache_conformance.runs.outcomes import Certificate, Tally
 from kcache_conformance.runs.parts import as_ranges, carried, changed_files, first_of, joined, left_of, size_of
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
 from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError
+from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.interruption import ending_children
 
 DESK = """
 import threading
@@ -267,6 +269,14 @@ def test_what_a_batch_has_done_is_told_while_it_runs(begun: Certificate) -> None
     batch = Batch(begun.target, ExploreOptions(), seeds=(0, 3), type=class_type_name(begun.target))
     total = decode_tally(run_batch(encode_batch(batch), told.append))
     assert replace(told[-1], seconds=0.0) == replace(total, seconds=0.0)
+
+
+def test_what_is_counted_until_an_interrupt_is_no_number_of_programs(begun: Certificate) -> None:
+    exploring, bound = exploring_of(begun.type), parse_bound("2x1")
+    stand_in = exploring.stand_in(begun.target, frozenset())
+    assert exploring.count(bound, stand_in, Semantics.CLASSIC, float("inf")) is not None
+    with ending_children():
+        assert exploring.count(bound, stand_in, Semantics.CLASSIC, float("inf")) is None
 
 
 # Positions
