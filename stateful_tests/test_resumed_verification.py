@@ -217,6 +217,14 @@ def test_programs_that_come_in_another_order_are_refused(begun: Certificate, tmp
         verified(begun.target, resume=file)
 
 
+def test_nothing_is_verified_before_all_programs_were_compared(whole: Certificate, tmp_path: Path) -> None:
+    file = written(whole, tmp_path)
+    cut = verified(whole.target, resume=file, seconds=0.0)
+    assert (cut.tally.programs, cut.programs, cut.status) == (whole.programs, None, Status.UNKNOWN)
+    again = verified(whole.target, resume=written(cut, tmp_path))
+    assert (again.programs, again.status) == (whole.programs, Status.OK)
+
+
 def test_no_proof_stays_no_proof(begun: Certificate, tmp_path: Path) -> None:
     def no_proof(data: Any) -> None:
         data["programs"]["exhausted"] -= 1

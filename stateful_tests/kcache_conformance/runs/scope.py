@@ -16,7 +16,7 @@ from kcache_stress.interruption import is_interrupted
 from ..target_types import target_type_named
 from .batch import Batch
 from .outcomes import Part, Ranges, Tally
-from .parts import as_ranges, first_of, joined, left_of
+from .parts import as_ranges, first_of, joined, left_of, size_of
 
 _BATCH_PROGRAMS: Final = 600
 _FEWEST_PROGRAMS: Final = 50
@@ -71,8 +71,10 @@ class Scope:
     def reached(self) -> Part:
         """What all runs have done."""
         signed = max(self._signature, (self._count, self._digest.hexdigest()))
-        total = self._total if self._count >= self._signature[0] else None  # else nobody has compared them
-        return replace(self._part, done=joined(self._done), programs=total, signature=signed)
+        done, total = joined(self._done), self._total
+        if size_of(done) == total and self._count < self._signature[0]:
+            total = None  # nothing is left, but that these are the programs of earlier runs nobody has seen
+        return replace(self._part, done=done, programs=total, signature=signed)
 
     def _enumerated(self) -> Iterator[Any]:
         for program in self._programs:
