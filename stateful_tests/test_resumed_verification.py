@@ -261,15 +261,32 @@ def test_an_executor_that_takes_no_more_ends_the_work() -> None:
     assert (tally.lost, tally.programs, is_complete) == ("BrokenExecutor: all workers are gone", 0, False)
 
 
-def test_a_fault_of_the_work_is_none_of_the_executor() -> None:
+class WorkerKilled(Exception):
+    """An error of the package that the executor is of."""
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lost"),
+    [
+        (WorkerKilled("memory"), True),
+        (ConnectionResetError("gone"), True),
+        (ZeroDivisionError("kcache's fault"), False),
+    ],
+)
+def test_an_error_of_the_executor_is_none_of_the_work(error: Exception, is_lost: bool) -> None:
     class Failing(Cutting):
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             future = Future[Any]()
-            future.set_exception(ZeroDivisionError("a fault of kcache"))
+            future.set_exception(error)
             return future
 
-    with pytest.raises(ZeroDivisionError):
-        spread([Batch("any", ExploreOptions())], executor=Failing(0, 0))
+    batches = [Batch("any", ExploreOptions())]
+    if is_lost:
+        tally, _ = spread(batches, executor=Failing(0, 0))
+        assert tally.lost == f"{type(error).__name__}: {error}"
+    else:
+        with pytest.raises(ZeroDivisionError):
+            spread(batches, executor=Failing(0, 0))
 
 
 def test_what_a_batch_has_done_is_told_while_it_runs(begun: Certificate) -> None:
