@@ -19,6 +19,7 @@ from kcache_model.verdict import Status
 
 from .console import progress_bar
 from .options import type_text
+from .pace import Pace, lines
 
 _LOOK_INTO: Final = "--instrument PACKAGE.MODULE looks into what is in Python"
 
@@ -27,13 +28,15 @@ Show = Callable[[int | None, Tally], None]
 
 @contextmanager
 def progress(console: Console) -> Iterator[Show]:
-    """A bar on a terminal; nothing elsewhere."""
-    with progress_bar(console) as bar:
-        task = bar.add_task("exploring", total=None, counts="")
+    """A bar on a terminal; elsewhere a line on standard error now and then, unless nothing is to be printed."""
+    pace = Pace()
+    with progress_bar(console) as bar, lines(pace, is_wanted=not console.quiet and not console.is_terminal):
+        task = bar.add_task("starting", total=None, counts="")
 
         def show(total: int | None, tally: Tally) -> None:
-            counts = f"{tally.programs} programs, {tally.executions} executions"
-            bar.update(task, total=total, completed=tally.programs, counts=counts)
+            pace.note(total, tally)
+            counts = f"{pace.done}{pace.left}"
+            bar.update(task, description="exploring", total=total, completed=tally.programs, counts=counts)
 
         yield show
 

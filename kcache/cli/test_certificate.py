@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 import kcache
-from kcache.cli import main
+from kcache.cli import main, pace
 from kcache_conformance.runs import verify as verification
 from kcache_conformance.runs.outcomes import Tally
 from kcache_conformance.runs.verify import verify
@@ -74,6 +75,9 @@ def test_a_certificate_is_written_and_changes_with_the_sources(tmp_path: Path) -
     assert certificate["bound"] == {"threads": 2, "operations": 1}
     assert certificate["versions"]["kcache"] == kcache.__version__
     assert "by_index" in certificate["not_tested"]
+    assert [run["programs"] for run in certificate["runs"]] == [programs["all"]]
+    assert certificate["resume"]["done"] == [[0, programs["all"]]]
+    assert "--resume" not in done.stdout
     (file,) = certificate["sources"]["files"]
     assert file["file"].endswith("small.py")
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
@@ -85,6 +89,65 @@ def test_a_certificate_is_written_and_changes_with_the_sources(tmp_path: Path) -
     same, other = (written(store(elsewhere, lock), elsewhere)[1] for lock in ("threading.Lock()", "threading.RLock()"))
     assert same["certificate"]["sources"]["fingerprint"] == certificate["sources"]["fingerprint"]
     assert other["certificate"]["sources"]["fingerprint"] != certificate["sources"]["fingerprint"]
+
+
+def test_a_later_run_goes_on_from_the_file_of_the_first(tmp_path: Path) -> None:
+    target, file = store(tmp_path), tmp_path / "out.json"
+    cut, _ = written(target, tmp_path, "--budget", "1ms")
+    assert cut.exit_code == 3
+    assert f"  a later run can go on from here: --resume {file}" in cut.stdout
+    done, data = written(target, tmp_path, "--resume", str(file))
+    assert done.exit_code == 0, done.output
+    programs = data["certificate"]["programs"]
+    assert programs["all"] == programs["explored"] == programs["exhausted"] > 0
+    assert [run["programs"] for run in data["certificate"]["runs"]] == [0, programs["all"]]
+    told = " ".join(done.stdout.split())
+    assert re.search(rf"runs 2: \S+ \S+, 0 programs; \S+ \S+, {programs['all']} programs seconds", told)
+    before = file.read_bytes()
+    other = CliRunner().invoke(main, ["verify", target, "--bound", "3x1", "--resume", str(file), "--json", str(file)])
+    assert other.exit_code == 2
+    assert "out.json cannot be continued: bound was 2x1, and is 3x1; make it what it was" in other.stderr
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_is_not_kept_is_advised(tmp_path: Path) -> None:
+    command = ("verify", store(tmp_path), "--bound", "2x1", "--budget", "1ms")
+    done = CliRunner(env={"NO_COLOR": "1"}).invoke(main, command)
+    assert "  a later run can go on from here: --json FILE keeps it" in done.stdout
+
+
+def test_lines_tell_how_far_it_is_unless_nothing_is_to_be_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "_LINE_SECONDS", 0.01)
+    command = ("verify", store(tmp_path), "--bound", "2x1")
+    loud, quiet = (CliRunner().invoke(main, (*command, *options)) for options in ((), ("-q",)))
+    line = r"kcache: (nothing explored yet|\d+( of \d+)? programs, \d+ executions) after \d+ s(, about \d+ \w+ left)?"
+    assert loud.stderr
+    assert [told for told in loud.stderr.splitlines() if not re.fullmatch(line, told)] == []
+    assert (loud.exit_code, quiet.exit_code, quiet.stderr) == (0, 0, "")
+
+
+def test_the_time_that_is_left_is_that_of_the_last_minutes() -> None:
+    now = [0.0]
+    shown = pace.Pace(lambda: now[0])
+    assert (shown.done, shown.left) == ("nothing explored yet", "")
+    shown.note(1000, Tally(programs=400))  # of an earlier run
+    assert shown.left == ""
+    now[0] = 10.0
+    shown.note(1000, Tally(programs=420, executions=77))
+    assert shown.line == "420 of 1000 programs, 77 executions after 10 s, about 5 min left"
+    for minute in range(1, 10):
+        now[0] = 10.0 + 60.0 * minute
+        shown.note(1000, Tally(programs=420 + minute))
+    assert shown.left == ", about 10 h left"
+    shown.note(None, Tally(programs=430, executions=80))
+    assert shown.line == "430 programs, 80 executions after 9 min"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "0 s"), (119, "119 s"), (120, "2 min"), (7300, "2 h")])
+def test_times_are_short(seconds: float, text: str) -> None:
+    assert pace.duration_text(seconds) == text
 
 
 def test_a_fault_has_no_certificate_that_is_ok(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ def test_the_explorer_tells_its_sum(
     if arguments[0] == "verify":
         assert data["certificate"]["missing"] == "it was interrupted"
         assert data["certificate"]["programs"]["all"] > data["certificate"]["programs"]["explored"]
+        assert data["certificate"]["resume"]["done"] == [[0, data["certificate"]["programs"]["explored"]]]
+        assert f"--resume {file}" in done.stdout
 
 
 def test_the_fuzzer_tells_what_its_engine_did(interrupted: Callable[..., Result], tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from pathlib import Path
 
 import click
 
@@ -30,7 +32,7 @@ from .options import (
     type_text,
     verbosity_options,
 )
-from .outputs import outputs_option
+from .outputs import STDOUT, outputs_option
 
 
 def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> Bound:
@@ -66,11 +68,19 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     show_default=True,
     help="The most executions of one program; one that needs more is not verified.",
 )
+@click.option(
+    "--resume",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Go on where the run ended that wrote FILE with --json: what it explored is not explored again.",
+)
 @explorer_options
 @verbosity_options
 @outputs_option
 @takes_asked
-def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: int, dask: str | None) -> None:
+def verify(
+    asked: Asked, bound: Bound, granularity: str, executions: int, resume: Path | None, jobs: int, dask: str | None
+) -> None:
     """Explore every interleaving of every small program on TARGET, and print a certificate.
 
     Exit code 0 means: all programs of the bound, all interleavings of each, nothing wrong.
@@ -98,11 +108,16 @@ def verify(asked: Asked, bound: Bound, granularity: str, executions: int, jobs: 
                 executor=pool,
                 seconds=suite_options.budget_seconds,
                 patience_seconds=suite_options.patience_seconds,
+                resume=resume,
                 on_progress=show,
             )
         if certificate.description.refused:
             raise TargetError(f"{target} cannot be explored: {certificate.description.refused}")
         print_certificate(console, certificate, target_type)
+        if certificate.is_continuable:
+            file = asked.outputs.files.get("json", STDOUT)
+            how = "--json FILE keeps it" if file == STDOUT else f"--resume {shlex.quote(str(file))}"
+            console.print(f"  a later run can go on from here: {how}", soft_wrap=True)
         title = f"kcache verify {type_text(target_type)}{target} (bound {bound}, granularity {granularity})"
         asked.outputs.write(_report(certificate, title, suite_options))
     finding = certificate.tally.finding

@@ -18,6 +18,7 @@ from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.interruption import is_interrupted
 from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.named_target import load_object_target
 
@@ -80,7 +81,7 @@ def _exploring(object_type: ObjectType) -> Exploring:
 
     def count(bound: Bound, target: Any, _: Semantics, deadline: float) -> int | None:
         number = sum(1 for _ in small_scope(object_type, target, bound, deadline))
-        return number if time.monotonic() < deadline else None
+        return number if time.monotonic() < deadline and not is_interrupted() else None
 
     def strategy(target: Any, _: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
         from .state_machine import concurrent_programs  # Hypothesis is most of the time that imports take

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kcache_model.places import file_name, short_path
+from kcache_model.places import short_path
+from kcache_stress.explorer.sources import fingerprint_of_digests
 
 from ..runs.outcomes import Certificate
 from .finding_places import versions
@@ -20,7 +20,7 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
     total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
     made_with = versions()
-    named = f"fingerprint {fingerprint(tally.sources)[:16]} of {len(tally.sources)} files"
+    named = f"fingerprint {fingerprint_of_digests(tally.sources)[:16]} of {len(tally.sources)} files"
     sources = {"sources": named} if tally.sources else {}
     return {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
@@ -34,15 +34,9 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
         **sources,
         "made with": f"kcache {made_with['kcache']}, {made_with['implementation']} {made_with['python']}",
-        "date": certificate.began.isoformat(" ", "seconds"),
+        **_when(certificate),
         "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
     }
-
-
-def fingerprint(sources: frozenset[tuple[str, str]]) -> str:
-    """SHA-256 of the names and digests of files: it changes with each of them, and not with where they lie."""
-    named = sorted(f"{digest}  {file_name(path)}\n" for path, digest in sources)
-    return hashlib.sha256("".join(named).encode()).hexdigest()
 
 
 def encode_certificate(certificate: Certificate) -> dict[str, Any]:
@@ -51,7 +45,7 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
     return {
         "schema": CERTIFICATE_SCHEMA,
         "versions": versions(),
-        "date": certificate.began.isoformat(timespec="seconds"),
+        "date": certificate.runs[0].began.isoformat(timespec="seconds"),
         "target": certificate.target,
         "type": certificate.type,
         "status": certificate.status.value,
@@ -66,12 +60,41 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
         "no_proof": list(tally.notes),
         "not_tested": [*description.unsupported, *description.left_out],
         "sources": {
-            "fingerprint": fingerprint(tally.sources) if tally.sources else None,
-            "files": [{"file": short_path(path), "sha256": digest} for path, digest in sorted(tally.sources)],
+            "fingerprint": fingerprint_of_digests(tally.sources) if tally.sources else None,
+            "files": _files(tally.sources),
             "changed": tally.are_sources_changed,
             "instrumented": list(description.instrumented),
             "virtual": list(description.virtual),
             "opaque": list(description.opaque),
         },
         "seconds": round(certificate.seconds, 3),
+        "runs": [
+            {
+                "date": run.began.isoformat(timespec="seconds"),
+                "seconds": round(run.seconds, 3),
+                "programs": run.programs,
+            }
+            for run in certificate.runs
+        ],
+        "resume": {
+            "setting": dict(certificate.part.setting),
+            "done": [list(ends) for ends in certificate.part.done],
+            "signature": list(certificate.part.signature),
+            "loaded": _files(description.loaded),
+            "found": tally.finding is not None,
+            "process_seconds": round(tally.seconds, 3),
+        },
     }
+
+
+def _files(sources: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"file": short_path(path), "sha256": digest} for path, digest in sorted(sources)]
+
+
+def _when(certificate: Certificate) -> Mapping[str, str]:
+    """The date, or those of all runs with what each explored."""
+    dates = [run.began.isoformat(" ", "seconds") for run in certificate.runs]
+    if len(dates) == 1:
+        return {"date": dates[0]}
+    told = "; ".join(f"{date}, {run.programs} programs" for date, run in zip(dates, certificate.runs, strict=True))
+    return {"runs": f"{len(dates)}: {told}"}

@@ -24,7 +24,7 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.reach import parts_in_c
-from kcache_stress.explorer.sources import digests_of
+from kcache_stress.explorer.sources import digests_of, loaded_modules
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
 
@@ -51,6 +51,7 @@ class Batch:
         shape: for random programs: threads and operations at most.
         semantics: for random programs.
         is_first: whether the calls that may wait alone come before random programs.
+        is_whole: whether a program whose search the end of the time cuts counts as not explored.
         instrument: further packages to instrument.
         seconds: where to stop.
         patience_seconds: how long one execution may take.
@@ -68,6 +69,7 @@ class Batch:
     patience_seconds: float = 3.0
     type: str = DEFAULT_TYPE
     is_first: bool = False
+    is_whole: bool = False
 
 
 def encode_batch(batch: Batch) -> Data:
@@ -109,15 +111,19 @@ def decode_tally(data: Data) -> Tally:
     return Tally(**{**fields, "finding": None if finding is None else decode_finding(finding, codec)})
 
 
-def run_batch(data: Data) -> Data:
+def run_batch(data: Data, on_tally: Callable[[Tally], None] = lambda _: None) -> Data:
     """Explore the programs of a batch in a child process; a tally as JSON.
+
+    Args:
+        data: the batch as JSON.
+        on_tally: told of the sum so far.
 
     Raises:
         TargetError: the target cannot be loaded.
         HarnessError: the harness failed.
     """
     batch = decode_batch(data)
-    return encode_tally(run_in_child(batch, f"{__name__}:_batch_job"), batch.type)
+    return encode_tally(run_in_child(batch, f"{__name__}:_batch_job", on_tally), batch.type)
 
 
 def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lambda _: None) -> Tally:
@@ -207,8 +213,10 @@ def describe(
 
     def on_event(event: Data) -> None:
         if event["event"] == "description":
-            unsupported, refused, *seen = event["description"].values()
-            found.append(Description(tuple(unsupported), refused, *map(tuple, seen)))
+            told: Data = event["description"]
+            fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
+            fields["loaded"] = frozenset(map(tuple, told["loaded"]))
+            found.append(Description(**fields))
 
     end = run_job(
         f"{__name__}:_describe_job",
@@ -239,8 +247,9 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             tuple(sorted({*seen.opaque, *seen.native})),
             tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
             target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
+            digests_of({**loaded_modules(), **laboratory.sandbox.sources}),
         )
-    outlet.send({"event": "description", "description": vars(description)})
+    outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
 
 
 @dataclass(frozen=True)
@@ -297,9 +306,15 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 
 
 def _explored(job: BatchJob) -> Tally:
-    tally = Tally()
+    tally, options = Tally(), job.batch.options
     for program in programs_of(job.batch, job.laboratory):
-        tally = tally.plus(explore(job.laboratory, program, job.batch.options, job.watch, job.on_finding))
+        if job.batch.is_whole:
+            options = replace(options, seconds=min(job.batch.options.seconds, job.deadline - time.monotonic()))
+        explored = explore(job.laboratory, program, options, job.watch, job.on_finding)
+        is_cut = explored.finding is None and not explored.is_exhausted and time.monotonic() > job.deadline
+        if is_cut and job.batch.is_whole:
+            break
+        tally = tally.plus(explored)
         is_stuck = job.laboratory.sandbox.scheduler.is_stuck
         if tally.finding is not None or is_stuck or time.monotonic() > job.deadline:
             break

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding
@@ -15,6 +17,14 @@ if TYPE_CHECKING:
     from kcache_stress.explorer.explore import Explored
 
 _MOST_NOTES: Final = 20
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""Numbers in ascending order, as ranges: the first of each, and the one behind its last."""
+
+Signature: TypeAlias = tuple[int, str]
+"""A number of programs, and a digest of so many that an enumeration begins with."""
+
+NOTHING_SIGNED: Final[Signature] = (0, hashlib.sha256().hexdigest())
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,7 @@ class Tally:
         audited: how many executions at opcodes the exhaustive searches were compared with.
         sources: (path, SHA-256) of each instrumented module.
         is_interrupted: whether the user stopped it.
+        lost: why some programs were not explored although an executor had them; empty if it did its work.
     """
 
     programs: int = 0
@@ -44,6 +55,7 @@ class Tally:
     audited: int = 0
     sources: frozenset[tuple[str, str]] = frozenset()
     is_interrupted: bool = False
+    lost: str = ""
 
     @property
     def note(self) -> str:
@@ -74,6 +86,7 @@ class Tally:
             self.audited + other.audited,
             self.sources | other.sources,
             self.is_interrupted or other.is_interrupted,
+            self.lost or other.lost,
         )
 
 
@@ -89,6 +102,8 @@ class Description:
         opaque: other packages that it reaches, without or with Python source: nothing of them is seen.
         partly_in_c: those of them that are in Python but for some files, each with the first of these.
         left_out: of a class, the methods that are not called, and why.
+        loaded: (path, SHA-256) of each of the user's modules that is loaded at once: instrumented, or to say what is
+            right.
     """
 
     unsupported: tuple[str, ...] = ()
@@ -98,6 +113,45 @@ class Description:
     opaque: tuple[str, ...] = ()
     partly_in_c: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    loaded: frozenset[tuple[str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of the runs in which a certificate was made.
+
+    Attributes:
+        began: when it was begun.
+        seconds: how long it took.
+        programs: how many it explored.
+    """
+
+    began: datetime
+    seconds: float
+    programs: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far a verification has come, as far as a later run needs to know it to go on.
+
+    Attributes:
+        setting: what must be the same there: name -> text.
+        done: the programs that were explored, by their positions in the enumeration.
+        programs: how many the bound has; ``None`` if they were not counted.
+        signature: of the enumeration.
+        tally: what exploring them gave.
+        runs: one by one.
+        loaded: (path, SHA-256) of each of the user's modules that was loaded at once.
+    """
+
+    setting: Mapping[str, str]
+    done: Ranges = ()
+    programs: int | None = None
+    signature: Signature = NOTHING_SIGNED
+    tally: Tally = field(default_factory=Tally)
+    runs: tuple[Run, ...] = ()
+    loaded: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -110,10 +164,7 @@ class Certificate:
         type: of the target.
         semantics: which generation of client-go decides; ``None`` for types without such.
         granularity: where threads were switched.
-        programs: how many programs the bound has; ``None`` if they could not be counted in time.
-        tally: what exploring them gave.
-        began: when it was begun.
-        seconds: how long it took.
+        part: how far it has come, in all runs.
         description: what the target is made of.
     """
 
@@ -122,11 +173,34 @@ class Certificate:
     type: str
     semantics: Semantics | None
     granularity: str
-    programs: int | None
-    tally: Tally
-    began: datetime
-    seconds: float
+    part: Part
     description: Description
+
+    @property
+    def programs(self) -> int | None:
+        """How many programs the bound has; ``None`` if they could not be counted in time."""
+        return self.part.programs
+
+    @property
+    def tally(self) -> Tally:
+        """What exploring them gave."""
+        return self.part.tally
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """In which it was made."""
+        return self.part.runs
+
+    @property
+    def seconds(self) -> float:
+        """How long all runs took."""
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def is_continuable(self) -> bool:
+        """Whether a later run can explore what is left."""
+        is_over = self.tally.finding is not None or self.tally.are_sources_changed or bool(self.description.refused)
+        return not is_over and self.tally.programs != self.programs
 
     @property
     def status(self) -> Status:
@@ -146,6 +220,8 @@ class Certificate:
             return "the bound has no program of calls that the target offers"
         if self.tally.exhausted == self.programs:
             return ""
+        if self.tally.lost:
+            return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or "give it a larger budget or a smaller bound"
         return f"not everything was covered; {advice}"
 

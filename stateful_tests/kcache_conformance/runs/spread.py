@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import islice
+from functools import partial, reduce
+from itertools import count, islice
 
 from kcache_stress.interruption import ending_children, is_interrupted
 
@@ -25,6 +34,7 @@ def spread(
     executor: Executor | None = None,
     seconds: float = float("inf"),
     on_tally: Callable[[Tally], None] = lambda _: None,
+    on_batch: Callable[[int, Tally], None] = lambda _number, _tally: None,
 ) -> tuple[Tally, bool]:
     """Run batches until the first finding, the end, or the time limit.
 
@@ -32,35 +42,58 @@ def spread(
         batches: what to run; taken as they are needed.
         jobs: how many run at once.
         executor: where they run; by default in threads of this process, each of which watches over a child process.
-            Any ``concurrent.futures.Executor`` will do, such as that of a dask cluster.
+            Any ``concurrent.futures.Executor`` will do, such as that of a dask cluster. One that loses work gets no
+            more.
         seconds: after which no further batch is begun.
-        on_tally: told of the sum so far.
+        on_tally: told of the sum so far, with what is known of batches that still run.
+        on_batch: told what each batch gave, by its number.
 
     Returns:
         The sum, and whether all batches were run. If the user asks to stop, the sum of what was done by then.
     """
-    batches = iter(batches)
+    batches, numbers = iter(batches), count()
     deadline = time.monotonic() + seconds
     total = Tally()
-    running: set[Future[Data]] = set()
-    is_complete = False
+    running: dict[Future[Data], int] = {}
+    parts: dict[int, Tally] = {}
+    is_complete = is_over = False
     with nullcontext(executor) if executor is not None else ThreadPoolExecutor(jobs, "kcache batch") as pool:
+
+        def begin(batch: Batch) -> None:
+            number, data = next(numbers), encode_batch(batch)
+            told = () if executor is not None else (partial(parts.__setitem__, number),)
+            running[pool.submit(run_batch, data, *told)] = number
+
         try:
             while True:
                 if is_interrupted():
-                    total = replace(total, is_interrupted=True)
-                    running = {future for future in running if executor is None and not future.cancel()}
-                elif time.monotonic() < deadline and not is_complete:
-                    wanted = jobs * _IN_FLIGHT_PER_JOB - len(running)
-                    more = [pool.submit(run_batch, encode_batch(batch)) for batch in islice(batches, wanted)]
-                    running.update(more)
-                    is_complete = len(more) < wanted
+                    total, is_over = replace(total, is_interrupted=True), True
+                    running = {} if executor is not None else _begun(running)
+                elif time.monotonic() >= deadline or is_over:
+                    begun = running if executor is not None else _begun(running)
+                    is_over, running = is_over or len(begun) < len(running), begun
+                elif not is_complete:
+                    try:
+                        wanted = jobs * _IN_FLIGHT_PER_JOB - len(running)
+                        more = list(map(begin, islice(batches, wanted)))
+                        is_complete = len(more) < wanted
+                    except BrokenExecutor as error:
+                        total, is_over = replace(total, lost=_text(error)), True
                 if not running:
-                    return total, is_complete and not total.is_interrupted
-                done, running = wait(running, _POLL_SECONDS, return_when=FIRST_COMPLETED)
+                    return total, is_complete and not is_over
+                done, _ = wait(running, _POLL_SECONDS, return_when=FIRST_COMPLETED)
                 for future in done:
-                    total = total.merged(decode_tally(future.result()))
-                on_tally(total)
+                    number = running.pop(future)
+                    try:
+                        tally = decode_tally(future.result())
+                    except Exception as error:
+                        if not _is_lost(error, executor):
+                            raise
+                        tally, is_over = Tally(lost=_text(error)), True
+                    parts.pop(number, None)
+                    on_batch(number, tally)
+                    total = total.merged(tally)
+                on_tally(reduce(Tally.merged, list(parts.values()), total))
                 if (total.finding is not None or total.refused) and not is_interrupted():
                     return total, False
         except BaseException:
@@ -70,3 +103,20 @@ def spread(
         finally:
             for future in running:
                 future.cancel()
+
+
+def _begun(running: dict[Future[Data], int]) -> dict[Future[Data], int]:
+    """Those that had been begun; the others are taken back."""
+    return {future: number for future, number in running.items() if not future.cancel()}
+
+
+def _is_lost(error: Exception, executor: Executor | None) -> bool:
+    """Whether it is the executor that failed, and not the work."""
+    if executor is None:
+        return False
+    is_its_own = type(error).__module__.partition(".")[0] == type(executor).__module__.partition(".")[0]
+    return is_its_own or isinstance(error, (BrokenExecutor, CancelledError, OSError))
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

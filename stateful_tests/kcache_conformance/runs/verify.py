@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
-from typing import Any
+from pathlib import Path
 
 from kcache_model.bound import Bound
+from kcache_model.errors import TargetError
 from kcache_model.indexers.items import Semantics
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName
-from kcache_stress.interruption import is_interrupted
 
 from ..suite_options import DEFAULT_TYPE
 from ..target_types import target_type_named
 from .batch import Batch, describe, exploring_of
-from .outcomes import Certificate, Tally
+from .outcomes import Certificate, Part, Run, Tally
+from .parts import carried, changed_files, read_part, setting_of
+from .scope import Scope
 from .spread import spread
 
-_BATCH_PROGRAMS = 600
-_LONGEST_BATCH_SECONDS = 3600.0
 _COUNTING_SHARE = 0.2
 """Of the time for everything, how much may go into counting the programs."""
 
@@ -39,6 +38,7 @@ def verify(
     executor: Executor | None = None,
     seconds: float = float("inf"),
     patience_seconds: float = 3.0,
+    resume: Path | None = None,
     on_progress: Callable[[int | None, Tally], None] = lambda _total, _tally: None,
 ) -> Certificate:
     """Explore every program of the bound, exhaustively.
@@ -54,69 +54,57 @@ def verify(
         executor: see :func:`~.spread.spread`.
         seconds: after which no further programs are begun.
         patience_seconds: how long one execution may take.
+        resume: the certificate of earlier runs that this one goes on with; what they explored is not explored again.
         on_progress: told how many programs there are and what was done so far.
 
     Raises:
-        TargetError: the target cannot be loaded.
+        TargetError: the target cannot be loaded, or its sources changed after earlier runs.
+        FormatError: there is no certificate to go on with, or it is of something else.
         HarnessError: the harness failed.
     """
     date, began = datetime.now(UTC), time.monotonic()
     options = replace(options or ExploreOptions(), strategy=StrategyName.DPOR)
     exploring = exploring_of(type)
     description = describe(target, instrument, options.granularity, type)
-    stand_in = exploring.stand_in(target, frozenset(description.unsupported))
-    if description.refused:
-        total, tally = None, Tally(refused=description.refused)
-    else:
-        total = exploring.count(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
+    template = Batch(
+        target,
+        options,
+        type=type,
+        semantics=semantics,
+        instrument=instrument,
+        patience_seconds=patience_seconds,
+        is_whole=True,
+    )
+    setting = setting_of(template, bound, description)
+    part = Part(setting) if resume is None else read_part(resume, setting, description.loaded)
+    total, tally = part.programs, Tally(refused=description.refused)
+    reached = part
+    if not description.refused:
+        stand_in = exploring.stand_in(target, frozenset(description.unsupported))
+        if total is None:
+            total = exploring.count(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
         everything = exploring.small_scope(bound, stand_in, semantics, began + seconds)
-        template = Batch(
-            target,
-            options,
-            type=type,
-            semantics=semantics,
-            instrument=instrument,
-            patience_seconds=patience_seconds,
-        )
-        scope = _Scope(template, everything, began + seconds)
-        tally, _ = spread(
+        scope = Scope(template, everything, began + seconds, replace(part, programs=total), jobs)
+        explored, _ = spread(
             scope.batches(),
             jobs=jobs,
             executor=executor,
-            seconds=seconds,
-            on_tally=lambda so_far: on_progress(total, so_far),
+            seconds=began + seconds - time.monotonic(),
+            on_tally=lambda so_far: on_progress(total, part.tally.merged(so_far)),
+            on_batch=scope.note,
         )
-        total = scope.total if total is None else total
+        tally, reached = tally.merged(explored), scope.reached()
+    changed = changed_files(part.tally.sources, tally.sources)
+    if changed and tally.finding is None:
+        raise TargetError(f"{', '.join(changed)} changed since {resume} was written: begin anew without --resume")
+    run = Run(date, time.monotonic() - began, tally.programs)
+    sources = tally.sources | carried(part.tally.sources, tally.sources)
     return Certificate(
         target,
         bound,
         type,
         semantics if "semantics" in target_type_named(type).knows else None,
         options.granularity.value,
-        total,
-        tally,
-        date,
-        time.monotonic() - began,
+        replace(reached, tally=replace(part.tally.merged(tally), sources=sources), runs=(*part.runs, run)),
         description,
     )
-
-
-class _Scope:
-    """The programs of a bound in batches.
-
-    Attributes:
-        total: how many there are; ``None`` as long as they have not come to their end.
-    """
-
-    def __init__(self, template: Batch, programs: Iterator[Any], deadline: float) -> None:
-        self._template, self._programs, self._deadline = template, programs, deadline
-        self.total: int | None = None
-
-    def batches(self) -> Iterator[Batch]:
-        count = 0
-        while some := tuple(islice(self._programs, _BATCH_PROGRAMS)):
-            count += len(some)
-            seconds = min(self._deadline - time.monotonic(), _LONGEST_BATCH_SECONDS)
-            yield replace(self._template, programs=some, seconds=seconds)
-        if time.monotonic() <= self._deadline and not is_interrupted():  # neither has ended them
-            self.total = count

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from kcache_model.places import file_name, is_of_target
 
 
 def fingerprint_of(sources: Mapping[str, bytes]) -> str:
@@ -18,3 +21,19 @@ def fingerprint_of(sources: Mapping[str, bytes]) -> str:
 def digests_of(sources: Mapping[str, bytes]) -> frozenset[tuple[str, str]]:
     """(path, SHA-256 of its text) of each."""
     return frozenset((path, hashlib.sha256(source).hexdigest()) for path, source in sources.items())
+
+
+def fingerprint_of_digests(sources: Iterable[tuple[str, str]]) -> str:
+    """SHA-256 of the names and digests of files: it changes with each of them, and not with where they lie."""
+    named = sorted({f"{digest}  {file_name(path)}\n" for path, digest in sources})
+    return hashlib.sha256("".join(named).encode()).hexdigest()
+
+
+def loaded_modules() -> Mapping[str, bytes]:
+    """The user's modules that this process has loaded as they are, but for installed ones: path -> text."""
+    files = {Path(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+    return {
+        str(file): file.read_bytes()
+        for file in files
+        if file.suffix == ".py" and "site-packages" not in file.parts and is_of_target(str(file)) and file.is_file()
+    }

@@ -41,7 +41,9 @@ Of programs that differ only in names, or in the order of their threads, there i
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import marshal
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -57,7 +59,7 @@ from kcache_stress.interruption import is_interrupted
 
 from .alphabet import JOINT_GROUPS, STORES, Maker, alphabet, fill
 from .footprints import Domain, Footprint, all_meet
-from .symmetry import Form, Key, form_of, in_order, least
+from .symmetry import Form, form_of, in_order, least
 
 
 def small_scope_programs(
@@ -81,6 +83,9 @@ def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadli
 
 
 _LOOK_AT_CLOCK = 64
+
+_PLAIN = 2
+"""The version of marshal in which equal data has equal bytes: later ones tell what is the same object."""
 
 _Sizes: TypeAlias = tuple[int, ...]
 """The number of calls of each thread, ascending."""
@@ -134,7 +139,7 @@ class _Scope:
 
     def classes(self, sizes: _Sizes) -> Iterator[tuple[tuple[Operation, ...], _Threads, tuple[int, ...]]]:
         """For each class of equivalent programs a prefix, threads, and the order that makes them canonical."""
-        seen: set[Key] = set()
+        seen: set[bytes] = set()  # of keys: themselves, they would take a gigabyte for 3x2
         for store in STORES:
             prefixes = {late: fill(Maker("prefix", self._target, late), store, self._target) for late in (False, True)}
             for number, threads in enumerate(self._threads(sizes)):
@@ -146,8 +151,9 @@ class _Scope:
                 if prefix is None or not self._is_wanted(store, prefix, threads):
                     continue
                 key, order = least([form_of(operation) for operation in prefix], self._forms(threads, late))
-                if key not in seen:
-                    seen.add(key)
+                digest = hashlib.blake2b(marshal.dumps(key, _PLAIN), digest_size=16).digest()
+                if digest not in seen:
+                    seen.add(digest)
                     yield prefix, threads, order
 
     def _threads(self, sizes: _Sizes) -> Iterator[_Threads]:

@@ -1,0 +1,186 @@
+"""Parts of a verification: what earlier runs have done, as a certificate tells it, and whether a run may go on."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeAlias, TypeVar
+
+import kcache
+from kcache_model.bound import Bound
+from kcache_model.decoding import is_integer, list_of, shown, text_of, texts_of
+from kcache_model.errors import FormatError
+from kcache_model.places import file_name
+from kcache_model.render import printable_line
+
+from .batch import Batch
+from .outcomes import Description, Part, Ranges, Run, Tally
+
+T = TypeVar("T")
+Sources: TypeAlias = frozenset[tuple[str, str]]
+
+_GIVE: Final = "give a file that kcache verify wrote with --json"
+_ANEW: Final = "or begin anew without --resume"
+
+
+def setting_of(batch: Batch, bound: Bound, description: Description) -> Mapping[str, str]:
+    """All but the sources that programs, and what is said of them, depend on: name -> text."""
+    return {
+        "target": batch.target,
+        "type": batch.type,
+        "bound": str(bound),
+        "semantics": batch.semantics.value,
+        "granularity": batch.options.granularity.value,
+        "instrument": ", ".join(sorted(batch.instrument)),
+        "executions": str(batch.options.executions),
+        "strict errors": "yes" if batch.options.strict_errors else "no",
+        "not tested": ", ".join(sorted({*description.unsupported, *description.left_out})),
+        "kcache": kcache.__version__,
+        "python": f"{platform.python_implementation()} {'.'.join(platform.python_version_tuple()[:2])}",
+    }
+
+
+def read_part(file: Path, setting: Mapping[str, str], loaded: Sources) -> Part:
+    """What the certificate in a file says was done.
+
+    Args:
+        file: a result with a certificate, or a certificate alone.
+        setting: of the run that goes on.
+        loaded: the user's modules as they are now.
+
+    Raises:
+        FormatError: there is none, or what it speaks of is not the same; the message says what differs.
+    """
+    name = printable_line(str(file))
+    try:
+        data = json.loads(file.read_text(encoding="utf-8-sig"))
+        certificate = data.get("certificate", data)
+        if "resume" not in certificate:
+            raise FormatError("it has no certificate that tells where to go on")
+        part = _decoded(certificate)
+    except OSError as error:
+        raise FormatError(f"{name} cannot be read ({error.strerror or error}): {_GIVE}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{name} cannot be continued ({printable_line(str(error))}): {_GIVE}") from None
+    _refuse_over(name, certificate)
+    changed = changed_files(part.loaded | part.tally.sources, loaded)
+    if changed:
+        raise FormatError(f"{name} cannot be continued: {', '.join(changed)} changed since; restore it, {_ANEW}")
+    for key, now in setting.items():
+        before = part.setting.get(key)
+        if before != now:
+            differs = f"{key} was {before or 'nothing'}, and is {now or 'nothing'}"
+            raise FormatError(f"{name} cannot be continued: {differs}; make it what it was, {_ANEW}")
+    return part
+
+
+def changed_files(before: Sources, now: Sources) -> tuple[str, ...]:
+    """The names of files of which neither side has but what the other has, wherever they lie."""
+    first, second = _by_name(before), _by_name(now)
+    both = sorted(first.keys() & second.keys())
+    return tuple(name for name in both if not (first[name] <= second[name] or second[name] <= first[name]))
+
+
+def carried(before: Sources, now: Sources) -> Sources:
+    """The sources of earlier runs that the last one had none of."""
+    known = {(file_name(path), digest) for path, digest in now}
+    return frozenset((path, digest) for path, digest in before if (file_name(path), digest) not in known)
+
+
+def left_of(items: Iterable[T], done: Ranges) -> Iterator[tuple[int, T]]:
+    """Those of the items, with their positions, that are not done."""
+    ranges = iter(done)
+    start, stop = next(ranges, (-1, -1))
+    for position, item in enumerate(items):
+        if position == stop:
+            start, stop = next(ranges, (-1, -1))
+        if not start <= position < stop:
+            yield position, item
+
+
+def as_ranges(positions: Iterable[int]) -> Ranges:
+    """Ascending positions as ranges."""
+    return joined((position, position + 1) for position in positions)
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The same numbers in as few ranges as can be, ascending."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], stop)
+        else:
+            found.append((start, stop))
+    return tuple(found)
+
+
+def first_of(ranges: Ranges, size: int) -> Iterator[tuple[int, int]]:
+    """The first so many of the numbers."""
+    for start, stop in ranges:
+        if size > 0:
+            yield start, min(stop, start + size)
+        size -= stop - start
+
+
+def size_of(ranges: Ranges) -> int:
+    """How many numbers they are."""
+    return sum(stop - start for start, stop in ranges)
+
+
+def _decoded(data: Any) -> Part:
+    resume, programs = data["resume"], data["programs"]
+    runs = tuple(
+        Run(datetime.fromisoformat(text_of(run["date"])), float(run["seconds"]), _count(run["programs"]))
+        for run in list_of(data["runs"])
+    )
+    tally = Tally(
+        programs=_count(programs["explored"]),
+        exhausted=_count(programs["exhausted"]),
+        executions=_count(data["executions"]),
+        seconds=float(resume["process_seconds"]),
+        notes=tuple(texts_of(data["no_proof"])),
+        audited=_count(data["audited"]),
+        sources=_files(data["sources"]["files"]),
+    )
+    done = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
+    ends = [number for both in done for number in both]
+    if ends != sorted(set(ends)) or size_of(done) != tally.programs:
+        raise FormatError('"done" does not tell the programs that were explored')
+    total = programs["all"]
+    setting = {text_of(name): text_of(value) for name, value in resume["setting"].items()}
+    size, digest = list_of(resume["signature"])
+    total, signature = None if total is None else _count(total), (_count(size), text_of(digest))
+    return Part(setting, done, total, signature, tally, runs, _files(resume["loaded"]))
+
+
+def _refuse_over(name: str, certificate: Any) -> None:
+    """Refuse one that ended otherwise than for want of time.
+
+    Raises:
+        FormatError: it did.
+    """
+    if certificate["sources"]["changed"]:
+        raise FormatError(f"{name} cannot be continued: the sources were changed while it ran; begin anew")
+    if certificate["resume"]["found"]:
+        raise FormatError(f"{name} cannot be continued: it ended with a finding; mend that, and begin anew")
+
+
+def _files(data: Any) -> Sources:
+    return frozenset((text_of(file["file"]), text_of(file["sha256"])) for file in list_of(data))
+
+
+def _by_name(sources: Collection[tuple[str, str]]) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path, digest in sources:
+        found[file_name(path)].add(digest)
+    return found
+
+
+def _count(data: object) -> int:
+    if isinstance(data, int) and is_integer(data) and data >= 0:
+        return data
+    raise FormatError(f"expected a number of something, not {shown(data)}")

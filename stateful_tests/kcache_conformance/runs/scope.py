@@ -1,0 +1,94 @@
+"""The programs of a bound in batches, but for those that earlier runs have done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count, islice
+from typing import Any, Final
+
+from kcache_model.errors import FormatError
+from kcache_stress.interruption import is_interrupted
+
+from ..target_types import target_type_named
+from .batch import Batch
+from .outcomes import Part, Ranges, Tally
+from .parts import as_ranges, first_of, joined, left_of, size_of
+
+_BATCH_PROGRAMS: Final = 600
+_FEWEST_PROGRAMS: Final = 50
+_BATCHES_PER_JOB: Final = 2
+_LONGEST_BATCH_SECONDS: Final = 3600.0
+_SIGNED_EVERY: Final = 16
+
+
+class Scope:
+    """An enumeration of programs, and which of them were explored.
+
+    Args:
+        template: a batch without programs.
+        programs: all of the bound, in the same order each time.
+        deadline: when they end early, on the clock of ``time.monotonic``.
+        part: what earlier runs have done, and how many programs there are, if that is known.
+        jobs: how many processes are to have some.
+    """
+
+    def __init__(self, template: Batch, programs: Iterator[Any], deadline: float, part: Part, jobs: int) -> None:
+        self._template, self._programs, self._deadline, self._part = template, programs, deadline, part
+        self._encode = target_type_named(template.type).codec.encode_program
+        self._dealt: dict[int, Ranges] = {}
+        self._done = list(part.done)
+        self._count, self._digest, self._signature = 0, hashlib.sha256(), part.signature
+        self._total = part.programs
+        share = _BATCH_PROGRAMS if self._total is None or jobs == 1 else self._total // (jobs * _BATCHES_PER_JOB)
+        self._batch_programs = min(max(share, _FEWEST_PROGRAMS), _BATCH_PROGRAMS)
+
+    def batches(self) -> Iterator[Batch]:
+        """Batches of what is left.
+
+        Raises:
+            FormatError: the programs are not those that earlier runs had.
+        """
+        left = left_of(self._enumerated(), self._part.done)
+        for number in count():
+            some = tuple(islice(left, self._batch_programs))
+            if not some:
+                break
+            self._dealt[number] = as_ranges(position for position, _ in some)
+            seconds = min(self._deadline - time.monotonic(), _LONGEST_BATCH_SECONDS)
+            yield replace(self._template, programs=tuple(program for _, program in some), seconds=seconds)
+        if time.monotonic() <= self._deadline and not is_interrupted():  # neither has ended them
+            self._compare()
+            self._total = self._count
+
+    def note(self, number: int, tally: Tally) -> None:
+        """Take down what a batch gave: its first programs were explored, in their order."""
+        self._done += first_of(self._dealt.pop(number), tally.programs)
+
+    def reached(self) -> Part:
+        """What all runs have done."""
+        signed = max(self._signature, (self._count, self._digest.hexdigest()))
+        done, total = joined(self._done), self._total
+        if size_of(done) == total and self._count < self._signature[0]:
+            total = None  # nothing is left, but that these are the programs of earlier runs nobody has seen
+        return replace(self._part, done=done, programs=total, signature=signed)
+
+    def _enumerated(self) -> Iterator[Any]:
+        for program in self._programs:
+            self._compare()
+            if self._count % _SIGNED_EVERY == 0:  # all would take a third of the time in which they are made
+                self._digest.update(json.dumps(self._encode(program), sort_keys=True).encode())
+            self._count += 1
+            yield program
+
+    def _compare(self) -> None:
+        """Raise if as many programs as were signed are other ones."""
+        size, digest = self._signature
+        if self._count == size and digest != self._digest.hexdigest():
+            raise FormatError(
+                "the programs of the bound are not those of the earlier runs: what makes them was changed, or gives "
+                "them in another order each time; begin anew without --resume"
+            )
