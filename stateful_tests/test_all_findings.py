@@ -133,7 +133,8 @@ def test_index_functions_may_be_asked_for_all_objects_of_a_replacement() -> None
         first = {obj.key: obj for obj in reversed(list(objs))}
         self.inner.replace(first.values(), resource_version)
 
-    twice = op.replace((Item("a", "v1", {"node": None}), Item("a", "v2", {"node": ("n1",)})))
+    first, failing, last = (Item("a", "v1"), Item("a", "v2", {"node": None}), Item("a", "v3", {"node": ("n1",)}))
+    twice = op.replace((first, failing, last))
     program = Program(("node",), (op.add(Item("a", "v0", {"node": ("n2",)})), twice, op.list_objects()))
     for method, is_right in ((ask_for_all, True), (ask_for_the_first, False)):
         target = make_target(wrapped(replace=method))
