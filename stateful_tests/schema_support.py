@@ -26,6 +26,7 @@ from kcache_conformance.fuzzing.schemas.schema import (
     Number,
     Record,
     Schema,
+    Standard,
     Text,
     resolved,
 )
@@ -82,6 +83,8 @@ def values(schema: Schema, depth: int = 0) -> st.SearchStrategy[Any]:
             return st.just(datetime(2024, 2, 29, tzinfo=UTC))
         case Bytes():
             return st.binary(max_size=3)
+        case Standard(kind):
+            return st.from_type(kind)
         case Nothing():
             return st.none()
         case Choice(options):

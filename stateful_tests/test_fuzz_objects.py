@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -197,6 +198,10 @@ class Slotted:
         self.name = "a"
 
 
+class Money(Decimal):
+    """A class of one's own that is no field."""
+
+
 class PartlySlotted(Slotted):
     def __init__(self) -> None:
         super().__init__()
@@ -221,7 +226,8 @@ class PartlySlotted(Slotted):
         OrderedDict(a=1),
         defaultdict(list, a=[1]),
         type("Text", (str,), {})("a"),
-        1j,
+        range(3),
+        Money(1),
     ],
     ids=lambda obj: type(obj).__name__,
 )

@@ -4,12 +4,14 @@ import copy
 import enum
 import json
 import pickle
+import re
 import sys
+import threading
 import typing
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import (
@@ -26,6 +28,7 @@ from typing import (
     TypeVar,
     Union,
 )
+from uuid import UUID
 
 import attrs
 import pydantic
@@ -33,7 +36,7 @@ import pytest
 
 from kcache_conformance.fuzzing.judging.validity import is_valid
 from kcache_conformance.fuzzing.objects.trees import decode, encode
-from kcache_conformance.fuzzing.schemas.combining import either, without_none
+from kcache_conformance.fuzzing.schemas.combining import either, notes_in, without_none
 from kcache_conformance.fuzzing.schemas.fixed_tuples import tuple_of_size
 from kcache_conformance.fuzzing.schemas.from_types import schema_of_type
 from kcache_conformance.fuzzing.schemas.schema import (
@@ -52,6 +55,7 @@ from kcache_conformance.fuzzing.schemas.schema import (
     Number,
     Record,
     SchemaError,
+    Standard,
     Style,
     Text,
     resolved,
@@ -79,6 +83,10 @@ OneOf = TypeVar("OneOf", int, str)
         (bool, Boolean()),
         (bytes, Bytes()),
         (datetime, Moment()),
+        (date, Standard(date)),
+        (UUID, Standard(UUID)),
+        (Decimal | None, Either((Standard(Decimal), Nothing()))),
+        (list[Path], Array(Standard(Path))),
         (None, Nothing()),
         (type(None), Nothing()),
         (Any, Anything()),
@@ -373,9 +381,28 @@ def test_plain_classes():
         schema_of_type(Unannotated)
 
 
+class Opaque:
+    """Of which nobody knows how to make one."""
+
+
+class Gear:
+    def __init__(self, teeth):
+        self.teeth = teeth
+
+
 @dataclass
 class Priced:
-    price: list[Decimal]
+    price: list[Opaque]
+
+
+@dataclass
+class Machine:
+    gear: Gear
+
+
+@dataclass
+class Factory:
+    machine: Machine
 
 
 @dataclass
@@ -387,14 +414,115 @@ def test_unknown_types_say_where_they_are():
     with pytest.raises(SchemaError) as caught:
         schema_of_type(Priced)
     assert str(caught.value) == (
-        "field 'price' of class Priced has the type decimal.Decimal, of which no values can be made up; "
-        "give a strategy, a schema, or samples of the objects instead"
+        f"field 'price' of class Priced has the type {__name__}.Opaque, of which no values can be made up; "
+        "let the field have a default, or give a strategy, a schema, or samples of the objects instead "
+        "(--strategy, --schema, --samples)"
+    )
+    with pytest.raises(SchemaError) as caught:
+        schema_of_type(Factory)
+    assert str(caught.value).startswith(
+        "field 'machine' of class Factory (Machine): field 'gear' of class Machine (Gear): "
+        "parameter 'teeth' of Gear.__init__ has no annotation; "
     )
     with pytest.raises(SchemaError, match="the annotations of Lost cannot be resolved: name 'NotThere' is not defined"):
         schema_of_type(Lost)
-    for unknown in (Decimal, Path, type("Empty", (), {}), 3, "text"):
+    for unknown in (re.Pattern, Opaque, type("Empty", (), {}), 3, "text"):
         with pytest.raises(SchemaError):
             schema_of_type(unknown)
+
+
+@dataclass
+class Kept:
+    name: str
+    other: Opaque | None = None
+    others: list[Opaque] = field(default_factory=list)
+    inner: "Kept | None" = None
+
+
+class KeptTuple(NamedTuple):
+    name: str
+    other: Opaque | None = None
+
+
+@attrs.define
+class KeptAttrs:
+    name: str
+    others: list[Opaque] = attrs.Factory(list)
+
+
+class KeptModel(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
+    name: str
+    others: list[Opaque] = pydantic.Field(default_factory=list)
+
+
+class KeptPlain:
+    def __init__(self, name: str, other: Opaque | None = None):
+        self.name, self.other = name, other
+
+
+class Left(TypedDict):
+    name: str
+    other: NotRequired[Opaque]
+
+
+@pytest.mark.parametrize("cls", [Kept, KeptTuple, KeptAttrs, KeptModel, KeptPlain])
+def test_a_field_of_which_no_values_can_be_made_keeps_its_default_and_that_is_told(cls):
+    schema = schema_of_type(cls)
+    notes = list(notes_in(schema))
+    assert notes
+    assert all(f"of class {cls.__name__} has the type {__name__}.Opaque, of which no" in note for note in notes)
+    assert all(re.search(r"be made up: it keeps its default, (None|\[\])$", note) for note in notes)
+    for_all(schema)
+    assert is_valid(schema.make(name="a"), schema)
+    for kept in set(fields_of(schema)) & {"other", "others"}:
+        assert not is_valid(schema.make(name="a", **{kept: [Opaque()]}), schema)
+
+
+def test_a_key_of_which_no_values_can_be_made_is_left_out_and_that_is_told():
+    schema = schema_of_type(Left)
+    assert list(fields_of(schema)) == ["name"]
+    [note] = notes_in(Array(Either((Nothing(), Map(Text(), schema)))))
+    assert note.endswith("of which no values can be made up: it is left out")
+
+
+@dataclass
+class Guarded:
+    lock: threading.Condition = field(default_factory=threading.Condition)
+
+
+@dataclass
+class Identical:
+    opaque: Opaque = field(default_factory=Opaque)
+
+
+@pytest.mark.parametrize("cls", [Guarded, Identical])
+def test_a_default_that_is_no_longer_the_same_in_a_copy_does_not_stand_in(cls):
+    with pytest.raises(SchemaError, match=r"field '(lock|opaque)' of class "):
+        schema_of_type(cls)
+
+
+@dataclass
+class Ring:
+    link: "Link | None" = None
+    pair: "Pair | None" = None
+
+
+@dataclass
+class Link:
+    pair: "Pair"
+    opaque: Opaque
+
+
+@dataclass
+class Pair:
+    ring: Ring
+    link: "Link | None" = None
+
+
+def test_what_refers_to_a_type_that_cannot_be_made_is_forgotten():
+    for_all(schema_of_type(Ring))
+    assert len(list(notes_in(schema_of_type(Ring)))) == 2
 
 
 def test_a_class_local_to_a_function_knows_itself():

@@ -54,7 +54,7 @@ class PhaseOutcome:
         finding: what is wrong, if anything.
         coverage: (operation, outcome) -> how often.
         overlapped: the same for calls that really overlapped a call of another thread.
-        skipped: operations left out because the implementation does not support them.
+        skipped: operations left out because the implementation does not support them, or values that cannot be made.
         refused: why the phase cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls as they overlapped, where all went right.
         no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.

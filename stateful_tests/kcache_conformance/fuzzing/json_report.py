@@ -24,6 +24,8 @@ def write_fuzz_json(file: Path, report: FuzzReport, seed: int) -> None:
         "interrupted": report.is_interrupted,
         "seconds": round(report.seconds, 3),
         "objects": report.objects,
+        "guessed": report.are_guessed,
+        "notes": report.notes,
         "rules": report.rules,
         "reasons": report.reasons,
         "engines": [vars(engine) for engine in report.engines],

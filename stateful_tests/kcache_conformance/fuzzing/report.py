@@ -52,6 +52,8 @@ class FuzzReport:
         reasons: for UNKNOWN, why.
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
+        are_guessed: whether the objects are only what the function asks for, because nothing says what they are.
+        notes: where the objects are not all that their type says.
     """
 
     name: str
@@ -64,6 +66,13 @@ class FuzzReport:
     reasons: tuple[str, ...] = ()
     seconds: float = 0.0
     is_interrupted: bool = False
+    are_guessed: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def shown_objects(self) -> str:
+        """The objects in words; empty if there were none."""
+        return f"{self.objects}, guessed from what the function asks for" if self.are_guessed else self.objects
 
     @property
     def errors(self) -> tuple[FuzzFinding, ...]:

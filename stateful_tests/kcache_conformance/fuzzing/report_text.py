@@ -37,6 +37,7 @@ def engine_line(report: EngineReport) -> Text:
 
 def print_report(console: Console, report: FuzzReport, *, is_whole: bool = False) -> None:
     """Every finding, then the verdict; with ``is_whole``, warnings are told like violations."""
+    _print_objects(console, report)
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
             console.print()
@@ -86,6 +87,14 @@ def print_warning(console: Console, finding: FuzzFinding) -> None:
     objects = [line for line in finding.code.splitlines() if line and not line.startswith(("from ", "import "))]
     shown = objects[:-1] if len(objects) <= 4 else [*objects[:3], "..."]
     console.out("\n".join(f"      {line}" for line in shown), highlight=False)
+
+
+def _print_objects(console: Console, report: FuzzReport) -> None:
+    """What the objects were, and where that is not all that their type says."""
+    if report.objects:
+        console.print(Text(f"  objects: {printable(report.shown_objects)}"), soft_wrap=True)
+    for note in report.notes:
+        console.print(Text(f"    {printable(note)}", style="yellow"), soft_wrap=True)
 
 
 def _counted(report: FuzzReport) -> str:

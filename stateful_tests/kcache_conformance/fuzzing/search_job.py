@@ -65,8 +65,9 @@ def validity_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
 def search(subject: Subject, options: FuzzOptions, sink: Sink, seconds_left: float) -> None:
     """Run the engines of one process one after another; everything found is sent to ``sink``."""
     work = Work(subject, options, sink, seconds_left=seconds_left)
+    work.tell_objects()
     _run(work, work.random_objects, work.comparisons, work.programs, work.threads, work.interleavings)
-    sink.send({"event": "kept", "trees": work.objects_for_perturbations(), "schema": work.schema_name})
+    sink.send({"event": "kept", "trees": work.objects_for_perturbations()})
 
 
 def _run(work: Work, *steps: Callable[[], None]) -> None:

@@ -21,7 +21,7 @@ from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interruption import Interrupted
 
 from .engines.perturbation_search import PerturbationSearch
-from .engines.solver import ask_solver
+from .engines.solver import ask_solver, unable
 from .evidence import Engine, EngineReport, Evidence, decode_evidence
 from .judging.violation import InputClass, Violation
 from .objects.fuzzed_object import FuzzedObject
@@ -101,6 +101,8 @@ class _Run:
     at_work: EngineReport | None = None
     kept: list[Tree] = field(default_factory=list)
     objects: str = ""
+    are_guessed: bool = False
+    notes: tuple[str, ...] = ()
     spec: str | None = None
 
     def in_children(self, spec: str) -> None:
@@ -207,8 +209,11 @@ class _Run:
             case "judged":
                 self.valid += event["valid"]
                 self.accepted += event["accepted"]
+            case "objects":
+                self.objects, self.are_guessed = event["name"], event["are_guessed"]
+                self.notes = tuple(event["notes"])
             case "kept":
-                self.kept, self.objects = event["trees"], event["schema"]
+                self.kept = event["trees"]
 
     def _found(self, evidence: Evidence) -> None:
         """Keep the best evidence for each rule: of a valid object, and one that can be replayed."""
@@ -259,12 +264,13 @@ class _Run:
         if not self.options.is_symbolic or self.spec is None:
             return
         valid = {rule for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID}
-        if valid & _FOUND_ANYWAY:
+        why = unable(self.options)
+        if not why and valid & _FOUND_ANYWAY:
             why = "not needed: what it looks for was found already"
+        elif not why and self._left() < _LEAST_SECONDS:
+            why = "no time was left"
+        if why:
             self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
-            return
-        if self._left() < _LEAST_SECONDS:
-            self._engine(EngineReport(Engine.CROSSHAIR, "did not run", "no time was left"))
             return
         self._tell(Engine.CROSSHAIR)
         seconds = min(_SYMBOLIC * self.options.seconds, self._left())
@@ -330,6 +336,8 @@ class _Run:
             tuple(self.reasons) if status is Status.UNKNOWN else (),
             time.monotonic() - self.began,
             self.is_interrupted,
+            self.are_guessed,
+            self.notes,
         )
 
     def _refused(self) -> None:

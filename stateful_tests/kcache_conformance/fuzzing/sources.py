@@ -43,6 +43,11 @@ class Sources:
     asks: bool = True
     given: Any = field(default=None, compare=False)
 
+    def are_guessed(self, subject: Subject) -> bool:
+        """Whether nothing says what the objects are, so that they are what the function asks for."""
+        given = (self.given, self.object_type, self.json_schema, self.strategy)
+        return all(one is None for one in given) and not self.samples and subject.annotation is None
+
     def schema(self, subject: Subject, reading: Reading) -> Schema:
         """The schema of the objects.
 
@@ -75,10 +80,7 @@ class Sources:
         if self.strategy is not None:
             return given_schema(load_object(self.strategy, wanted="strategy"))
         if subject.annotation is not None:
-            try:
-                return schema_of_type(subject.annotation)
-            except SchemaError:
-                pass  # the annotation may be a protocol or the like; what the code asks for says more
+            return schema_of_type(subject.annotation)
         if not self.asks:
             return default_schema(reading, Node())
         return default_schema(reading, probe(subject.function), subject.function)

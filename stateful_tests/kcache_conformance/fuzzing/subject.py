@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
+import types
 import typing
+from collections import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +17,9 @@ from kcache_stress.loading import load_object
 
 from .judging.outcome import with_article
 from .rules import Kind
+from .schemas.schema import SchemaError
 
-_NO_TYPE = (Any, object, None, inspect.Parameter.empty, dict, typing.Mapping)
+_VAGUE = (Any, object, inspect.Parameter.empty, dict, typing.Mapping, abc.Mapping)
 
 
 @dataclass(frozen=True)
@@ -36,21 +40,47 @@ class Subject:
 
     @property
     def annotation(self) -> Any:
-        """The type that the function says it takes; ``None`` if it does not say, or says nothing useful."""
-        target = self.function if inspect.isroutine(self.function) else type(self.function).__call__
+        """The type that the function says it takes; ``None`` if it does not say, or says nothing useful.
+
+        Raises:
+            SchemaError: it says one that is not to be found.
+        """
         try:
-            hints = typing.get_type_hints(target, include_extras=True)
-            parameter = next(iter(inspect.signature(self.function).parameters))
-        except Exception:
+            parameter = next(iter(inspect.signature(self.function).parameters.values()))
+        except (StopIteration, TypeError, ValueError):
             return None
-        found = hints.get(parameter)
-        origin = typing.get_origin(found)
-        is_vague = (
-            found in _NO_TYPE
-            or isinstance(found, typing.TypeVar)
-            or origin in (dict, typing.get_origin(typing.Mapping[str, Any]))
+        inner = _inner(self.function)
+        holder = types.SimpleNamespace(
+            __annotations__={parameter.name: parameter.annotation},
+            __type_params__=getattr(inner, "__type_params__", ()),
         )
-        return None if is_vague or getattr(found, "_is_protocol", False) else found
+        try:
+            hints = typing.get_type_hints(holder, getattr(inner, "__globals__", {}), include_extras=True)
+        except Exception as error:
+            raise SchemaError(
+                f"parameter {parameter.name!r} has the annotation {parameter.annotation!r}, which cannot be resolved: "
+                f"{error}; say what the objects are with --object-type, --schema, --samples or --strategy"
+            ) from error
+        found = hints[parameter.name]
+        return None if _is_vague(found) else found
+
+
+def _inner(function: Any) -> Any:
+    """What a partial or decorated function calls in the end."""
+    inner = inspect.unwrap(function)
+    if isinstance(inner, functools.partial):
+        return _inner(inner.func)
+    return inner if inspect.isroutine(inner) else type(inner).__call__
+
+
+def _is_vague(annotation: Any) -> bool:
+    """Whether it leaves open what the objects look like, or says only what is needed of them."""
+    origin = typing.get_origin(annotation)
+    if isinstance(annotation, typing.TypeVar):
+        return not annotation.__constraints__ and _is_vague(annotation.__bound__ or Any)
+    if origin in (typing.Union, types.UnionType):
+        return any(map(_is_vague, typing.get_args(annotation)))
+    return annotation in _VAGUE or origin in _VAGUE or getattr(annotation, "_is_protocol", False)
 
 
 def make_subject(function: object, kind: Kind, name: str | None = None, spec: str | None = None) -> Subject:

@@ -103,7 +103,9 @@ def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunRepor
         is_interrupted=report.is_interrupted,
     )
     warnings = [found for found in report.findings if found.severity is Severity.WARNING]
-    paragraphs = tuple(f"Warning: {found.rule.value}: {found.what}." for found in warnings)
+    objects = [f"Objects: {report.shown_objects}."] if report.objects else []
+    notes = [f"{note}." for note in report.notes]
+    paragraphs = (*objects, *notes, *(f"Warning: {found.rule.value}: {found.what}." for found in warnings))
     return RunReport("fuzz", title, report.name, options, result, paragraphs=paragraphs)
 
 
@@ -124,7 +126,7 @@ def _phase(kind: Kind, context: PhaseContext) -> PhaseOutcome:
         return PhaseOutcome(counts, Finding(**{**vars(first), "detail": first.detail + also}))
     if report.status is Status.UNKNOWN:
         return PhaseOutcome(counts, refused="; ".join(report.reasons))
-    return PhaseOutcome(counts)
+    return PhaseOutcome(counts, skipped=report.notes)
 
 
 def _load(kind: Kind, target: Any) -> Subject:

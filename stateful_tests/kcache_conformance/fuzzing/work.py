@@ -31,6 +31,7 @@ from .objects.strategies import ObjectMaker
 from .objects.trees import NotPlainError, Tree
 from .options import FuzzOptions
 from .rules import RULES, Kind, Rule, Severity
+from .schemas.combining import notes_in
 from .schemas.schema import (
     Array,
     Boolean,
@@ -42,6 +43,7 @@ from .schemas.schema import (
     Number,
     Record,
     Schema,
+    Standard,
     resolved,
 )
 from .static_analysis import read
@@ -134,10 +136,11 @@ class Work:
             on_round=self._tell_tried,
         )
 
-    @property
-    def schema_name(self) -> str:
-        """The name of the objects in reports."""
-        return _name_of(self.schema)
+    def tell_objects(self) -> None:
+        """Say what the objects are."""
+        are_guessed = self._options.sources.are_guessed(self._subject)
+        name, notes = _name_of(self.schema), list(notes_in(self.schema))
+        self._sink.send({"event": "objects", "name": name, "are_guessed": are_guessed, "notes": notes})
 
     def is_enough(self) -> bool:
         """Whether a violation was found, and one is all that is wanted."""
@@ -323,6 +326,8 @@ def _name_of(schema: Schema) -> str:
     schema = resolved(schema)
     if isinstance(schema, Either):
         return " or ".join(dict.fromkeys(map(_name_of, schema.options)))
+    if isinstance(schema, Standard):
+        return schema.kind.__name__
     return schema.name if isinstance(schema, Record) else _NAMES.get(type(schema), type(schema).__name__.lower())
 
 

@@ -36,7 +36,7 @@ def counts_text(phase: PhaseFinished) -> str:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:
         text += f", {counts['overlapping']} rounds with overlapping calls"
-    if phase.phase == "stress" and phase.skipped:
+    if phase.phase in ("stress", "fuzz") and phase.skipped:
         text += f"; left out: {', '.join(phase.skipped)}"
     return text
 

@@ -14,6 +14,13 @@ from ..rules import Kind
 from . import symbolic
 
 
+def unable(options: FuzzOptions) -> str:
+    """Why CrossHair cannot work, however much time is left; empty if it can."""
+    if options.sources.strategy is not None:
+        return "a strategy of your own cannot be made symbolic"
+    return symbolic.unavailable()
+
+
 def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> tuple[list[Tree], EngineReport]:
     """Objects for which the function seemed to break a rule; they are hints, to be judged without CrossHair.
 
@@ -23,11 +30,6 @@ def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> t
         options: of the run.
         seconds: for the import of the solver, and for the paths.
     """
-    why = symbolic.unavailable()
-    if options.sources.strategy is not None:
-        why = "a strategy of your own cannot be made symbolic"
-    if why:
-        return [], EngineReport(Engine.CROSSHAIR, "did not run", why)
     began, paths = time.monotonic(), 0
     hints: list[Tree] = []
 

@@ -26,6 +26,7 @@ from ..schemas.schema import (
     Number,
     Record,
     Schema,
+    Standard,
     Style,
     Text,
     resolved,
@@ -56,6 +57,8 @@ def is_valid(obj: Any, schema: Schema, reads: Reads = lambda _: False) -> bool:
             return isinstance(obj, datetime)
         case Bytes():
             return isinstance(obj, bytes)
+        case Standard(kind):
+            return isinstance(obj, kind)
         case Nothing():
             return obj is None
         case Choice(values):

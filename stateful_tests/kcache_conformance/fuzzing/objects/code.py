@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from .trees import Tree
 
 _WIDTH = 88
-_SHORTEST_RUN = 12
+_SHORTEST_RUN = 13
 _FILE_MODULE = "kcache_target_"
 """The start of the names of modules that were loaded from a file; a reader imports them by the name of the file."""
 _CLIENTS = ("kubernetes.", "kubernetes_asyncio.")
@@ -72,10 +72,12 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
             return f"{_qualname(tree)}(", _keywords(_given(tree)), ")"
         case "float":
             return "float(", [("", tree["text"])], ")"
-        case "bytes":
-            return "bytes.fromhex(", [("", tree["hex"])], ")"
+        case "bytes" | "bytearray" as kind:
+            return f"{kind}.fromhex(", [("", tree["hex"])], ")"
         case "datetime":
             return "datetime.fromisoformat(", [("", tree["text"])], ")"
+        case "standard":
+            return f"{_qualname(tree)}(", [("", argument) for argument in tree["arguments"]], ")"
         case "enum":
             return f"{_qualname(tree)}[", [("", tree["name"])], "]"
     return "", [], ""
@@ -141,8 +143,9 @@ def _imports(tree: Tree) -> Iterable[str]:
                     found.add("from types import SimpleNamespace")
                 case "datetime":
                     found.add("from datetime import datetime")
-                case "object" | "enum":
+                case "object" | "enum" | "standard":
                     module, _, qualname = part["class"].partition(":")
-                    found.add(f"from {module.removeprefix(_FILE_MODULE)} import {qualname.partition('.')[0]}")
+                    if module != "builtins":
+                        found.add(f"from {module.removeprefix(_FILE_MODULE)} import {qualname.partition('.')[0]}")
             stack += part.values()
     return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from ..schemas.standard_types import MAKINGS, standard_class
 from .fuzzed_object import FuzzedObject
-from .trees import NotPlainError, Tree
+from .trees import NotPlainError, Tree, encode
 
 _SIMPLE_TEXTS = ("", "a", "0")
 _SIMPLE_NUMBERS = (0, 1)
@@ -101,6 +102,19 @@ def _smaller_dicts(tree: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
             for smaller in _smaller_lists(tree["items"]):
                 if tree["$"] != "dict" or all(len(pair) == 2 for pair in smaller):
                     yield {**tree, "items": smaller}
+        case "standard":
+            yield from ({**tree, "arguments": simpler} for simpler in _simpler_arguments(tree))
+
+
+def _simpler_arguments(tree: dict[str, Tree]) -> Iterator[list[Tree]]:
+    """Arguments of the simplest value of a class in place of all, then of each."""
+    arguments = tree["arguments"]
+    simplest = [encode(one) for one in MAKINGS[standard_class(tree["class"])].simplest]
+    if arguments != simplest:
+        yield simplest
+        for position, simple in enumerate(simplest):
+            if arguments[position] != simple:
+                yield [*arguments[:position], simple, *arguments[position + 1 :]]
 
 
 def _smaller_maps(mapping: dict[str, Tree]) -> Iterator[dict[str, Tree]]:

@@ -29,11 +29,13 @@ from ..schemas.schema import (
     Number,
     Record,
     Schema,
+    Standard,
     Style,
     Text,
     resolved,
 )
 from ..static_analysis import Reading
+from .standard_values import standard_values
 from .text_strategies import TextMaker
 from .texts import is_valid_text, variants
 from .weights import mostly, weighted
@@ -83,6 +85,8 @@ class ObjectMaker:
                 return self._moment()
             case Bytes():
                 return st.binary(max_size=20)
+            case Standard(kind):
+                return standard_values(kind)
             case Nothing():
                 return st.none()
             case Choice(values):
@@ -185,7 +189,7 @@ class ObjectMaker:
         required = {field.name: self._value(field, depth) for field in wanted if not self._may_vanish(field, record)}
         optional = {field.name: self._value(field, depth) for field in wanted if self._may_vanish(field, record)}
         for field in rest:
-            if not (field.may_be_missing or field.may_be_none):
+            if _must_be_given(field, record):
                 required[field.name] = self._simplest(field, depth)
             elif self._is_whole and depth < _DEEPEST - 6:
                 optional[field.name] = self._value(field, depth + 2)
@@ -230,15 +234,18 @@ class ObjectMaker:
     def _barest(self, record: Record, depth: int) -> Values:
         """A record with nothing but what it must have."""
         required = {
-            field.name: self._simplest(field, depth)
-            for field in record.fields
-            if not (field.may_be_missing or field.may_be_none)
+            field.name: self._simplest(field, depth) for field in record.fields if _must_be_given(field, record)
         }
         if record.style is Style.ATTRIBUTES:  # what is read by name somewhere must be there everywhere
             optional = (field for field in record.fields if field.may_be_none and self._reads(field))
             required |= {field.name: st.none() for field in optional}
         what = st.just((record, tuple(required)))
         return st.builds(_assembled, what, st.fixed_dictionaries(required), st.just({}))
+
+
+def _must_be_given(field: Field, record: Record) -> bool:
+    """Whether no object is without the field; a namespace may be, where ``None`` would do."""
+    return not (field.may_be_missing or (field.may_be_none and record.style is Style.ATTRIBUTES))
 
 
 _PRESENCE = tuple(range(_ABSENT_IS_ONE_IN))

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from ..schemas.declared import alias_of
+from ..schemas.standard_types import MAKINGS, standard_class, standard_name
 
 Tree: TypeAlias = Any
 """Plain JSON."""
@@ -58,14 +59,18 @@ def encode(obj: Any, depth: int = 0) -> Tree:
     if kind in (tuple, set, frozenset):
         items = [encode(item, below) for item in obj]
         return {_MARK: kind.__name__, "items": items if kind is tuple else sorted(items, key=repr)}
-    if kind is bytes:
-        return {_MARK: "bytes", "hex": obj.hex()}
+    if kind in (bytes, bytearray):
+        return {_MARK: kind.__name__, "hex": obj.hex()}
     if kind is datetime:
         return {_MARK: "datetime", "text": obj.isoformat()}
     if isinstance(obj, enum.Enum):
         if obj.name not in kind.__members__:
             raise NotPlainError(f"{obj!r} has no name of its own")
         return {_MARK: "enum", "class": class_name(kind), "name": obj.name}
+    standard = standard_name(kind)
+    if standard is not None:
+        arguments = MAKINGS[standard_class(standard)].arguments(obj)
+        return {_MARK: "standard", "class": standard, "arguments": [encode(one, below) for one in arguments]}
     fields = fields_of(obj)
     if kind is SimpleNamespace:
         return {_MARK: "namespace", "fields": {name: encode(value, below) for name, value in fields.items()}}
@@ -111,6 +116,8 @@ def _decoded(tree: Tree) -> Any:
             return float(tree["text"])
         case "bytes":
             return bytes.fromhex(tree["hex"])
+        case "bytearray":
+            return bytearray.fromhex(tree["hex"])
         case "datetime":
             return datetime.fromisoformat(tree["text"])
         case "enum":
@@ -118,6 +125,8 @@ def _decoded(tree: Tree) -> Any:
             if issubclass(kind, enum.Enum):
                 return kind[tree["name"]]
             raise NotPlainError(f"{tree['class']} is no enum")
+        case "standard":
+            return standard_class(tree["class"])(*map(_decoded, tree["arguments"]))
         case "namespace":
             return SimpleNamespace(**{name: _decoded(value) for name, value in tree["fields"].items()})
         case "object":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from .schema import Array, Choice, Either, Given, Later, Map, Nothing, Record, Schema, SchemaError, resolved
@@ -43,6 +43,26 @@ def require_finite(schema: Schema, what: str) -> Schema:
             "let a field on the way be optional"
         )
     return schema
+
+
+def notes_in(schema: Schema) -> Iterator[str]:
+    """The notes of all records, each once. One that was put off stands elsewhere, too, or is a client's."""
+    stack, seen = [schema], {}
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Later) or id(one) in seen:
+            continue
+        seen[id(one)] = one
+        match one:
+            case Record():
+                yield from one.notes
+                stack += [field.schema for field in reversed(one.fields)]
+            case Either(options):
+                stack += reversed(options)
+            case Array(item):
+                stack.append(item)
+            case Map(key, value):
+                stack += [value, key]
 
 
 def _is_finite(schema: Schema, above: frozenset[int], finite: dict[int, Schema]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from .schema import SchemaError, Style
 
-ADVICE = "give a strategy, a schema, or samples of the objects instead"
+ADVICE = "give a strategy, a schema, or samples of the objects instead (--strategy, --schema, --samples)"
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class DeclaredField:
         annotation: its type.
         is_optional: it need not be given.
         bounds: what else limits its values.
+        default: makes the value of an optional field that is not given; ``None`` if it has none, as in a dict.
     """
 
     name: str
     annotation: Any
     is_optional: bool
     bounds: tuple[Any, ...] = ()
+    default: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,11 @@ def _named_tuple(cls: Any) -> Declaration:
     hints = hints_of(cls)
     if missing := [name for name in cls._fields if name not in hints]:
         raise SchemaError(f"field {missing[0]!r} of class {cls.__qualname__} has no annotation; {ADVICE}")
-    fields = tuple(DeclaredField(name, hints[name], name in cls._field_defaults) for name in cls._fields)
+    defaults = cls._field_defaults
+    fields = tuple(
+        DeclaredField(name, hints[name], name in defaults, default=functools.partial(defaults.get, name))
+        for name in cls._fields
+    )
     return Declaration(fields, Style.CLASS, cls)
 
 
@@ -104,7 +110,13 @@ def _pydantic(cls: Any, infos: Mapping[str, Any]) -> Declaration:
         infos = getattr(cls, "__pydantic_fields__", infos)
     infos = {name: info for name, info in infos.items() if getattr(info, "init", None) is not False}
     fields = tuple(
-        DeclaredField(name, info.annotation, not info.is_required(), tuple(info.metadata))
+        DeclaredField(
+            name,
+            info.annotation,
+            not info.is_required(),
+            tuple(info.metadata),
+            functools.partial(info.get_default, call_default_factory=True),
+        )
         for name, info in infos.items()
     )
     config = getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", None) or {}
@@ -135,9 +147,9 @@ def _attrs(cls: Any) -> Declaration:
             raise SchemaError(f"field {attribute.name!r} of class {cls.__qualname__} has no annotation; {ADVICE}")
         alias = getattr(attribute, "alias", None) or attribute.name.lstrip("_")
         aliases[attribute.name] = alias
-        fields.append(
-            DeclaredField(attribute.name, annotation, parameters[alias].default is not inspect.Parameter.empty)
-        )
+        is_optional = parameters[alias].default is not inspect.Parameter.empty
+        default = getattr(attribute.default, "factory", functools.partial(getattr, attribute, "default"))
+        fields.append(DeclaredField(attribute.name, annotation, is_optional, default=default))
     return Declaration(tuple(fields), Style.CLASS, _renaming(cls, aliases))
 
 
@@ -145,17 +157,22 @@ def _dataclass(cls: type[Any]) -> Declaration | None:
     if not dataclasses.is_dataclass(cls):
         return None
     parameters = dict(list(inspect.signature(cls.__init__).parameters.items())[1:])
-    names = [field.name for field in dataclasses.fields(cls) if field.init]
+    names = {field.name: field for field in dataclasses.fields(cls) if field.init}
     others = [parameter for name, parameter in parameters.items() if name not in names]
     if any(name not in parameters for name in names) or any(map(_must_be_given, others)):
         # It has an ``__init__`` of its own, or an ``InitVar`` that must be given.
         return None
     hints = hints_of(cls)
-    return Declaration(
-        tuple(DeclaredField(name, hints[name], not _must_be_given(parameters[name])) for name in names),
-        Style.CLASS,
-        cls,
+    fields = tuple(
+        DeclaredField(name, hints[name], not _must_be_given(parameters[name]), default=_default_of(field))
+        for name, field in names.items()
     )
+    return Declaration(fields, Style.CLASS, cls)
+
+
+def _default_of(field: dataclasses.Field[Any]) -> Callable[[], Any]:
+    factory = field.default_factory
+    return functools.partial(getattr, field, "default") if factory is dataclasses.MISSING else factory
 
 
 def _plain(cls: type[Any]) -> Declaration | None:
@@ -172,7 +189,8 @@ def _plain(cls: type[Any]) -> Declaration | None:
         annotation = hints[one.name]
         if isinstance(annotation, dataclasses.InitVar):
             annotation = annotation.type
-        fields.append(DeclaredField(one.name, annotation, not _must_be_given(one)))
+        default = functools.partial(getattr, one, "default")
+        fields.append(DeclaredField(one.name, annotation, not _must_be_given(one), default=default))
     return Declaration(tuple(fields), Style.CLASS, cls)
 
 

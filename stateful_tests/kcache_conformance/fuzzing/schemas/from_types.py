@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import collections.abc as abc
+import contextlib
+import copy
 import enum
 import inspect
+import reprlib
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +15,7 @@ from typing import Any
 
 from .combining import either, require_finite, without_none
 from .constraints import constrained
-from .declared import ADVICE, DeclaredField, declaration_of
+from .declared import ADVICE, Declaration, DeclaredField, declaration_of
 from .fixed_tuples import fixed_tuple
 from .from_client import PLAIN, is_client_model, schema_of_client_model
 from .schema import (
@@ -27,13 +30,23 @@ from .schema import (
     Record,
     Schema,
     SchemaError,
+    Standard,
+    Style,
     Text,
 )
+from .standard_types import STANDARD_TYPES
 
-_PLAIN: dict[Any, Schema] = {**PLAIN, int: Integer(), None: Nothing()}
+_PLAIN: dict[Any, Schema] = {
+    **{kind: Standard(kind) for kind in STANDARD_TYPES},
+    **PLAIN,
+    int: Integer(),
+    None: Nothing(),
+}
 _LISTS = {list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable}
 _SETS = {set, abc.Set, abc.MutableSet}
 _MAPS = {dict, abc.Mapping, abc.MutableMapping}
+_WHOLE = "the objects"
+_FIELD_ADVICE = f"let the field have a default, or {ADVICE}"
 _QUALIFIERS = ("Required", "NotRequired", "ReadOnly", "Final")
 
 
@@ -44,9 +57,10 @@ def schema_of_type(annotation: Any) -> Schema:
         annotation: a class, or anything else that may stand in an annotation.
 
     Raises:
-        SchemaError: a type in it is not known, or no value of it ever ends; says which field has it.
+        SchemaError: a type in it is not known, and no default stands in for it; or no value of it ever ends. Says
+            which field has it.
     """
-    return require_finite(_Types().schema(annotation, "the objects"), f"the type {_shown(annotation)}")
+    return require_finite(_Types().schema(annotation, _WHOLE), f"the type {_shown(annotation)}")
 
 
 class _Types:
@@ -148,22 +162,54 @@ class _Types:
         return fixed_tuple([self.schema(one, where) for one in arguments])
 
     def _record(self, annotation: Any, cls: type[Any], where: str) -> Schema:
-        declaration = declaration_of(cls)
-        if declaration is None:
+        try:
+            declaration = declaration_of(cls)
+            made = None if declaration is None else self._declared(annotation, cls, declaration)
+        except SchemaError as error:
+            raise error if where == _WHOLE else SchemaError(f"{where} ({cls.__qualname__}): {error}") from error
+        if made is None:
             raise _unknown(annotation, where)
+        return made
+
+    def _declared(self, annotation: Any, cls: type[Any], declaration: Declaration) -> Record:
         variables = dict(_variables(annotation))
         merged = {key: value for own in reversed(variables.values()) for key, value in own.items()}
-        fields = []
+        fields, notes = [], []
         for declared in declaration.fields:
             owner = next((base for base in cls.__mro__ if declared.name in inspect.get_annotations(base)), cls)
             self._variables = {**merged, **variables.get(owner, {})}
-            fields.append(self._field(cls, declared))
-        return Record(tuple(fields), declaration.style, declaration.make, cls.__name__)
+            done = dict(self._done)
+            try:
+                fields.append(self._field(cls, declared))
+            except SchemaError as error:
+                self._done = done  # what was made on the way may refer to what was not
+                kept, note = _without_value(declared, declaration.style, error)
+                fields += kept
+                notes.append(note)
+        return Record(tuple(fields), declaration.style, declaration.make, cls.__name__, tuple(notes))
 
     def _field(self, cls: type[Any], declared: DeclaredField) -> Field:
         schema = self.schema(declared.annotation, f"field {declared.name!r} of class {cls.__qualname__}")
         schema, may_be_none = without_none(constrained(schema, declared.bounds))
         return Field(declared.name, schema, declared.is_optional, may_be_none or isinstance(schema, Anything))
+
+
+def _without_value(declared: DeclaredField, style: Style, error: SchemaError) -> tuple[list[Field], str]:
+    """A field of which no values can be made up: left out of a dict, else always its default; and what to say of it.
+
+    Raises:
+        SchemaError: ``error``, if it must be given, or if its default differs from copy to copy.
+    """
+    reason = str(error).partition(f"; {_FIELD_ADVICE}")[0].partition(f"; {ADVICE}")[0]
+    if declared.is_optional and style is Style.ITEMS:
+        return [], f"{reason}: it is left out"
+    if declared.is_optional and declared.default is not None:
+        with contextlib.suppress(Exception):
+            default = declared.default()
+            if copy.deepcopy(default) == default:
+                field = Field(declared.name, Choice((default,)), may_be_none=default is None)
+                return [field], f"{reason}: it keeps its default, {reprlib.repr(default)}"
+    raise error
 
 
 def _plain(annotation: Any) -> Schema | None:
@@ -193,7 +239,8 @@ def _variables(annotation: Any) -> Iterator[tuple[type[Any], dict[Any, Any]]]:
 
 
 def _unknown(annotation: Any, where: str) -> SchemaError:
-    return SchemaError(f"{where} has the type {_shown(annotation)}, of which no values can be made up; {ADVICE}")
+    have, advice = ("have", ADVICE) if where == _WHOLE else ("has", _FIELD_ADVICE)
+    return SchemaError(f"{where} {have} the type {_shown(annotation)}, of which no values can be made up; {advice}")
 
 
 def _shown(annotation: Any) -> str:

@@ -70,6 +70,13 @@ class Bytes:
 
 
 @dataclass(frozen=True)
+class Standard:
+    """An instance of one of the :data:`.standard_types.STANDARD_TYPES`."""
+
+    kind: type
+
+
+@dataclass(frozen=True)
 class Nothing:
     """``None``."""
 
@@ -167,12 +174,14 @@ class Record:
         style: how they are reached.
         make: the class of the instances, for :attr:`Style.CLASS`; takes the fields by keyword.
         name: for reports.
+        notes: where its objects are not all that its class says.
     """
 
     fields: tuple[Field, ...]
     style: Style = Style.ITEMS
     make: Callable[..., Any] | None = field(default=None, compare=False)
     name: str = ""
+    notes: tuple[str, ...] = ()
 
 
 Schema: TypeAlias = (
@@ -182,6 +191,7 @@ Schema: TypeAlias = (
     | Boolean
     | Moment
     | Bytes
+    | Standard
     | Nothing
     | Choice
     | Either
