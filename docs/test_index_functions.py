@@ -10,7 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
@@ -32,6 +32,7 @@ from kcache_conformance.fuzzing.objects.strategies import ObjectMaker
 from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.report_text import ENGINE_TITLES
 from kcache_conformance.fuzzing.rules import RULES, Kind
+from kcache_conformance.fuzzing.schemas.standard_types import STANDARD_TYPES
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.static_analysis import read
 from kcache_conformance.fuzzing.subject import Subject, load_subject
@@ -175,6 +176,17 @@ def test_the_page_has_the_rules() -> None:
     ]
     assert list(SECTIONS) == [rule.value for rule in RULES]
     assert f"one of {len(RULES)} [rules]" in PAGE
+
+
+def test_the_page_has_the_types_of_the_standard_library() -> None:
+    row = re.search(r"^\| standard library \| (.*) \|$", PAGE, re.MULTILINE)
+    builtin = re.search(r"^\| builtins \| (.*) \|$", PAGE, re.MULTILINE)
+    assert row is not None
+    assert builtin is not None
+    named = set(re.findall(r"`(\w+)`", row[1] + builtin[1]))
+    assert {"ipaddress", "Path"} <= named
+    others = {kind for kind in STANDARD_TYPES if kind.__qualname__ not in named}
+    assert all(kind.__module__ == "ipaddress" or issubclass(kind, PurePath) for kind in others)
 
 
 def test_the_page_has_the_engines() -> None:
