@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import pytest
@@ -13,6 +15,7 @@ from kcache_conformance.fuzzing.rules import Kind
 from kcache_conformance.fuzzing.schemas.schema import SchemaError
 from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.subject import Subject, make_subject
+from kcache_stress.loading import load_object
 
 
 @dataclass
@@ -126,6 +129,19 @@ def test_an_annotation_that_leaves_all_open_is_no_source(function: Any) -> None:
     assert Sources().are_guessed(_subject(function))
     assert not Sources(given=Task).are_guessed(_subject(function))
     assert not Sources(samples=("pods.yaml",)).are_guessed(_subject(function))
+
+
+def test_an_import_for_type_checkers_alone_says_what_the_objects_are(tmp_path: Path) -> None:
+    (tmp_path / "checked.py").write_text(
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n\n"
+        "if TYPE_CHECKING:\n    from not_installed import Nothing\n    from fractions import Fraction as Share\n\n\n"
+        "def by_share(share: Share) -> list[str]:\n    return [str(share)]\n\n\n"
+        "def by_nothing(nothing: Nothing) -> list[str]:\n    return [str(nothing)]\n",
+        encoding="utf-8",
+    )
+    assert _subject(load_object(f"{tmp_path}/checked.py:by_share")).annotation is Fraction
+    with pytest.raises(SchemaError, match="name 'Nothing' is not defined"):
+        _ = _subject(load_object(f"{tmp_path}/checked.py:by_nothing")).annotation
 
 
 def test_an_annotation_that_is_not_to_be_found_is_refused_unless_something_else_says_it() -> None:

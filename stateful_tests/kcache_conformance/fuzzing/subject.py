@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import inspect
 import sys
@@ -54,8 +56,12 @@ class Subject:
             __annotations__={parameter.name: parameter.annotation},
             __type_params__=getattr(inner, "__type_params__", ()),
         )
+        names = getattr(inner, "__globals__", {})
         try:
-            hints = typing.get_type_hints(holder, getattr(inner, "__globals__", {}), include_extras=True)
+            try:
+                hints = typing.get_type_hints(holder, names, include_extras=True)
+            except NameError:
+                hints = typing.get_type_hints(holder, _with_names_for_checkers(names), include_extras=True)
         except Exception as error:
             raise SchemaError(
                 f"parameter {parameter.name!r} has the annotation {parameter.annotation!r}, which cannot be resolved: "
@@ -71,6 +77,19 @@ def _inner(function: Any) -> Any:
     if isinstance(inner, functools.partial):
         return _inner(inner.func)
     return inner if inspect.isroutine(inner) else type(inner).__call__
+
+
+def _with_names_for_checkers(names: dict[str, Any]) -> dict[str, Any]:
+    """The globals of a module, with what it imports under ``if TYPE_CHECKING:`` alone."""
+    found = dict(names)
+    with contextlib.suppress(KeyError, OSError, SyntaxError, TypeError):
+        for block in ast.parse(inspect.getsource(sys.modules[names["__name__"]])).body:
+            if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING"):
+                for line in block.body:
+                    if isinstance(line, ast.Import | ast.ImportFrom):
+                        with contextlib.suppress(ImportError):
+                            exec(compile(ast.Module([line], []), "<imports for type checkers>", "exec"), found)
+    return found
 
 
 def _is_vague(annotation: Any) -> bool:
