@@ -96,7 +96,7 @@ _VARIABLE = (
     (re.compile(r"kc1\.[A-Za-z0-9_=-]+"), "kc1.WORD"),
     (re.compile(r"[0-9]+ (rounds|programs|scenarios|operations|runs)"), r"N \1"),
     (re.compile(r"\b0x[0-9a-f]+"), "0xADDRESS"),
-    (re.compile(r"CPython 3\.[0-9.]+[0-9]"), "CPython VERSION"),
+    (re.compile(r"CPython 3\.[0-9.]+[0-9]( \(free-threaded\))?"), "CPython VERSION"),
 )
 
 
