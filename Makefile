@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+GROUPS := test lint build
+CONSTRAINTS :=
 
 # Hundreds of tests start a Python of their own: without bytecode, each compiles all modules anew. What tests of one
 # module share is made once if one worker runs them all: work is handed over only when a worker has none left. Some tests
@@ -11,7 +13,7 @@ STAMP := $(VENV)/.installed
 WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: check test test-all lint types build docs release bench clean
+.PHONY: check test test-all test-python test-lowest lint types build docs release bench clean
 
 check: $(STAMP)
 	$(BIN)/kcache check --reference
@@ -21,6 +23,18 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	KCACHE_HYPOTHESIS_PROFILE=nightly $(PYTEST) -o timeout=3600
+
+# With another Python: make test-python PY=python3.14t. Each has an environment of its own, .venv-3.14t.
+test-python:
+	$(MAKE) test PYTHON=$(PY) GROUPS=test VENV=.venv-$$($(PY) -c 'import sys; print("%d.%d" % sys.version_info[:2] + sys.abiflags)')
+
+# With the lowest version of each package that kcache itself needs.
+test-lowest: .venv-lowest/constraints.txt
+	$(MAKE) test GROUPS=test VENV=.venv-lowest CONSTRAINTS=$<
+
+.venv-lowest/constraints.txt: pyproject.toml .ci/lowest_versions.py
+	@mkdir -p $(@D)
+	$(PYTHON) .ci/lowest_versions.py > $@
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -53,11 +67,11 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kcache needs Python 3.11 or newer; say make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable . --group test --group lint --group build
+	$(BIN)/python -m pip install --quiet $(CONSTRAINTS:%=--constraint %) --editable . $(GROUPS:%=--group %)
 	@touch $(STAMP)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 import kcache
+from kcache_stress.interpreter import has_gil
 
 from .naive import NaiveIndexer
 from .pods import INDEXERS, Pod, key_of
@@ -135,6 +136,8 @@ def littletable_table() -> Subject:
 
 def nimbuskv_store() -> Subject:
     """nimbuskv: a key-value store on persistent maps; no indices, no replacement of the whole content."""
+    if not has_gil():
+        raise ImportError("immutables, which it is built on, would turn the GIL on")
     store = import_module("nimbuskv").NimbusKV()
 
     def add(pod: Pod) -> None:

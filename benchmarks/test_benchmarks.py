@@ -14,7 +14,7 @@ from benchmarks.subjects import FACTORIES, NAIVE, Subject, installed, plain_dict
 def factory(request: pytest.FixtureRequest) -> Callable[[], Subject]:
     found = installed()
     if request.param not in found:
-        pytest.skip(f"{request.param} is not installed")
+        pytest.skip(f"{request.param} is not installed, or would turn the GIL on")
     return found[request.param]
 
 

@@ -122,7 +122,7 @@ def _ended_at_standstill(seconds: float, started: _Started) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Explorer:
     """Explores the tests that start threads, when they have passed, or do not come back."""
 

@@ -2,7 +2,8 @@
 
 How readers get by without a lock:
 
-* A lookup copies one bucket. Copying a built-in dict with ``str`` keys is one atomic step, with and without the GIL.
+* A lookup copies one bucket. Copying a built-in dict with ``str`` keys is one atomic step, with and without the GIL
+  (docs/pythons.md says why).
 * Every write holds the lock and counts ``_writes`` up before it changes anything. A lookup that finds the lock free
   and, after copying, the same count has seen no write half done; otherwise it is repeated under the lock.
 * ``get`` reads one key of the dict of objects. Any write, a transaction too, changes one key in one step. While a

@@ -142,6 +142,7 @@ def test_resync_ends_even_if_the_watch_does_not() -> None:
     reflector = Reflector(ListWatch(server.list, server.watch), RecordingStore(), resync_seconds=5, clock=clock)
     thread = in_thread(reflector.run, stop)
     assert clock.wait_for_waiters(1)
+    assert watch.is_waiting.wait(WATCHDOG_SECONDS)
     [resyncing] = _resync_threads()
     stop.set()
     resyncing.join(WATCHDOG_SECONDS)

@@ -14,7 +14,7 @@ import itertools
 import threading
 
 names, made, ready = ["first"], {"n": 0}, None
-ids = itertools.count(1)
+ids, turns = itertools.count(1), itertools.cycle("ab")
 lock = threading.Lock()
 
 class Store:
@@ -46,6 +46,10 @@ def remembered():
 def counted():
     with lock:
         return next(ids)
+
+def in_turn():
+    with lock:
+        return next(turns)
 
 def nothing():
     return len(names) + len(Store.limits)
@@ -86,12 +90,12 @@ def explored(folder, call, granularity, *, forget):
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("call", LEFT)
+@pytest.mark.parametrize(("call", "name"), [*LEFT.items(), ("in_turn", "turns")])
 @pytest.mark.parametrize("granularity", REWRITTEN)
-def test_what_stays_in_a_module_is_named(tmp_path, call, granularity):
+def test_what_stays_in_a_module_is_named(tmp_path, call, name, granularity):
     result = explored(tmp_path, call, granularity, forget=False)
     told = result.note or (result.problem.summary if result.problem else "")
-    assert f"kcache_target_keeping.{LEFT[call]} keeps what an execution left" in told
+    assert f"kcache_target_keeping.{name} keeps what an execution left" in told
     assert result.coverage is not Coverage.EXHAUSTED
 
 

@@ -29,6 +29,7 @@ from kcache_stress.explorer.scenarios import (
 )
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.scheduled import Replay
+from kcache_stress.interpreter import has_gil
 
 CODE = """
 import queue
@@ -186,7 +187,7 @@ def test_collections_of_garbage_are_no_part_of_an_execution(code: Path) -> None:
     finally:
         gc.set_threshold(*seldom)
         gc.callbacks.remove(callback)
-    assert phases
+    assert phases or not has_gil()  # without, it collects only when there is much to collect, whatever the threshold
     assert (result.coverage, result.note) == (Coverage.EXHAUSTED, "")
 
 

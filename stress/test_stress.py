@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -25,14 +26,7 @@ from kcache_stress.noise import Level, Noise
 from kcache_stress.thread_pool import ThreadPool
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
-NOISE = Noise(0)
 A, B = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)})
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_noise_afterwards() -> Iterator[None]:
-    yield
-    NOISE.close()
 
 
 def target_of(indexer_class: type[kcache.Cache[Any]]) -> Target:
@@ -66,7 +60,8 @@ def test_a_recording_holds_every_call_in_order() -> None:
     program = Program(
         ("node",), (op.add(A),), ((op.update(A), op.by_index("node", "n1")), (op.add(B), op.get_by_key("missing")))
     )
-    recording = record(REFERENCE, program, ThreadPool(2), NOISE, None, 5.0)
+    with closing(Noise(0)) as noise:
+        recording = record(REFERENCE, program, ThreadPool(2), noise, None, 5.0)
     assert recording.hung == ""
     assert recording.broken == ()
     calls = recording.history.calls

@@ -1,6 +1,6 @@
 """A replacement as one event holds the caller's own list: what the caller does with it later shows in the event."""
 
-from kcache.queues import Delta, DeltaType, RealFIFO, ReplacedAllInfo
+from kcache.queues import DeltaType, RealFIFO, ReplacedAllInfo
 
 
 class RealKeepsCallersList(RealFIFO):
@@ -11,9 +11,9 @@ class RealKeepsCallersList(RealFIFO):
             super().replace(objs, resource_version)
             return
         with self._lock:
-            self._append(Delta(DeltaType.REPLACED_ALL, ReplacedAllInfo(resource_version, objs)))
+            self._append(DeltaType.REPLACED_ALL, ReplacedAllInfo(resource_version, objs))
             self._population.replaced(len(self._items))
-            self._changed.notify_all()
+            self._tell_waiting()
 
 
 new_queue = RealKeepsCallersList

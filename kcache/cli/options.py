@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import subprocess  # noqa: F401 - later, a select.py beside the target would take the place of the one that this imports
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 
+from .interpreter import has_gil
 from .stacks import stacks
 from .ticks import tick
 
@@ -15,9 +15,6 @@ Task = Callable[[], None]
 _TICK_SECONDS = 0.05
 _LAST_TURNS = 50
 _TURN_SECONDS = 0.001
-
-_ONE_AT_A_TIME = getattr(sys, "_is_gil_enabled", lambda: True)()
-"""Whether a thread that waits awake keeps the others from coming."""
 
 
 class ThreadPool:
@@ -110,7 +107,7 @@ class ThreadPool:
             self._ready += 1
         until = time.monotonic() + 0.01
         while self._ready < self._go and time.monotonic() < until:
-            if _ONE_AT_A_TIME:
+            if has_gil():  # then a thread that waits awake keeps the others from coming
                 time.sleep(0.0)
 
 

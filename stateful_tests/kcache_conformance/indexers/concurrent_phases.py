@@ -82,7 +82,7 @@ def stress(context: PhaseContext) -> PhaseOutcome:
         if elapsed - told >= _PROGRESS_SECONDS:
             told = elapsed
             so_far = PhaseOutcome(_stress_counts(report), None, report.coverage.counts, report.coverage.overlapped)
-            context.on_progress(min(1.0, elapsed / context.seconds), so_far)
+            context.on_progress(elapsed / max(elapsed, context.seconds), so_far)
 
     report = run_stress(context.target, context.options.semantics, options, context.watch, on_round, context.on_finding)
     coverage, finding = report.coverage, report.finding

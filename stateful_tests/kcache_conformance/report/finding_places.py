@@ -9,6 +9,7 @@ from pathlib import Path
 
 import kcache
 from kcache_model.finding import Finding
+from kcache_stress import interpreter
 
 _PLACE = re.compile(r"(.+?):(\d+)(?: in .*)?")
 
@@ -42,7 +43,7 @@ def versions() -> dict[str, str]:
     """What a report was made with."""
     return {
         "kcache": kcache.__version__,
-        "python": platform.python_version(),
+        "python": interpreter.version(),
         "implementation": platform.python_implementation(),
         "platform": platform.system(),
     }

@@ -22,6 +22,7 @@ from kcache_model.interleaving import Interleaving
 from kcache_model.places import short_path
 from kcache_model.render import operation_text, printable
 from kcache_model.target_name import TargetName, target_name
+from kcache_stress import interpreter
 from kcache_stress.explorer.replay_token import ReplayToken
 
 from ..guessed_type import file_of_module
@@ -133,7 +134,7 @@ def _packages(target: str, told: Interleaving | None) -> list[str]:
 def versions(target: str, told: Interleaving | None) -> Iterator[str]:
     """The packages whose code is the target or ran, the interpreter, and kcache, each with its version."""
     yield from (package.replace("==", " ") for package in _packages(target, told))
-    yield f"{platform.python_implementation()} {platform.python_version()}, {platform.system()}"
+    yield f"{interpreter.name()}, {platform.system()}"
     yield f"kcache {kcache.__version__}"
 
 

@@ -280,8 +280,8 @@ def _why_unseen(frame: FrameType) -> str:
 
 
 def codes_within(code: CodeType) -> Iterator[CodeType]:
-    """A code object and all that are defined in it."""
+    """A code object and all that are defined in it, except annotations that are evaluated later."""
     yield code
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if isinstance(constant, CodeType) and constant.co_name != "__annotate__":
             yield from codes_within(constant)

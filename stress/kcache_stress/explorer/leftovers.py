@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from types import GeneratorType, ModuleType
 
@@ -39,7 +41,7 @@ class Leftovers:
         for name, value in self._values():
             state = CanonicalState()
             state.add_reader(Scheduler, state.keep)  # a clock that a module keeps is no older than the execution
-            state.read((value,))
+            state.read((value, *_at_hand(value)))
             self._kept.append(state)  # tokens may be the ids of what it keeps alive
             tokens = [*state.tokens, *_position(value)]
             if self._executions == 1:
@@ -68,8 +70,15 @@ def _position(value: object) -> Iterator[object]:
                 yield getattr(value, name)()
     elif type(value) in ITERATORS:
         yield repr(value)
-        with contextlib.suppress(TypeError, AttributeError, ValueError):
+        with contextlib.suppress(TypeError, AttributeError, ValueError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of itertools: from Python 3.14 on they cannot do it
             yield repr(value.__reduce__())
+
+
+def _at_hand(value: object) -> Iterator[object]:
+    """What an iterator of C has taken from others, which tells of its position what it does not tell itself."""
+    if type(value) in ITERATORS:
+        yield from (part for part in gc.get_referents(value) if type(part) in (list, tuple))
 
 
 def _entries(owner: str, space: Mapping[str, object]) -> Iterator[tuple[str, object]]:

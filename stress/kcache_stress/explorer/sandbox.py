@@ -181,9 +181,11 @@ class Sandbox:
             tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
         )
 
-    def active(self) -> contextlib.AbstractContextManager[None]:
-        """While this is entered, imports find the private copies."""
-        return self._modules.active()
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """While this is entered, imports find the private copies; no thread is left meanwhile because of an opcode."""
+        with self._untraced(), self._modules.active():
+            yield
 
     def present(self) -> _Present:
         """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
@@ -314,8 +316,7 @@ class Sandbox:
             if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
-        tracer = self.scheduler.tracer
-        with self.active(), contextlib.nullcontext() if tracer is None else tracer.paused():
+        with self.active():
             return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     def _functools_as_it_is(self) -> ModuleType:
@@ -425,9 +426,15 @@ class Sandbox:
         """The virtual ``threading`` and its like."""
         return self._world.module(name)
 
-    def outside(self) -> contextlib.AbstractContextManager[None]:
-        """While this is entered, imports find the real modules again."""
-        return self._modules.outside()
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[None]:
+        """While this is entered, imports find the real modules again; no thread is left meanwhile, either."""
+        with self._untraced(), self._modules.outside():
+            yield
+
+    def _untraced(self) -> contextlib.AbstractContextManager[None]:
+        tracer = self.scheduler.tracer
+        return contextlib.nullcontext() if tracer is None else tracer.paused()
 
     def _units(self) -> Iterator[str]:
         """The packages of which there are copies, each with all that is below."""

@@ -19,6 +19,7 @@ from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.verdict import Status
 
 from ..coverage import Coverage, overlapping
+from ..interpreter import has_gil
 from ..noise import Level, Noise
 from ..thread_pool import ThreadPool
 from .judge import Answer, Judgement, judge, judge_stretch
@@ -35,8 +36,8 @@ _SWITCH_INTERVAL_SECONDS = 1e-6
 _LEVELS = (Level(0.1), Level(0.3), Level(1.0))
 """Rare naps let whole calls pass, frequent ones cut into every step."""
 
-_QUIET_SHARE = 0.5 if not getattr(sys, "_is_gil_enabled", lambda: True)() else 0.05
-"""Share of the rounds without noise: where threads run in parallel they meet without help."""
+_QUIET_SHARE, _QUIET_SHARE_IN_PARALLEL = 0.05, 0.5
+"""Of the rounds, without noise: where threads run in parallel they meet without help."""
 
 _ROUNDS_AT_ONCE = 20
 _SHARE_OF_SHORT = 0.7
@@ -242,7 +243,8 @@ class _Run:
         return ThreadPool(max(self._options.shape.threads[1], self._options.length.threads[1]))
 
     def _level(self) -> Level | None:
-        return None if self.seeds.random() < _QUIET_SHARE else self.seeds.choice(_LEVELS)
+        quiet = _QUIET_SHARE if has_gil() else _QUIET_SHARE_IN_PARALLEL
+        return None if self.seeds.random() < quiet else self.seeds.choice(_LEVELS)
 
     def _count(self, recording: Recording, judgement: Judgement) -> None:
         report = self.report

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +11,7 @@ from typing import Any, Final
 from kcache_model.finding import FindingKind
 from kcache_model.interleaving import Interleaving
 
+from .. import interpreter
 from ..explorer.counterexample import Possible
 from .paused_run import PausedRun, run_paused
 from .script import Script, Stop, script_of
@@ -48,9 +47,9 @@ class Confirmation:
     def after(self, detail: str) -> str:
         """Details of a finding, and this: what needs a Python without a GIL is not confirmed on one that has it."""
         text = self.text
-        if self.is_confirmed and _has_gil():
+        if self.is_confirmed and interpreter.has_gil():
             detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
-        elif f"; {Possible.WITH_GIL}" in detail or not _has_gil():
+        elif f"; {Possible.WITH_GIL}" in detail or not interpreter.has_gil():
             text = text.replace(_WITHOUT_GIL, "")
         return "\n".join(filter(None, (detail, text)))
 
@@ -113,7 +112,7 @@ def confirm(
         return Confirmation(
             False, f"not confirmed with real threads: {trial.told} then with the threads one after another, too"
         )
-    return Confirmation(True, f"confirmed on {_interpreter()}: {trial.told} with real threads{_paused(script)}")
+    return Confirmation(True, f"confirmed on {interpreter.name()}: {trial.told} with real threads{_paused(script)}")
 
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
@@ -179,14 +178,6 @@ def _why_not(interleaving: Interleaving) -> str:
     if interleaving.is_interrupted and not any(switch is not None and switch.is_preemption for switch in switches):
         return "they would have to be paused in code that is not instrumented"
     return f"it may be an artefact{_WITHOUT_GIL}"
-
-
-def _has_gil() -> bool:
-    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
-
-
-def _interpreter() -> str:
-    return f"{platform.python_implementation()} {platform.python_version()}{'' if _has_gil() else ' (free-threaded)'}"
 
 
 def _paused(script: Script) -> str:

@@ -17,8 +17,8 @@ from .source import Listener, Places, is_implementation
 if sys.version_info >= (3, 12):
     _monitoring = sys.monitoring
 
-    _TOOLS = (3, 4, 5, 1, 0, 2)
-    """Numbers of tools, those first that the interpreter sets aside for nobody."""
+    _TOOLS = (4, 3, 5, 1, 0, 2)
+    """Numbers of tools, those first that the interpreter sets aside for nobody; Hypothesis takes 3 or none."""
 
     def free_tool() -> int | None:
         """The number of a tool that nobody uses; ``None`` if all are taken."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 import dis
 from dataclasses import dataclass
 from types import CodeType, FrameType
+from typing import Final
 
 from ..instrument.call_sites import CALL, YIELD, Path
 from ..instrument.names import SITES
+
+_TWO_FOR_ONE: Final = {
+    ("YIELD_VALUE", "RESUME"),  # a generator that waits to be resumed
+    ("LOAD_SPECIAL", "CALL"),  # of `__enter__`, from Python 3.14 on
+}
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,8 @@ def _find(code: CodeType, offset: int) -> Position:
             break
         if instruction.opname != "CACHE":
             before.append(instruction)
-    if len(before) > 1 and before[-1].opname == "RESUME" and before[-2].opname == "YIELD_VALUE":
-        before.pop()  # a generator that waits to be resumed
+    if tuple(instruction.opname for instruction in before[-2:]) in _TWO_FOR_ONE:
+        before.pop()
     if not before:
         return Position("", (None, None))
     positions = before[-1].positions
