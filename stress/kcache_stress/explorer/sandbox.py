@@ -29,13 +29,13 @@ from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.code import instrumented, instrumented_library, read
 from .instrument.facts import Facts
-from .instrument.hooks import HOOK_MARK, Unheard, make_hooks
+from .instrument.hooks import HOOK_MARK, make_hooks, silent
 from .instrument.names import hook_name
 from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
 from .virtual.environment import Environment
-from .virtual.library import make_builtins, make_importlib, make_plain_functools
+from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
@@ -191,7 +191,7 @@ class Sandbox:
         """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
         return _Present(self._modules, self._environment)
 
-    def unheard(self) -> Unheard:
+    def unheard(self) -> Replaced:
         """While this is entered, instrumented code reports nothing: the threads have ended, and nobody listens."""
         return self._unheard
 
@@ -271,7 +271,7 @@ class Sandbox:
         is_rewritten = not self.granularity.is_of_opcodes
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
-        self._unheard = Unheard(vars(self._builtins), self._hooks)
+        self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)

@@ -71,29 +71,11 @@ _KEPT: Final = frozenset({"mark", "quiet", "atoms", "type", "never", "slice", "s
 """What reports nothing."""
 
 
-class Unheard:
-    """While this is entered, hooks do nothing: the threads have ended, and nobody listens.
-
-    Args:
-        namespace: where instrumented code finds them.
-        hooks: what is there; the names that report something are replaced.
-    """
-
-    __slots__ = ("_hooks", "_namespace", "_silent")
-
-    def __init__(self, namespace: dict[str, object], hooks: dict[str, object]) -> None:
-        kept = {f"{PREFIX}{name}" for name in _KEPT}
-        self._namespace = namespace
-        self._hooks = {name: hook for name, hook in hooks.items() if name not in kept}
-        self._silent = {
-            name: _itself if name.removeprefix(PREFIX) in _PASSED_ON else _report_nothing for name in self._hooks
-        }
-
-    def __enter__(self) -> None:
-        self._namespace.update(self._silent)
-
-    def __exit__(self, *_: object) -> None:
-        self._namespace.update(self._hooks)
+def silent(hooks: dict[str, object]) -> dict[str, object]:
+    """What takes the place of those that report, where nobody listens: they report nothing."""
+    kept = {f"{PREFIX}{name}" for name in _KEPT}
+    passed_on = {f"{PREFIX}{name}" for name in _PASSED_ON}
+    return {name: _itself if name in passed_on else _report_nothing for name in hooks if name not in kept}
 
 
 def _itself(value: object = None, *_: object) -> object:

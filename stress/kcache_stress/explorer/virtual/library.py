@@ -133,7 +133,9 @@ class Replaced:
         self._replacing = list(replacing.values())
 
     def __enter__(self) -> None:
-        self._real = [{name: names[name] for name in values} for names, values in self._replacing]
+        self._real = [
+            dict(zip(values, map(names.__getitem__, values), strict=True)) for names, values in self._replacing
+        ]
         for names, values in self._replacing:
             names.update(values)
 
