@@ -63,7 +63,8 @@ def indexed(functions: Functions[T], items: Mapping[str, T]) -> tuple[dict[str, 
     """
     indices: dict[str, Buckets[T]] = {name: {} for name, _ in functions}
     columns: list[list[Values]] = []
-    for (name, func), buckets in zip(functions, indices.values(), strict=True):
+    for name, func in functions:
+        buckets = indices[name]
         column: list[Values] = []
         for key, obj in items.items():
             try:

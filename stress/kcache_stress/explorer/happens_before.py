@@ -29,6 +29,7 @@ from .events import (
     WRITE,
     Imprecise,
     Pending,
+    Together,
     Trace,
     identity,
     location,
@@ -91,8 +92,7 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
         threads: how many threads there are.
         first: races whose later event is before this position are of no interest.
     """
-    places_of = _places_of(trace)
-    shared = _shared_objects(trace) if places_of is None else set()
+    shared, places_of = _places_of(trace)
     count = len(trace)
     clocks: list[Clock] = [()] * count
     visible = bytearray(count)
@@ -101,8 +101,15 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     last: list[Clock] = [(0,) * threads] * threads
     locations: defaultdict[object, _Location] = defaultdict(_Location)
     locks: defaultdict[int, _Lock] = defaultdict(_Lock)
+    racing: list[int] | None
     for position, (thread, kind, obj, slot) in enumerate(trace):
-        if kind <= WRITE and places_of is not None:
+        if kind <= WRITE and shared is not None and type(slot) is not Together:
+            if id(obj) not in shared:
+                clocks[position] = last[thread]  # nobody can learn of it, and it teaches nothing
+                continue
+            known = knowledge[thread]
+            racing = _on_location(locations[location(obj, slot)], position, trace, clocks, known, kind)
+        elif kind <= WRITE:
             known = knowledge[thread]
             found: set[int] = set()
             touched = [(where, part[0]) for part in parts_of(kind, obj, slot) for where in places_of(*part[1:])]
@@ -111,13 +118,7 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
                 continue
             for where, how in touched:
                 found.update(_on_location(locations[where], position, trace, clocks, known, how) or ())
-            racing: list[int] | None = sorted(found)
-        elif kind <= WRITE:
-            if id(obj) not in shared:
-                clocks[position] = last[thread]  # nobody can learn of it, and it teaches nothing
-                continue
-            known = knowledge[thread]
-            racing = _on_location(locations[location(obj, slot)], position, trace, clocks, known, kind)
+            racing = sorted(found)
         elif obj is None:
             clocks[position] = last[thread]
             continue
@@ -140,16 +141,20 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     return result
 
 
-def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | None:
-    """What finds the shared places that one part of an access touches; ``None`` if each has one place, known by name.
+def _places_of(trace: Trace) -> tuple[set[int] | None, Callable[[object, object], Sequence[object]]]:
+    """What threads share, and what finds the shared places that one part of an access touches.
 
-    Several parts, an imprecise slot, or an object with two names make the difference.
+    The first is ``None`` where a part may touch several places, or one under another name: if an access is imprecise,
+    or an object has two names.
     """
-    if not namespaces and COMPOUND.isdisjoint(map(type, map(_SLOT, trace))):
-        return None
-    accesses: list[tuple[int, Pending]] = [
-        (thread, part) for thread, kind, obj, slot in trace if kind <= WRITE for part in parts_of(kind, obj, slot)
-    ]
+    accesses: list[tuple[int, Pending]] = []
+    if namespaces or not COMPOUND.isdisjoint(map(type, map(_SLOT, trace))):
+        accesses += [
+            (thread, part) for thread, kind, obj, slot in trace if kind <= WRITE for part in parts_of(kind, obj, slot)
+        ]
+    if not namespaces and not any(type(slot) is Imprecise for _, (_, _, slot) in accesses):
+        objects = _shared_objects([(thread, *part) for thread, part in accesses] or trace)
+        return objects, lambda obj, slot: (location(obj, slot),) if id(obj) in objects else ()
     imprecise = [(thread, obj, slot) for thread, (_, obj, slot) in accesses if isinstance(slot, Imprecise)]
     touched = {identity(obj) for _, (_, obj, _) in accesses}
     reached_by: dict[int, int] = {}
@@ -181,7 +186,7 @@ def _places_of(trace: Trace) -> Callable[[object, object], Sequence[object]] | N
             return ()
         return (found,) if found in coarse and not _is_fixture(obj, slot) else (location(obj, slot),)
 
-    return places_of
+    return None, places_of
 
 
 def _is_fixture(obj: object, slot: object) -> bool:
