@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from types import FunctionType
@@ -114,41 +114,41 @@ def replace(count: int) -> Callable[[Cell, int], float]:
     return measure
 
 
-def two_writers_two_readers(cell: Cell, loops: int) -> float:
-    """Each thread ``loops`` times: writers move pods there and back, readers look up 100 pods."""
-    half = len(cell.data.some) // 2
-    start = threading.Barrier(5)
+def in_threads(*, writers: int = 0, readers: int = 0, apart: bool = False) -> Callable[[Cell, int], float]:
+    """Each thread ``loops`` times: writers move pods there and back, readers look up the same 100 pods, or not."""
 
-    def write(share: slice) -> None:
-        update, moves = cell.subject.update, [*cell.data.moved[share], *cell.data.some[share]]
+    def measure(cell: Cell, loops: int) -> float:
+        start = threading.Barrier(writers + readers + 1)
+        share = len(cell.data.some) // max(writers, 1)
+
+        def write(number: int) -> None:
+            own = slice(number * share, (number + 1) * share)
+            update, moves = cell.subject.update, [*cell.data.moved[own], *cell.data.some[own]]
+            start.wait()
+            for turn in range(loops):
+                update(moves[turn % len(moves)])
+
+        def read(number: int) -> None:
+            lookup, node = cell.subject.by_index, node_with(100, number if apart else 0)
+            assert lookup is not None
+            start.wait()
+            for _ in range(loops):
+                lookup("node", node)
+
+        jobs = [(write, number) for number in range(writers)] + [(read, number) for number in range(readers)]
+        threads = [threading.Thread(target=job, args=(number,)) for job, number in jobs]
+        for thread in threads:
+            thread.start()
         start.wait()
-        for number in range(loops):
-            update(moves[number % len(moves)])
+        started = perf_counter()
+        for thread in threads:
+            thread.join()
+        seconds = perf_counter() - started
+        for pod in cell.data.some if writers else ():
+            cell.subject.update(pod)
+        return seconds / len(threads)
 
-    def read() -> None:
-        lookup, node = cell.subject.by_index, node_with(100)
-        assert lookup is not None
-        start.wait()
-        for _ in range(loops):
-            lookup("node", node)
-
-    jobs: Sequence[tuple[Callable[..., None], tuple[slice, ...]]] = [
-        (write, (slice(0, half),)),
-        (write, (slice(half, 2 * half),)),
-        (read, ()),
-        (read, ()),
-    ]
-    threads = [threading.Thread(target=job, args=arguments) for job, arguments in jobs]
-    for thread in threads:
-        thread.start()
-    start.wait()
-    started = perf_counter()
-    for thread in threads:
-        thread.join()
-    seconds = perf_counter() - started
-    for pod in cell.data.some:
-        cell.subject.update(pod)
-    return seconds / len(threads)
+    return measure
 
 
 def memory(count: int) -> Callable[[Cell, int], float]:
@@ -203,14 +203,22 @@ def rows(*, small: bool = False) -> list[Row]:
         Row("index_keys, 1000 matches", index_keys, needs="index_keys"),
         Row(f"replace, {many:,} items", replace(many), needs="replace", most_loops=1, repetitions=0.5),
         Row(f"replace, {more:,} items", replace(more), needs="replace", most_loops=1, repetitions=0.25),
-        Row(
-            "2 writers + 2 readers",
-            two_writers_two_readers,
-            needs="by_index",
-            unit="per second",
-            most_loops=threaded,
-            least_loops=threaded,
-            repetitions=0.5,
+        *(
+            Row(
+                name,
+                measure,
+                needs="by_index",
+                unit="per second",
+                most_loops=threaded,
+                least_loops=threaded,
+                repetitions=0.5,
+            )
+            for name, measure in {
+                "1 reader": in_threads(readers=1),
+                "2 readers, same bucket": in_threads(readers=2),
+                "2 readers, a bucket each": in_threads(readers=2, apart=True),
+                "2 writers + 2 readers": in_threads(writers=2, readers=2),
+            }.items()
         ),
         Row(f"memory per item, {more:,} items", memory(more), unit="byte", most_loops=1, repetitions=0.05),
     ]

@@ -33,9 +33,9 @@ def by_namespace(pod: Pod) -> list[str]:
 INDEXERS = {"node": by_node, "namespace": by_namespace}
 
 
-def node_with(matches: int) -> str:
-    """A node that has 10, 100 or 1000 pods of :func:`make_pods`."""
-    return f"node-of-{matches}-0"
+def node_with(matches: int, number: int = 0) -> str:
+    """One of the nodes that have 10, 100 or 1000 pods of :func:`make_pods`."""
+    return f"node-of-{matches}-{number}"
 
 
 def make_pods(count: int, first: int = 0) -> list[Pod]:
