@@ -35,7 +35,6 @@ from .mutation_detector import MutationDetector
 from .reflector import Reflector, default_watch_error_handler
 from .reflector_errors import ListError, ReflectorError, SyncError, VeryShortWatchError, WatchError
 from .registration import Registration
-from .ring_growing import RingGrowing
 from .shared_informer import SharedIndexInformer
 from .simple_informer import new_indexer_informer, new_informer
 from .stopping import StopSignal
@@ -71,7 +70,6 @@ __all__ = [
     "ResourceEventHandler",
     "ResourceEventHandlerDetailedFuncs",
     "ResourceEventHandlerFuncs",
-    "RingGrowing",
     "SharedIndexInformer",
     "SharedInformerFactory",
     "StopSignal",

@@ -12,16 +12,18 @@ from types import FrameType
 
 import kcache_model
 
+_STRESS = Path(__file__).parent
 _HARNESS = tuple(
-    str(folder) + os.sep
+    f"{form}{os.sep}"
     for folder in (
-        Path(__file__).resolve().parent,
-        Path(kcache_model.__file__).resolve().parent,
-        Path(__file__).resolve().parents[1] / "kcache_conformance",
-        Path(__file__).resolve().parents[2] / "stateful_tests" / "kcache_conformance",
+        _STRESS,
+        Path(kcache_model.__file__).parent,
+        _STRESS.parent / "kcache_conformance",
+        _STRESS.parents[1] / "stateful_tests" / "kcache_conformance",
     )
+    for form in {folder, folder.resolve()}
 )
-"""The folders of the harness, both as installed and as in a checkout."""
+"""The folders of the harness, as installed and as in a checkout, both as they are imported and without links."""
 
 _PLUMBING = (threading.__file__, "<frozen")
 _HYPOTHESIS = f"{os.sep}site-packages{os.sep}hypothesis{os.sep}"

@@ -16,7 +16,6 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,7 +43,7 @@ _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.
 _FIXED: Final = PLAIN | {type(None)}
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
 """Whose objects synchronise themselves, by events of their own."""
-_REFERENCE: Final = str(Path(kcache.__file__).resolve().parent) + os.sep
+_REFERENCE: Final = os.path.dirname(kcache.__file__) + os.sep
 
 
 class Gate:
