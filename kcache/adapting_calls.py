@@ -15,7 +15,7 @@ Operation: TypeAlias = str | Callable[..., Any] | tuple[str | Callable[..., Any]
 """A method's name, or a function ``(cache, ...)``; in a pair with what it takes or gives: ``"object"``, ``"key"`` or
 ``"key_value"``."""
 
-OBJECT, KEY, KEY_VALUE = _TAKES = ("object", "key", "key_value")
+OBJECT, KEY, KEY_VALUE = TAKES = ("object", "key", "key_value")
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "add": ("put", "set", "insert", "upsert", "store", "__setitem__"),
     "update": (),
@@ -199,10 +199,10 @@ def call_of(operation: str, given: Operation) -> Call:
         TypeError: it is none; the message says what to give.
     """
     source, takes = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
-    if not (isinstance(source, str) or callable(source)) or takes not in ("", *_TAKES):
+    if not (isinstance(source, str) or callable(source)) or takes not in ("", *TAKES):
         raise TypeError(
             f"{operation}={given!r}: give a method's name, or a function (cache, ...), or a pair of that and one of "
-            f"{', '.join(_TAKES)}"
+            f"{', '.join(TAKES)}"
         )
     return Call(source, takes)
 
@@ -218,7 +218,7 @@ def _checked(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -
     if found is None:
         raise TypeError(
             f"the parameters of {source if isinstance(source, str) else name_of(source)} do not say how {of} is to "
-            f"{operation}; write {operation}=(..., {' or '.join(map(repr, _TAKES))}), or give a function (cache, ...)"
+            f"{operation}; write {operation}=(..., {' or '.join(map(repr, TAKES))}), or give a function (cache, ...)"
         )
     return found
 

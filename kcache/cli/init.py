@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from kcache.adapting_calls import TAKES, Operation
 from kcache_conformance.scaffold import Scaffold, planned_scaffold, with_declarations
 from kcache_model.errors import TargetError
 
@@ -16,6 +17,15 @@ from .exits import clear_errors
 
 @click.command()
 @click.argument("spec", metavar="CLASS")
+@click.option(
+    "--method",
+    "methods",
+    metavar="OPERATION=METHOD[:TAKES]",
+    multiple=True,
+    callback=lambda _context, _option, given: dict(map(_operation, given)),
+    help="What of CLASS does an operation of an Indexer, where its name does not tell, for example add=shelve; with "
+    "what it takes, object, key or key_value, where the parameters do not tell; may be repeated.",
+)
 @click.option("--name", help="Of the target and its files; by default the name of CLASS.")
 @click.option(
     "--folder",
@@ -23,14 +33,14 @@ from .exits import clear_errors
     default=Path(),
     help="Where the files go; by default the current directory.",
 )
-def init(spec: str, name: str | None, folder: Path) -> None:
+def init(spec: str, methods: dict[str, Operation], name: str | None, folder: Path) -> None:
     """Write an adapter, a test and the configuration for CLASS, and declare what it does otherwise.
 
     CLASS is package.module:Class or path/to/file.py:Class; a function that makes a cache will do, too. Nothing that
     exists is overwritten.
     """
     with clear_errors():
-        scaffold = planned_scaffold(spec, folder, name)
+        scaffold = planned_scaffold(spec, folder, name, methods)
         existing = [path for path in (scaffold.adapter, scaffold.test) if path.exists()]
         if existing:
             raise TargetError(f"{existing[0]} exists: delete it, or give another --name")
@@ -45,6 +55,17 @@ def init(spec: str, name: str | None, folder: Path) -> None:
         scaffold.test.write_text(scaffold.test_text(), encoding="utf-8")
         scaffold.configuration.write_text(configuration, encoding="utf-8")
         _print(scaffold, left)
+
+
+def _operation(text: str) -> tuple[str, Operation]:
+    """An operation, and what does it."""
+    operation, _, call = text.partition("=")
+    method, _, takes = call.partition(":")
+    if not method.isidentifier() or (takes and takes not in TAKES):
+        raise click.BadParameter(
+            f'"{text}" is not OPERATION=METHOD or OPERATION=METHOD:TAKES; TAKES: {", ".join(TAKES)}'
+        )
+    return operation, (method, takes) if takes else method
 
 
 def _print(scaffold: Scaffold, left: int) -> None:

@@ -95,6 +95,20 @@ def test_what_is_written_can_be_run(project: Path) -> None:
     assert tested.returncode == 0, tested.stdout
 
 
+def test_methods_are_named_whose_names_do_not_tell(project: Path) -> None:
+    renamed = RIGHT.replace("def put(self, key, value)", "def shelve(self, where, value)").replace(
+        "[key] = ", "[where] = "
+    )
+    (project / "shop" / "cache.py").write_text(renamed, encoding="utf-8")
+    unknown = kcache_command("init", "shop.cache:ShelfCache")
+    assert unknown.exit_code == 2
+    assert "Give --method add=NAME" in unknown.stderr
+    done = kcache_command("init", "shop.cache:ShelfCache", "--method", "add=shelve:key_value")
+    assert done.exit_code == 0, done.output
+    assert 'add=("shelve", "key_value"),' in Path("shelf_cache_adapter.py").read_text(encoding="utf-8")
+    assert kcache_command("check", "shelf_cache", "--only", "smoke").exit_code == 0
+
+
 def test_a_loss_is_not_declared_away(project: Path) -> None:
     (project / "shop" / "cache.py").write_text(LOSSY, encoding="utf-8")
     done = kcache_command("init", "shop.cache:ShelfCache", "--name", "lossy")
@@ -141,6 +155,9 @@ def test_nothing_is_overwritten(project: Path) -> None:
         ("shop/cache.py:ShelfCash", ("--folder", "shop"), "ShelfCache"),
         ("shop/cache.py:ShelfCache", (), "give --folder shop"),
         ("shop/cache.py:ShelfCache", ("--folder", "shop", "--name", "no/name"), "give another --name"),
+        ("shop.cache:ShelfCache", ("--method", "add"), "is not OPERATION=METHOD"),
+        ("shop.cache:ShelfCache", ("--method", "add=put:value"), "add=put:value"),
+        ("shop.cache:ShelfCache", ("--method", "add=shelve"), "no method shelve"),
         ("shop/cache.py:threading.Lock", ("--folder", "shop"), "cannot be adapted"),
     ],
 )

@@ -11,10 +11,11 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from kcache.adapting import adapt
-from kcache.adapting_calls import Call
+from kcache.adapting_calls import Call, Operation
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.target import DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX
@@ -127,8 +128,10 @@ def _source(call: Call) -> str:
     return f'("{call.source}", "{call.takes}")' if call.takes else f'"{call.source}"'
 
 
-def planned_scaffold(spec: str, folder: Path, name: str | None = None) -> Scaffold:
-    """How the class is called, as far as the names and parameters of its methods tell.
+def planned_scaffold(
+    spec: str, folder: Path, name: str | None = None, methods: Mapping[str, Operation] = MappingProxyType({})
+) -> Scaffold:
+    """How the class is called: by ``methods``, and as far as the names and parameters of the others tell.
 
     Raises:
         TargetError: there is no such class, it cannot be made or added to, or its file lies elsewhere; the message says
@@ -142,12 +145,12 @@ def planned_scaffold(spec: str, folder: Path, name: str | None = None) -> Scaffo
     if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
         raise TargetError(f'"{name}" cannot name a Python file: give another --name, of a-z, 0-9 and _')
     try:
-        adapted: Any = adapt(make)(str, {})  # type: ignore[arg-type]
+        adapted: Any = adapt(make, **methods)(str, {})  # type: ignore[arg-type]
     except Exception as error:
         text = str(error) if type(error) is TypeError else error_text(error)
         raise TargetError(
-            f"{spec} cannot be adapted as it is: {text}. Write a function that makes a cache, or an adapter by hand, "
-            "and name that"
+            f"{spec} cannot be adapted as it is: {text}. Give --method add=NAME and the like, or write an adapter by "
+            "hand, or a function that makes a cache, and name that"
         ) from error
     try:
         return Scaffold(name, spec, folder, adapted.plan, tuple(sorted(adapted.lacking)), adapted.pairs, {})
