@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,13 @@ def test_every_kind_is_told() -> None:
 def test_the_page_is_followed(name: str, end: str, folder: Path, run_command: Run) -> None:
     text = page(name)
     follow(text[: text.index(end)] if end else text, folder, run_command)
+
+
+def test_a_verification_in_two_runs(folder: Path, run_command: Run) -> None:
+    (sample,) = (block for block in blocks(page("explorer"), "sh") if "--resume" in block)
+    first, second = (shlex.split(line, comments=True) for line in sample.replace("3x2", "2x1").splitlines())
+    assert "verified" in run_command(folder, *first).stdout
+    assert re.search(r"runs +2: ", run_command(folder, *second).stdout)
 
 
 def test_the_declarations_and_the_options_are_those_that_there_are() -> None:

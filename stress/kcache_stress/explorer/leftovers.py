@@ -47,7 +47,7 @@ class Leftovers:
             if self._executions == 1:
                 self._first[name] = tokens
             elif self._first.get(name) != tokens:
-                self.note = f"{name} keeps what an execution left: let setup make it anew, or the others start from it"
+                self.note = f"{name} keeps what an execution left, and the next one starts from it: make it anew each time"
                 return
 
     def _values(self) -> Iterator[tuple[str, object]]:
