@@ -177,14 +177,18 @@ class PlainDriver:
     def call(self, operation: MethodCall) -> Outcome:
         """What the method gave, as plain data; an exception by its type."""
         try:
-            found = getattr(self.made, operation.name)
-            value = found if operation.is_attribute else found(*operation.arguments)
+            value = self.value_of(operation)
             self._given.append(value)
             return UNTOLD if operation.name in self._untold else returned(plain_value(value))
         except self._passing:
             raise
         except (Exception, SystemExit) as error:
             return raised(type(error).__name__, error_text(error))
+
+    def value_of(self, operation: MethodCall) -> object:
+        """What the method returns, as it is; raises what it raises."""
+        found = getattr(self.made, operation.name)
+        return found if operation.is_attribute else found(*operation.arguments)
 
 
 def plain_value(value: object) -> Any:

@@ -12,9 +12,8 @@ from hypothesis.errors import InvalidArgument
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import Load
-from kcache_model.object_types.plain import MethodCall, plain_value
+from kcache_model.object_types.plain import MethodCall, PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
-from kcache_model.outcomes import Outcome, error_text, raised, returned
 
 from .machine import Machine, MachineRule, rules_of
 
@@ -78,40 +77,26 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
     return tuple(list(found)[:_MOST_VALUES])
 
 
-class MachineDriver:
-    """One subject, and the calls that the rules of a machine make on it.
-
-    Attributes:
-        made: the subject.
-    """
+class MachineDriver(PlainDriver):
+    """One subject, and the calls that the rules of a machine make on it."""
 
     def __init__(
         self,
         machine: Callable[[], Any],
-        _: Any,
+        context: Any,
         /,
         *,
         load: Load = importlib.import_module,
         passing: tuple[type[BaseException], ...] = (),
         makes: Callable[[Any], Any] = lambda machine: machine.subject(),
     ) -> None:
-        del load
         kind: Any = machine
         self._machine = kind.__new__(kind)  # as Hypothesis makes it, it would belong to a run of Hypothesis
-        self.made = makes(self._machine)
         self._rules = rules_of(kind)
-        self._passing = passing
-        self._given: list[object] = []  # callers may keep what they get: what is held weakly stays
+        super().__init__(lambda: makes(self._machine), context, load=load, passing=passing)
 
-    def call(self, operation: MethodCall) -> Outcome:
-        """What the rule gave, as plain data; an exception by its type."""
+    def value_of(self, operation: MethodCall) -> object:
+        """What the rule returns, as it is; raises what it raises."""
         rule = self._rules[operation.name]
         arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))
-        try:
-            value = rule.function(self._machine, self.made, **arguments)
-            self._given.append(value)
-            return returned(plain_value(value))
-        except self._passing:
-            raise
-        except (Exception, SystemExit) as error:
-            return raised(type(error).__name__, error_text(error))
+        return rule.function(self._machine, self.made, **arguments)

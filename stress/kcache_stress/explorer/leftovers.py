@@ -47,7 +47,9 @@ class Leftovers:
             if self._executions == 1:
                 self._first[name] = tokens
             elif self._first.get(name) != tokens:
-                self.note = f"{name} keeps what an execution left, and the next one starts from it: make it anew each time"
+                self.note = (
+                    f"{name} keeps what an execution left, and the next one starts from it: make it anew each time"
+                )
                 return
 
     def _values(self) -> Iterator[tuple[str, object]]:
