@@ -80,7 +80,7 @@ def test_a_private_cache_is_not_fed_by_older_events(cluster):
         mine = controller.volumes.store.get_by_key("v")
         first = dataclasses.replace(make_volume("v"), metadata=Metadata("v", uid="uid-1", resource_version="2"))
         assert controller.volumes.take(first) is False
-        assert controller.volumes.store.get_by_key("v") is mine
+        assert controller.volumes.store.get_by_key("v") == mine
         assert controller.volumes.take(mine) is True  # the event of an own write
         writes = len(cluster.api.writes)
         cluster.api.volumes.inject(cluster.api.volumes.history()[0])  # late, and repeated
