@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.errors import TargetError
+from kcache_model.render import with_article
 from kcache_stress.loading import load_object
 
-from .judging.outcome import with_article
 from .rules import Kind
 from .schemas.schema import SchemaError
 

@@ -105,6 +105,7 @@ class Gate:
     def know(self, facts: Facts) -> None:
         """Take over what is known of the names of all instrumented modules."""
         self.facts = facts
+        facts.conclude()  # now: in a thread that is watched, it would be met as code that nobody knows
         self._fixed.clear()
 
     def _kind(self, code: CodeType, namespace: dict[str, Any]) -> int:

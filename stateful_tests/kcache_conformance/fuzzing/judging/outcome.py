@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.outcomes import error_text
+from kcache_model.render import with_article
 
 from ..rules import Kind
 
@@ -85,11 +86,6 @@ def _described(value: Any) -> str:
         value.close()
         return "a coroutine"
     return with_article(type(value).__name__)
-
-
-def with_article(name: str) -> str:
-    """``an int``, ``a list``."""
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _short(text: str) -> str:

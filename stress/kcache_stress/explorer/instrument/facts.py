@@ -128,6 +128,11 @@ class Facts:
             found.update(itertools.dropwhile(lambda name: name not in calling, names))
         return frozenset(found)
 
+    def conclude(self) -> None:
+        """Draw the conclusions that are drawn when they are needed, and kept."""
+        for name in ("escapes", "metaclasses", "shown"):
+            getattr(self, name)
+
     def is_mutable(self, name: str) -> bool:
         """Say whether the attribute `name` can change after its object was constructed."""
         if self.everything_mutable or name in self.mutable_names:

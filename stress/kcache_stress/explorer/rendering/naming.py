@@ -38,8 +38,10 @@ _SETS = (set, frozenset)
 _CONTAINERS = (dict, *_SEQUENCES, *_SETS)
 _LOCKS = (VirtualLock, VirtualRLock)
 _LEAVES = (*_SIMPLE, Stamped, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, classmethod, staticmethod)
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", frozenset: "{}"}
 
+_NOTHING = object()
 MISSING = "nothing"
 """The text of what is not there: a key that a dict does not have, an attribute that is not set."""
 
@@ -206,7 +208,10 @@ def peek(obj: object, slot: object) -> object:
         LookupError: nothing.
     """
     if is_a(obj, dict):
-        return obj if slot is None else dict.__getitem__(obj, slot)
+        found = obj if slot is None else dict.get(obj, slot, _NOTHING)  # an item would be made by `__missing__`
+        if found is _NOTHING:
+            raise KeyError(slot)
+        return found
     if is_a(obj, list) and type(slot) is int:
         return list.__getitem__(obj, slot)
     if is_a(obj, deque) and type(slot) is int:
@@ -231,6 +236,18 @@ def attributes(obj: object) -> dict[str, object]:
     with suppress(AttributeError, TypeError):
         found.update(object.__getattribute__(obj, "__dict__"))
     return found
+
+
+def is_method(obj: object, slot: object) -> bool:
+    """Whether the class of an object, or a class itself, has a method of that name, and the object nothing else."""
+    name = str(slot)
+    if is_a(obj, type):
+        found = obj.__dict__.get(name)
+    elif name in attributes(obj) or (is_a(obj, dict) and dict.__contains__(obj, slot)):
+        return False
+    else:
+        found = next((owner.__dict__[name] for owner in type(obj).__mro__ if name in owner.__dict__), None)
+    return is_any(found, _METHODS)
 
 
 def is_library(obj: object) -> bool:

@@ -60,6 +60,7 @@ class RecordedEvent:
         touched: what it shares with other threads if they touch it too, and whether it changes that.
         wakes: the threads that need not wait any longer.
         call: which call of the library it belongs to, if any; a call may take several.
+        is_lookup: whether it finds a method, which concerns nobody unless it is exchanged.
     """
 
     first: int
@@ -76,6 +77,7 @@ class RecordedEvent:
     touched: list[tuple[object, bool]] = field(default_factory=list)
     wakes: list[int] = field(default_factory=list)
     call: int = -1
+    is_lookup: bool = False
 
 
 def event_state(obj: object) -> str:

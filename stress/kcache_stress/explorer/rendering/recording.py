@@ -14,6 +14,7 @@ from operator import itemgetter
 from types import FrameType
 
 from kcache_model.interleaving import LINE, Switch
+from kcache_model.render import with_article
 
 from ..events import (
     ACQUIRE,
@@ -36,7 +37,7 @@ from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from .naming import MISSING, Names, is_a, is_any, peek
+from .naming import MISSING, Names, is_a, is_any, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
 _OWN_FILES = os.path.dirname(__file__) + os.sep
@@ -65,7 +66,7 @@ class Recording(list[Event]):
         self._names = names
         self.events: list[RecordedEvent] = []
         self.thread_names: dict[int, str] = {}
-        self._written: tuple[RecordedEvent, object, object] | None = None
+        self._written: tuple[RecordedEvent, object, object, int] | None = None
         self._library_calls: dict[int, tuple[object, int]] = {}
         self._next_call = 0
         self._locks: dict[int, VirtualLock | VirtualRLock] = {}
@@ -85,9 +86,9 @@ class Recording(list[Event]):
         """Read what the last write has left."""
         if self._written is None:
             return
-        (recorded, obj, slot), self._written = self._written, None
+        (recorded, obj, slot, former), self._written = self._written, None
         self._names.forget()
-        recorded.after = event_state(obj) if recorded.place.library else self._value(obj, slot)
+        recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
 
     def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
         """How a thread stands that does not run, and where."""
@@ -159,7 +160,7 @@ class Recording(list[Event]):
             # Who waits in a Condition has taken a lock that somebody else is to give back.
             previous.wakes += self._waiting_for(obj)
         if place.library:
-            self._written = (previous, place.called, None)
+            self._written = (previous, place.called, None, 0)
 
     def _pass(self, thread: int, place: Place) -> None:
         """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
@@ -209,10 +210,13 @@ class Recording(list[Event]):
         recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
         if kind <= WRITE:
             recorded.before = self._value(obj, slot)
+            recorded.is_lookup = kind == READ and is_method(obj, slot)
+            if recorded.is_lookup and touched == [(id(obj), False)]:
+                recorded.touched = []  # a container counts as a whole, but its methods stay what they are
         elif kind == TRY:
             recorded.before = "taken" if slot else "not taken"
         if kind == WRITE:
-            self._written = (recorded, obj, slot)
+            self._written = (recorded, obj, slot, _id_within(obj, slot))
         return recorded
 
     def _suffix(self, obj: object, slot: object) -> str:
@@ -227,6 +231,14 @@ class Recording(list[Event]):
             return self._names.text(peek(obj, slot))
         except Exception:
             return MISSING
+
+    def _left_by(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
+        """What a write has left; an object that is called by the very place by its type, unless it was there before."""
+        text = self._value(obj, slot)
+        if text != f"{write.name}{write.slot}" or _id_within(obj, slot) == former:
+            return text
+        kind = type(peek(obj, slot)).__name__
+        return f"another {kind}" if write.before == text else with_article(kind)
 
     def _local(self, frame: FrameType, slot: object) -> str:
         found: FrameType | None = frame
@@ -243,3 +255,11 @@ class Recording(list[Event]):
         for thread in self._scheduler.threads.values():
             if not thread.finished and thread.waits_for is not None and thread.pending and thread.pending[1] is obj:
                 yield thread.number
+
+
+def _id_within(obj: object, slot: object) -> int:
+    """The id of what a slot holds; 0 for nothing."""
+    try:
+        return id(peek(obj, slot))
+    except Exception:
+        return 0

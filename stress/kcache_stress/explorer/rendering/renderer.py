@@ -95,14 +95,15 @@ def _shown_sources(runner: Runner[A], texts: Texts[A]) -> Mapping[str, bytes]:
 
 
 def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
-    """What happens in modules that are shown; the switches before what is left out stay."""
+    """What happens in modules that are shown, and no looking up of methods; the switches before the rest stay."""
+    changed = {what for event in recorded for what, changes in event.touched if changes}
     shown: list[RecordedEvent] = []
     left: dict[int, Switch] = {}
     running = None
     for event in recorded:
         if event.left is not None:
             left[event.thread] = event.left
-        if not event.place.path:
+        if not event.place.path or (event.is_lookup and changed.isdisjoint(what for what, _ in event.touched)):
             continue
         if event.thread != running and shown:
             event.left = left.get(event.thread) or Switch(shown[-1].thread, False, False, (), "", None)
@@ -157,7 +158,7 @@ def _rendered(
     runner: Runner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Interleaving:
     sources = _Sources(_shown_sources(runner, texts))
-    recorded = recording.events if texts.is_hidden is None else _shown(recording.events)
+    recorded = _shown(recording.events)
     waiting: tuple[Waiting, ...] = ()
     last = {event.thread: event.place for event in recorded}
     if execution.ending is Ending.DEADLOCK:
