@@ -87,12 +87,18 @@ def test_waiting_ends_with_the_time(server, claims):
 
 
 def test_waiting_ends_with_the_factory(server):
-    may_list = threading.Event()
-    server.before_request = lambda _: may_list.wait(WATCHDOG_SECONDS)
+    lists, may_list = threading.Event(), threading.Event()
+
+    def list_late(_: object) -> None:
+        lists.set()
+        may_list.wait(WATCHDOG_SECONDS)
+
+    server.before_request = list_late
     factory = SharedInformerFactory()
     factory.for_resource("Pod", server)
     factory.start()
     waiting = in_thread(factory.wait_for_cache_sync)
+    assert lists.wait(WATCHDOG_SECONDS)
     assert not factory.shutdown(0.0)
     assert waiting.result(WATCHDOG_SECONDS) == {"Pod": False}
     may_list.set()

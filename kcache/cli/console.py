@@ -17,7 +17,7 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_tested_text
+from kcache_conformance.report.run_report import RunReport, not_tested_text, without_text
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -200,4 +200,6 @@ def show_result(
     console.print()
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
-    console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(f" after {result.seconds:.1f} s"))
+    without = without_text(options.kind, result)
+    took = f" after {result.seconds:.1f} s{f', {without}' if without else ''}"
+    console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(took), soft_wrap=True)

@@ -177,3 +177,35 @@ def test_sources_that_change_while_it_runs_are_noticed() -> None:
 def test_each_reason_for_no_proof_is_told_once() -> None:
     told = Tally(notes=("a.py:1: x",)).merged(Tally(notes=("a.py:2: y", "a.py:1: x")))
     assert (told.note, told.notes) == ("a.py:1: x", ("a.py:1: x", "a.py:2: y"))
+
+
+SHELF = """
+import threading
+
+
+class Shelf:
+    def __init__(self):
+        self._lock, self._count = threading.Lock(), 0
+
+    def put(self, count: {what}):
+        with self._lock:
+            self._count += 1
+
+    def count(self):
+        return self._count
+"""
+
+
+@pytest.mark.parametrize(("what", "code", "after"), [("int", 0, ""), ("list", 3, ", without put")])
+def test_what_is_never_called_is_no_part_of_a_proof_and_told_with_the_verdict(
+    what: str, code: int, after: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"shelf_of_{what}.py"
+    file.write_text(SHELF.format(what=what), encoding="utf-8")
+    done = CliRunner().invoke(main, ["verify", f"{file}:Shelf", "--bound", "2x1"])
+    assert done.exit_code == code, done.output
+    assert ("put was never called" in " ".join(done.output.split())) is bool(code)
+    checked = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--budget", "0.5s", "--no-saved"])
+    assert re.search(rf"^ok after [0-9.]+ s{after}$", checked.output, re.MULTILINE), checked.output
+    brief = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--budget", "0.5s", "--no-saved", "-q"])
+    assert re.search(rf": ok, [0-9.]+ s{after}$", brief.output, re.MULTILINE), brief.output

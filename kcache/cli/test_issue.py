@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     target_type_named.cache_clear()  # by a name that counts from the folder in which a command runs
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "shelf", raising=False)  # of another test
     (tmp_path / "shelf.py").write_text(CLASS, encoding="utf-8")
     return tmp_path
 

@@ -82,6 +82,7 @@ class Machine(kt.Machine):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "shelf", raising=False)  # of another test
     for name, text in (("shelf", STOCK), ("selling", BODY), ("ruled", MACHINE)):
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     return tmp_path

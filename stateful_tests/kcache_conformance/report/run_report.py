@@ -12,8 +12,10 @@ from kcache_model.verdict import Status
 
 from ..classes import PREFIX
 from ..events import PhaseFinished, SuiteResult
-from ..runs.outcomes import Certificate
+from ..runs.outcomes import Certificate, uncalled
 from ..suite_options import SuiteOptions
+
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,16 @@ class RunReport:
         if advice:
             parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
         parts.append(f"{result.seconds:.1f} s")
+        parts += filter(None, [without_text(self.options.kind, result)])
         reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
+
+
+def without_text(kind: str, result: SuiteResult) -> str:
+    """What an ``ok`` says nothing of: the methods of a class that were never called; empty if there are none."""
+    names = uncalled(result.not_tested) if kind.startswith(PREFIX) and result.status is Status.OK else ()
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"without {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
 
 
 def not_tested_text(kind: str, names: Sequence[str]) -> str:

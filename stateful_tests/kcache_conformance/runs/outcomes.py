@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -115,6 +115,19 @@ class Description:
     left_out: tuple[str, ...] = ()
     loaded: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def uncalled(self) -> tuple[str, ...]:
+        """The names of methods that nobody calls although nobody asked for that, see :func:`uncalled`."""
+        return uncalled(self.left_out)
+
+
+def uncalled(left_out: Iterable[str]) -> tuple[str, ...]:
+    """Of what is left out of a class, the names of methods that are not called, and not for having been asked for.
+
+    A name alone was asked for; of those with a reason, ``what draw returns (...)`` is called.
+    """
+    return tuple(text.partition("(")[0].strip() for text in left_out if "(" in text and not text.startswith("what "))
+
 
 @dataclass(frozen=True)
 class Run:
@@ -219,7 +232,7 @@ class Certificate:
         if self.programs == 0:
             return "the bound has no program of calls that the target offers"
         if self.tally.exhausted == self.programs:
-            return ""
+            return _without_calls(self.description.uncalled)
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or "give it a larger budget or a smaller bound"
@@ -229,3 +242,13 @@ class Certificate:
     def reduction(self) -> str:
         """How interleavings that do the same were left out."""
         return "source-DPOR with sleep sets, equal threads in order" if self.granularity == "free" else "source-DPOR"
+
+
+def _without_calls(names: Sequence[str]) -> str:
+    """Why a proof is none that says nothing of some methods; empty if there are none."""
+    if not names:
+        return ""
+    return (
+        f"{' and '.join(names)} {'was' if len(names) == 1 else 'were'} never called; give values in the rules of a "
+        "kcache.testing.Machine, or leave out there what is not to be called"
+    )
