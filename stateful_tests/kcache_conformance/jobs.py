@@ -171,15 +171,20 @@ class _Turns:
 
     def run(self) -> None:
         """All turns, or as many as it takes to find the most that is wanted."""
+        under_way: dict[str, None] = {}
         for turn in budget_slices(self.options.phases, self.options.budget_seconds):
             self.listener(PhaseStarted(turn.phase, turn.seconds))
+            under_way[turn.phase] = None
             self._turn(turn)
-            if turn.is_last or self._is_enough:
+            if self._is_enough:
+                for phase in under_way:  # those, too, that had a short turn before
+                    self._finish(phase)
+                return
+            if turn.is_last:
                 self._finish(turn.phase)
+                del under_way[turn.phase]
             else:
                 self._progress(turn.phase, 1.0, PhaseOutcome({}))
-            if self._is_enough:
-                return
 
     @property
     def _is_enough(self) -> bool:
