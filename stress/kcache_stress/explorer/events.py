@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from types import SimpleNamespace
 from typing import Final, TypeAlias
 
 READ = 0
@@ -115,7 +116,8 @@ namespaces: Final[dict[int, int]] = {}
 One for the process, as is the execution: :meth:`Scheduler.reset` empties it.
 """
 
-_CONTAINERS = (dict, list, set, deque, bytearray, array)
+_WHOLE = (dict, list, set, deque, bytearray, array, BaseException, SimpleNamespace)
+"""Containers, and what shows its arguments or all its attributes."""
 _IS_CONTAINER: dict[type, bool] = {}
 
 
@@ -148,8 +150,8 @@ def location(obj: object, slot: object) -> object:
         return namespaces[id(obj)]
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
-        # An exception shows its arguments, and so is one place, too. `isinstance` may run code of the object.
-        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), (*_CONTAINERS, BaseException))
+        # `isinstance` may run code of the object.
+        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _WHOLE)
     return id(obj) if whole else (id(obj), slot)
 
 

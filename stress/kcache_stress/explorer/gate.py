@@ -24,7 +24,7 @@ from kcache_model.places import file_name
 
 from .events import READ, UNKNOWN, WRITE, Imprecise
 from .instrument.facts import Facts
-from .instrument.knowledge import is_transparent, only_reads, replaces, touches_arguments_only
+from .instrument.knowledge import checks_protocols, is_transparent, only_reads, replaces, touches_arguments_only
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
@@ -92,6 +92,9 @@ class Gate:
         if kind == _OPAQUE and replaces(frame.f_code):
             item = next(iter(frame.f_locals.values()))  # its first parameter
             return _KNOWN if self.has_fixed_fields(item) else _OPAQUE
+        if kind == _OPAQUE and checks_protocols(frame.f_code):
+            protocol = next(iter(frame.f_locals.values()))
+            return _OPAQUE if type.__dict__["__dict__"].__get__(protocol).get("_is_protocol") else _KNOWN
         return kind
 
     def has_fixed_fields(self, item: object) -> bool:

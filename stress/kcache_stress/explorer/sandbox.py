@@ -15,7 +15,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -126,6 +126,7 @@ class Sandbox:
         self.is_strict = False
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self._executions = 0
+        self._watched: set[Hashable] = set()
         self.absent: set[str] = set()
         self._grown = False
         self._kinds: dict[str, Kind] = {}
@@ -214,11 +215,12 @@ class Sandbox:
         self.gate.rebound.clear()
         self._start_over()
 
-    def watch_now_and_then(self, works: Iterable[object] = ()) -> None:
+    def watch_now_and_then(self, works: Iterable[object] = (), *, program: Hashable) -> None:
         """Before an execution: let the gate watch it if unknown code is at work, or may be.
 
         Args:
             works: functions that say what the threads do; their files are taken for a part of the harness.
+            program: what it does, roughly: the first execution of each may come to what no other has come to.
         """
         for work in works:
             self.gate.trust(work)
@@ -226,7 +228,9 @@ class Sandbox:
         self.gate.forget()
         if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
             return  # nothing is claimed, or by a search that looks into frames itself
-        watches = self.is_strict or self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
+        is_due = self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
+        watches = self.is_strict or is_due or program not in self._watched
+        self._watched.add(program)
         self.scheduler.watcher = self.gate.watch if watches else None
 
     @property

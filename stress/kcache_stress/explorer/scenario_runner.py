@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -131,6 +131,7 @@ class ScenarioRunner:
         self._most_events = most_events
         self._scenario = scenario
         self._threads = 0
+        self._own = object()
         self._modules = copies.modules
         self._rehearse()
         looks = copies.serve()
@@ -155,6 +156,11 @@ class ScenarioRunner:
     def logs_calls(self) -> bool:
         """Whether strategies are told of the object and its calls."""
         return False
+
+    @property
+    def calls_made(self) -> Hashable:
+        """What the threads do, as far as it is known; equal where they come to the same code, by and large."""
+        return self._own
 
     @property
     def equal_threads(self) -> EqualThreads:
@@ -216,7 +222,8 @@ class ScenarioRunner:
         strategy.most_events = self._most_events
         scheduler.equal_threads = self.equal_threads
         strategy.begin(scheduler)
-        self.sandbox.watch_now_and_then(function for part in parts for function in part.functions)
+        functions = (function for part in parts for function in part.functions)
+        self.sandbox.watch_now_and_then(functions, program=self.calls_made)
         scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
         return parts
 

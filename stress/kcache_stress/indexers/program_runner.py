@@ -60,6 +60,7 @@ class ProgramRunner:
         self._equal_threads = EqualThreads(program.threads)
         self.made: object = None
         self.program = program
+        self._calls_made = tuple(tuple(call.name for call in own) for own in (program.prefix, *program.threads))
         self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
         mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
         self._things: dict[str, Thing] | None = None if mutates else {}
@@ -97,7 +98,7 @@ class ProgramRunner:
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             works = [self._work(part, trace) for part in log]
-            sandbox.watch_now_and_then()
+            sandbox.watch_now_and_then(program=self._calls_made)
             scheduler.explore(works, strategy.choose, _TIMEOUTS)
             execution = Execution(
                 strategy.ending,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -71,6 +71,11 @@ class ObjectRunner(ScenarioRunner):
         self._place = place_of(object_type, target)
         self._equal_threads = EqualThreads(program.threads)
         super().__init__(Scenario(self._place.instrument, self._set_up, self._look_back), copies)
+
+    @property
+    def calls_made(self) -> Hashable:
+        """The names of the calls."""
+        return tuple(tuple(call.name for call in own) for own in (self._program.prefix, *self._program.threads))
 
     @property
     def equal_threads(self) -> EqualThreads:

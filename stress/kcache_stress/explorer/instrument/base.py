@@ -79,7 +79,7 @@ class Rewriting(ast.NodeTransformer):
         if owner is None:
             if self.facts.is_written_global(mangled):
                 return self.report(build.load(GLOBALS), mangled, write)
-        elif mangled in owner.cells:
+        elif mangled in owner.cells and owner.kind == "function":
             return self.report(build.load(cell_token(mangled)), mangled, write)
         return None
 

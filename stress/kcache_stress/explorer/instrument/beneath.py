@@ -26,7 +26,9 @@ METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperTyp
 
 _COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
 _LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
-_PLACES: Final = (*_COMPOSED, BaseException)
+WHOLE: Final = (BaseException, types.SimpleNamespace)
+"""Objects of C that show and compare all of their attributes: each counts as a whole."""
+_PLACES: Final = (*_COMPOSED, *WHOLE)
 _ITERABLE: Final = (list, tuple, set, frozenset, collections.deque)
 
 atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
@@ -65,7 +67,7 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             if methods_of(type(argument)) is not None:
                 yield argument, WRITE
         yield from beneath(item.func, depth)  # type: ignore[attr-defined]
-    elif methods_of(kind) is not None or issubclass(kind, BaseException):
+    elif methods_of(kind) is not None or issubclass(kind, WHOLE):
         yield item, 0
 
 

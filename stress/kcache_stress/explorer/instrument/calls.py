@@ -12,6 +12,7 @@ import json
 import operator
 import pickle
 import pprint
+import re
 import sys
 import types
 import weakref
@@ -20,7 +21,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .beneath import instance_variables
-from .knowledge import HIDDEN, READERS, is_known_function, is_known_type, makes_objects, reaches_by_name, replaces
+from .knowledge import (
+    HIDDEN,
+    READERS,
+    hands_to_c,
+    is_known_function,
+    is_known_type,
+    makes_objects,
+    reaches_by_name,
+    replaces,
+)
 from .reporting import Accesses
 from .tables import (
     CLOCK_NAMES,
@@ -168,7 +178,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
             return
         if is_own(callee) or (callee not in READERS and not makes_objects(code) and gate.is_known(callee)):
-            silent[id(code)] = code
+            if is_own(callee) or not hands_to_c(code):
+                silent[id(code)] = code
+            elif not all(type(argument) in plain for argument in arguments):
+                hand_to_c(callee, arguments)
             return
         if callee in READERS:
             use(arguments, looks=callee not in _COPYING)
@@ -181,6 +194,13 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if callee not in READERS:
             hand_over(arguments)
         gate.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
+
+    def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
+        """A function in Python that gives its arguments to C, the buffers and lists among them, too."""
+        use(arguments)
+        calls_back = any(map(callable, arguments)) or callee is re.finditer
+        if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
+            gate.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
 
     def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
         if known(kind) is None:

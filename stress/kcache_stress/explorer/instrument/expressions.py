@@ -286,6 +286,8 @@ class Expressions(Rewriting):
             name = self.context.temporary()
             hoisted.append(build.bind(name, source))
             source = build.load(name)
+        if self.scopes[node].cells and not quiet:  # each step binds it anew, without a place for a report
+            hoisted.append(build.call("reflect", ast.Constant(None), ast.Constant(_KEPT_VARIABLE)))
         with self.inside(Context(self.scopes[node], quiet, self.context.receiver, self.context.methods)):
             for clause in node.generators:
                 if clause is first:
@@ -328,6 +330,7 @@ class Expressions(Rewriting):
         return self.iterated(node.generators[0].iter, later=later)
 
 
+_KEPT_VARIABLE: Final = "the variable of a comprehension in a function that is kept"
 _FORMAT: Final = re.compile(r"%(?:%|([-+ #0]*)(\d{0,3})(?:(\.)(\d{0,3}))?([sra]))")
 
 

@@ -110,7 +110,7 @@ HIDDEN: Final = frozenset(
 """Functions that reach what Python keeps for itself."""
 _NOT_TRANSPARENT: Final = frozenset(
     function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)
-)
+) | {"_ProtocolMeta.__instancecheck__"}
 _MANAGERS: Final = (
     *("_GeneratorContextManager", "contextmanager", "closing", "suppress", "nullcontext", "ContextDecorator"),
     *("AbstractContextManager", "_RecreationalContextManager", "_AsyncGeneratorContextManager"),
@@ -161,7 +161,20 @@ def is_transparent(code: CodeType) -> bool:
         return False
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
+    if top == "re" and code.co_qualname.startswith("Scanner."):
+        return False  # it keeps the match for the functions that it calls
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
+
+
+def checks_protocols(code: CodeType) -> bool:
+    """Whether a function is that of ``isinstance`` for protocols, which looks up the attributes that these name."""
+    return code.co_qualname == "_ProtocolMeta.__instancecheck__"
+
+
+def hands_to_c(code: CodeType) -> bool:
+    """Whether a transparent function gives what it is given to code in C, of which nobody hears otherwise."""
+    name = code.co_filename.removeprefix(_LIBRARY).removeprefix("<frozen ")
+    return name.startswith((f"re{os.sep}", "re.py", "posixpath", "ntpath", "genericpath"))
 
 
 def _iterates(code: CodeType) -> bool:

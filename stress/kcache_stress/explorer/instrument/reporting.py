@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..events import Imprecise, Pending, take_as_a_whole
-from .beneath import LOOKING, METHOD_TYPES, Within, beneath, is_simple, only_reads, simple_containers
+from .beneath import LOOKING, METHOD_TYPES, WHOLE, Within, beneath, is_simple, only_reads, simple_containers
 from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
 from .names import hook_name
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
@@ -72,7 +72,7 @@ class Accesses:
         if methods is None:
             methods = _NO_METHODS
             loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or kind in self.foreign
-            loud = loud or issubclass(kind, BaseException)  # its arguments may be exchanged, and it shows them
+            loud = loud or issubclass(kind, WHOLE)  # what is in it may be exchanged, and it shows that
             harmless = issubclass(kind, type) or not foreign_methods(kind, self._is_trusted)
             if harmless and not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
                 self.quiet.add(kind)

@@ -9,14 +9,20 @@ from typing import Literal
 from .names import Comprehension, Function, mangle
 
 Kind = Literal["module", "class", "function", "comprehension"]
-Position = tuple[int, int]
+Moment = int
+"""When something runs, as far as the text tells: a count in the order of evaluation."""
 Loops = tuple[ast.AST, ...]
+
+_CONSUMING = frozenset({"sum", "any", "all", "min", "max", "list", "tuple", "set", "frozenset", "dict", "sorted"})
+_CONSUMING_METHODS = frozenset({"join", "extend", "update", "writelines"})
+"""What runs a generator expression at once that is its only argument."""
 
 
 @dataclass(eq=False)
 class Scope:
     """One namespace: a module, class, function (or lambda), or comprehension.
 
+    `opened` is when the function or generator is made, and `is_kept` says that it may run later, in any thread.
     `published` names what is bound where its value goes elsewhere at the same time: `self.rows = rows = []`.
     `held` says into which variables it goes there, if that is all: `row = rows[key] = []`.
     """
@@ -26,7 +32,9 @@ class Scope:
     parent: "Scope | None"
     class_name: str | None
     loops: Loops = ()
-    stores: dict[str, list[tuple[Position, Loops]]] = field(default_factory=dict)
+    opened: Moment = 0
+    is_kept: bool = False
+    stores: dict[str, list[tuple[Moment, Loops]]] = field(default_factory=dict)
     loads: set[str] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
     global_names: set[str] = field(default_factory=set)
@@ -67,15 +75,15 @@ def _mark_cells(scope: Scope) -> None:
     """Note in the owners the variables of enclosing functions that `scope` uses and that change after the capture."""
     for name in scope.loads | set(scope.stores):
         owner = scope.owner(name)
-        if owner is None or owner is scope or owner.kind != "function":
+        if owner is None or owner is scope or owner.kind == "class":
             continue
-        captures = [inner for inner in _up_to(scope, owner) if inner.kind == "function"]
+        captures = [inner for inner in _up_to(scope, owner) if inner.is_kept]
         if not captures:
             continue  # a comprehension runs at once, in the thread of its function
         capture = captures[-1]
-        start = _position(capture.node)
         if name in scope.stores or any(
-            position > start or any(loop in capture.loops for loop in loops) for position, loops in owner.stores[name]
+            moment > capture.opened or any(loop in capture.loops for loop in loops)
+            for moment, loops in owner.stores[name]
         ):
             owner.cells.add(name)
 
@@ -87,18 +95,17 @@ def _up_to(scope: Scope, owner: Scope) -> Iterator[Scope]:
         inner = inner.parent
 
 
-def _position(node: ast.AST) -> Position:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
 class _Builder(ast.NodeVisitor):
     def __init__(self, module: Scope) -> None:
         self.scopes: dict[ast.AST, Scope] = {module.node: module}
         self._scope = module
         self._loops: Loops = ()
+        self._now: Moment = 0
+        self._at_once: set[ast.AST] = set()
 
-    def _open(self, kind: Kind, node: ast.AST, class_name: str | None) -> Scope:
-        scope = Scope(kind, node, self._scope, class_name, self._loops)
+    def _open(self, kind: Kind, node: ast.AST, class_name: str | None, *, is_kept: bool = False) -> Scope:
+        self._now += 1
+        scope = Scope(kind, node, self._scope, class_name, self._loops, self._now, is_kept)
         self.scopes[node] = scope
         return scope
 
@@ -107,7 +114,8 @@ class _Builder(ast.NodeVisitor):
         while isinstance(node, ast.NamedExpr) and scope.kind == "comprehension" and scope.parent is not None:
             scope = scope.parent
         name = mangle(name, scope.class_name)
-        scope.stores.setdefault(name, []).append((_position(node), self._loops))
+        self._now += 1
+        scope.stores.setdefault(name, []).append((self._now, self._loops))
         scope.values.setdefault(name, []).append(value)
         if isinstance(node, ast.NamedExpr):
             scope.published.add(name)
@@ -117,6 +125,15 @@ class _Builder(ast.NodeVisitor):
             self._scope.loads.add(mangle(node.id, self._scope.class_name))
         else:
             self._bind(node.id, node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        of = node.func
+        consumes = (isinstance(of, ast.Name) and of.id in _CONSUMING) or (
+            isinstance(of, ast.Attribute) and of.attr in _CONSUMING_METHODS
+        )
+        if consumes and len(node.args) == 1:
+            self._at_once.add(node.args[0])
+        self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
@@ -177,6 +194,8 @@ class _Builder(ast.NodeVisitor):
         if node.name:
             self._bind(node.name, node)
         self.generic_visit(node)
+        if node.name:
+            self._bind(node.name, node)  # it is unbound at the end
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
         if node.name:
@@ -209,10 +228,13 @@ class _Builder(ast.NodeVisitor):
         self._scope = outer
 
     def _function(self, node: Function) -> None:
-        self._bind(node.name, node)
+        if not node.decorator_list:
+            self._bind(node.name, node)
         for decorator in node.decorator_list:
             self.visit(decorator)
         self._callable(node, node.body)
+        if node.decorator_list:
+            self._bind(node.name, node)  # the decorators may have shown the function to others before
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
 
@@ -225,7 +247,7 @@ class _Builder(ast.NodeVisitor):
             if default is not None:
                 self.visit(default)
         outer_scope, outer_loops = self._scope, self._loops
-        self._scope, self._loops = self._open("function", node, outer_scope.class_name), ()
+        self._scope, self._loops = self._open("function", node, outer_scope.class_name, is_kept=True), ()
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             self._parameter(argument)
         for rest in (arguments.vararg, arguments.kwarg):
@@ -241,7 +263,10 @@ class _Builder(ast.NodeVisitor):
 
     def _comprehension(self, node: Comprehension) -> None:
         self.visit(node.generators[0].iter)
-        outer, self._scope = self._scope, self._open("comprehension", node, self._scope.class_name)
+        is_kept = isinstance(node, ast.GeneratorExp) and node not in self._at_once
+        scope = self._open("comprehension", node, self._scope.class_name, is_kept=is_kept)
+        outer, self._scope = self._scope, scope
+        outer_loops, self._loops = self._loops, (*self._loops, node)
         for number, clause in enumerate(node.generators):
             if number:
                 self.visit(clause.iter)
@@ -250,6 +275,6 @@ class _Builder(ast.NodeVisitor):
                 self.visit(condition)
         for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.visit(part)
-        self._scope = outer
+        self._scope, self._loops = outer, outer_loops
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
