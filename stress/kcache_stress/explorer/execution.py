@@ -111,6 +111,11 @@ class Runner(Protocol[A]):
         ...
 
     @property
+    def inherits(self) -> bool:
+        """Whether executions of other threads may have left something there before."""
+        ...
+
+    @property
     def is_surprised(self) -> bool:
         """Whether the modules did what they were not loaded for, and have to be loaded anew."""
         ...

@@ -13,6 +13,7 @@ from .audit import audit, sampling_granularity
 from .counterexample import Counterexample, counterexample, smallest
 from .execution import A, Judge, Problem, Runner
 from .granularity import Granularity
+from .happens_before import happens_before
 from .schedule import Schedule, schedule_of
 from .search import SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError
@@ -23,6 +24,7 @@ from .strategies.scheduled import Replay
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
+_INHERITED: Final = "only after what other programs have left in its modules"
 _UNSEEN: Final = (
     "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
     "name the package with --instrument, or rely on --strategy naive and on stress"
@@ -206,6 +208,8 @@ def _investigated(
                     result = replace(result, coverage=Coverage.NO_PROOF, note=note)
             elif runner.leftover and found.problem.kind is not FindingKind.LIVELOCK:
                 result = _from_scratch(experiment, result, found)
+            elif runner.inherits and found.problem.kind is not FindingKind.LIVELOCK:
+                result = _without_inheritance(experiment, result, found, seconds)
             else:
                 result = _shown(experiment, result, found, seconds)
         except DivergedError as error:
@@ -238,6 +242,22 @@ def _shown(
         return replace(result, problem=shown)
     unseen = runner.sandbox.unseen(shown.execution.trace)
     return replace(result, problem=shown.problem, counterexample=shown, unseen=unseen)
+
+
+def _without_inheritance(
+    experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
+) -> Investigation[A]:
+    """As :func:`_shown`, in modules made anew: what other programs have left in these may be what is wrong."""
+    runner, judge = experiment
+    assert found.execution is not None
+    assert found.problem is not None
+    runner.load_anew()
+    again = runner.run(Replay(schedule_of(found.execution.trace, runner.sandbox.granularity)))
+    order = None if found.order is None else happens_before(again.trace, again.threads)
+    problem = judge.judge(again, order)
+    if problem is None or problem.kind is not found.problem.kind:
+        return replace(result, coverage=Coverage.NO_PROOF, note=f"{_INHERITED}: {found.problem.summary}")
+    return _shown(experiment, result, replace(found, problem=problem, execution=again, order=order), seconds)
 
 
 def _from_scratch(experiment: Experiment[A], result: Investigation[A], found: SearchResult[A]) -> Investigation[A]:

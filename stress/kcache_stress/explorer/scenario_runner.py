@@ -91,6 +91,9 @@ class Copies:
         granularity: where threads may be switched.
         folder: whose top-level modules are instrumented, too; ``None`` for none.
         expected: the modules that the scenarios will load; to name them saves time.
+
+    Attributes:
+        is_used: whether some scenario was run on them, and may have left something.
     """
 
     def __init__(
@@ -103,6 +106,7 @@ class Copies:
         self._given = instrument, folder, expected
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
+        self.is_used = False
         self._served = 0
         self._others: dict[Granularity, Copies] = {}
 
@@ -122,7 +126,13 @@ class Copies:
 
 
 class ScenarioRunner:
-    """Runs one scenario again and again; ``sandbox`` is where its modules live, ``leftovers`` what stays there."""
+    """Runs one scenario again and again.
+
+    Attributes:
+        sandbox: where its modules live.
+        leftovers: what its executions leave there.
+        inherits: whether those of other scenarios may have left something there.
+    """
 
     def __init__(
         self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS, *, is_strict: bool = False
@@ -133,6 +143,7 @@ class ScenarioRunner:
         self._threads = 0
         self._own = object()
         self._modules = copies.modules
+        self.inherits, copies.is_used = copies.is_used, True
         self._rehearse()
         looks = copies.serve()
         self.leftovers = self._leftovers(looks)
@@ -150,6 +161,7 @@ class ScenarioRunner:
     def _load_anew(self, *, is_strict: bool) -> None:
         self.sandbox.start_again(is_strict=is_strict)
         self._modules.clear()
+        self.inherits = False
         self._rehearse()
 
     @property

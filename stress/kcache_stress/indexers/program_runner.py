@@ -150,6 +150,11 @@ class ProgramRunner:
         return ""
 
     @property
+    def inherits(self) -> bool:
+        """Nor that."""
+        return False
+
+    @property
     def is_surprised(self) -> bool:
         """Never: a subject is settled before its programs are run."""
         return False

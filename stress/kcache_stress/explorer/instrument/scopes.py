@@ -219,13 +219,16 @@ class _Builder(ast.NodeVisitor):
     visit_For = visit_AsyncFor = visit_While = _loop
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._bind(node.name, node)
+        if not node.decorator_list:
+            self._bind(node.name, node)
         for child in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(child)
         outer, self._scope = self._scope, self._open("class", node, node.name)
         for statement in node.body:
             self.visit(statement)
         self._scope = outer
+        if node.decorator_list:
+            self._bind(node.name, node)  # as of functions
 
     def _function(self, node: Function) -> None:
         if not node.decorator_list:

@@ -12,6 +12,9 @@ from .context import Context
 from .names import PREFIX, Function, mangle
 
 
+_MADE = f"{PREFIX}made"
+
+
 class Statements(Assignments):
     """The visitors of statements with blocks, and of definitions."""
 
@@ -144,8 +147,8 @@ class Statements(Assignments):
     visit_Import = visit_ImportFrom = _import
 
     def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
-        reports = self.report_store(node.name, node)
-        node.decorator_list, node.bases = self.expressions(node.decorator_list), self.expressions(node.bases)
+        reports = self._named(node)
+        node.bases = self.expressions(node.bases)
         for keyword in node.keywords:
             keyword.value = self.expression(keyword.value)
         methods = frozenset(
@@ -162,9 +165,20 @@ class Statements(Assignments):
                 node.body.insert(0, build.place(ast.Expr(doubt), node))
         return [*reports, *self.cleared(node)]
 
-    def _function(self, node: Function) -> list[ast.stmt]:
+    def _named(self, node: Function | ast.ClassDef) -> list[ast.stmt]:
+        """Rewrite the decorators, and return the report of the name's store: it comes when the last of them is done."""
         reports = self.report_store(node.name, node)
         node.decorator_list = self.expressions(node.decorator_list)
+        report = None if self.context.quiet else self.report_name(node.name, 1)
+        if not node.decorator_list or report is None:
+            return reports
+        made = ast.arguments([], [ast.arg(_MADE)], None, [], [], None, [])
+        last = ast.Lambda(made, build.either(report, build.load(_MADE)))
+        node.decorator_list.insert(0, build.place(last, node.decorator_list[0]))
+        return []
+
+    def _function(self, node: Function) -> list[ast.stmt]:
+        reports = self._named(node)
         self._defaults(node.args)
         if self.evaluates_annotations:
             node.returns = node.returns and self.expression(node.returns)

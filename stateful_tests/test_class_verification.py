@@ -1,0 +1,101 @@
+"""Verification of whole classes: what only some of many programs come to counts, and what others left does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.runs.outcomes import Certificate
+from kcache_conformance.runs.verify import verify
+from kcache_model.bound import parse_bound
+from kcache_model.finding import FindingKind
+from kcache_model.verdict import Status
+
+OTHERS = """
+    def alpha(self):
+        return self._n
+
+    def beta(self):
+        self._n = 4
+"""
+"""Methods that have nothing to do with the rest: the first programs are theirs alone."""
+
+TAGGED = """
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class HasTag(Protocol):
+    tag: int
+
+
+class Thing:
+    pass
+
+
+class Tagged:
+    def __init__(self):
+        self._thing = Thing()
+        self._thing.tag = 1
+        self._n = 0
+{others}
+    def blink(self):
+        try:
+            del self._thing.tag
+        except AttributeError:
+            return
+        self._thing.tag = 1
+
+    def is_tagged(self):
+        return isinstance(self._thing, {kind})
+"""
+RULED = """
+def one():
+    return 1
+
+
+def two():
+    return 2
+
+
+rule = one
+
+
+class Ruled:
+    def __init__(self):
+        self._n = 0
+{others}
+    def swap(self):
+        global rule
+        {old} = rule
+        rule = two
+        rule = {restored}
+
+    def use(self):
+        return {used}
+"""
+
+
+def verified(text: str, name: str, folder: Path) -> Certificate:
+    file = folder / f"{name.lower()}.py"
+    file.write_text(text, encoding="utf-8")
+    target = f"{file}:{name}"
+    return verify(target, parse_bound("2x1"), type=class_type_name(target))
+
+
+@pytest.mark.parametrize(("kind", "status"), [("HasTag", Status.VIOLATION), ("Thing", Status.OK)])
+def test_code_that_cannot_be_seen_is_met_although_earlier_programs_had_none(
+    kind: str, status: Status, tmp_path: Path
+) -> None:
+    assert verified(TAGGED.format(others=OTHERS, kind=kind), "Tagged", tmp_path).status is status
+
+
+def test_what_other_programs_left_is_no_wrong_result_of_one_thread(tmp_path: Path) -> None:
+    racy = verified(RULED.format(others=OTHERS, old="old", restored="old", used="rule()"), "Ruled", tmp_path)
+    assert racy.tally.finding is not None
+    assert racy.tally.finding.kind is FindingKind.NONLINEARIZABLE
+    (tmp_path / "blind").mkdir()
+    blind = RULED.format(others=OTHERS, old="old", restored="old", used="1 if rule() else 2")
+    assert verified(blind, "Ruled", tmp_path / "blind").tally.finding is None
