@@ -88,6 +88,11 @@ def load_module(location: str | Path) -> ModuleType:
     return _load_file(location) if isinstance(location, Path) else _load_module(location)
 
 
+def extend_import_path(folder: Path) -> None:
+    """Puts a folder on the import path of this process, with those of its project."""
+    sys.path[:] = import_paths(folder).around(sys.path, str(folder))
+
+
 def importable_spec(factory: object) -> str | None:
     """How a process that is started here can load ``factory``, a function or a class; ``None`` if none can.
 
@@ -124,7 +129,7 @@ def _names(module: object, qualname: str, factory: object) -> bool:
 
 
 def _load_module(name: str) -> ModuleType:
-    _extend_path(Path.cwd())
+    extend_import_path(Path.cwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -144,7 +149,7 @@ def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
         raise TargetError(f"there is no file {path}{here}")
-    _extend_path(path.resolve().parent)
+    extend_import_path(path.resolve().parent)
     name = name_of_file(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -158,10 +163,6 @@ def _load_file(path: Path) -> ModuleType:
     except (Exception, SystemExit) as error:
         raise _import_failed(str(path)) from error
     return module
-
-
-def _extend_path(folder: Path) -> None:
-    sys.path[:] = import_paths(folder).around(sys.path, str(folder))
 
 
 def _import_failed(name: str) -> TargetError:
