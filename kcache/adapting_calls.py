@@ -38,6 +38,7 @@ _ARITY: Final = {**LOOKUPS, **OTHER_INDEX_OPERATIONS, "resync": 0, "bookmark": 1
 _COLLECTIONS: Final = {"other", "others", "mapping", "items", "entries", "objects", "objs", "iterable", "data"}
 _OBJECTS: Final = {"obj", "object", "item", "value", "entry", "element", "resource", "manifest", "thing"}
 _KEYS: Final = {"k", "id", "uid", "name"}
+_PLAIN: Final = (str, int, "str", "int")
 _NEVER: Final = 99
 """More arguments than any operation has: nothing is given by name."""
 _VARIABLE: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -231,11 +232,13 @@ class _Parameters:
         placed: those that can be given by position.
         required: how many have to be given.
         is_open: whether there may be any number of them.
+        is_plain: whether the first is annotated as a text or a number, as keys are.
     """
 
     placed: tuple[str, ...]
     required: int
     is_open: bool
+    is_plain: bool
 
     def bind(self, number: int) -> bool:
         """Whether that many can be given."""
@@ -262,9 +265,9 @@ def _parameters(function: Callable[..., Any]) -> _Parameters | None:
     required = [one for one in parameters if one.default is one.empty and one.kind not in _VARIABLE]
     is_open = any(one.kind is one.VAR_POSITIONAL for one in parameters)
     named = any(one.kind is one.KEYWORD_ONLY for one in required)
-    return _Parameters(
-        tuple(one.name.strip("_").lower() for one in placed), _NEVER if named else len(required), is_open
-    )
+    names = tuple(one.name.strip("_").lower() for one in placed)
+    is_plain = bool(placed) and placed[0].annotation in _PLAIN
+    return _Parameters(names, _NEVER if named else len(required), is_open, is_plain)
 
 
 def _is_key(name: str) -> bool:
@@ -282,7 +285,7 @@ def _fitting(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -
     if operation in ("add", "update"):
         takes = _taken_by_write(operation, name, has)
     elif operation == "delete":
-        takes = _taken_by_delete(name, has, keyed)
+        takes = _taken_by_delete(name, has, keyed, "add" in plan and _adds_plain_objects(cache, plan["add"]))
     elif operation in ("get", "get_by_key"):
         takes = _taken_by_lookup(operation, name, has, _has_own_lookup(plan), keyed)
     elif operation in ("list", "list_keys"):
@@ -322,12 +325,18 @@ def _taken_by_write(operation: str, name: str, has: _Parameters | None) -> str |
     return OBJECT if has.bind(1) and not _is_key(has.first) else None
 
 
-def _taken_by_delete(name: str, has: _Parameters | None, keyed: bool) -> str | None:
+def _adds_plain_objects(cache: Any, add: Call) -> bool:
+    """Whether the objects themselves are texts or numbers: those that are annotated so need not be keys."""
+    has = _parameters(add.of(cache)) if add.takes == OBJECT else None
+    return has is not None and has.is_plain
+
+
+def _taken_by_delete(name: str, has: _Parameters | None, keyed: bool, are_plain: bool) -> str | None:
     if has is not None and has.required == 2:
         return KEY_VALUE if has.first not in _OBJECTS else None
     if has is not None and not has.bind(1):
         return None
-    if has is not None and _is_key(has.first):
+    if has is not None and (_is_key(has.first) or (has.is_plain and not are_plain and has.first not in _OBJECTS)):
         return KEY
     is_object = has is not None and has.first in _OBJECTS - {"item", "value"} and not name.startswith("__")
     return KEY if not is_object and (keyed or name in ("pop", "__delitem__")) else OBJECT

@@ -291,11 +291,13 @@ def _parameters(item: Any) -> dict[str, int]:
 
 def _spec(item: Any) -> str:
     """The name by which a process can load a test."""
+    from kcache_stress.import_paths import path_from_here
     from kcache_stress.loading import importable_spec
 
     name = item.originalname if item.cls is None else f"{item.cls.__qualname__}.{item.originalname}"
     found = importable_spec(item.function if item.cls is None else item.cls)
-    return f"{found.rpartition(':')[0] if found is not None else item.path}:{name}"
+    location = found.rpartition(":")[0] if found is not None else path_from_here(item.path) or item.path
+    return f"{location}:{name}"
 
 
 def _no_matter_of_order(finding: Finding) -> str:

@@ -559,3 +559,59 @@ def test_a_lookup_of_a_mapping_takes_the_key_whatever_its_parameters_are() -> No
     indexer.add("a")
     assert indexer.get("a") == "a"
     assert indexer.get("b") is None
+
+
+class TestDeletionByAnnotation:
+    """A parameter that no name tells of takes a key if it is annotated as one, unless whole objects are so, too."""
+
+    class Catalog:
+        def __init__(self) -> None:
+            self._rows: dict[str, Any] = {}
+
+        def put(self, row: dict[str, Any]) -> None:
+            self._rows[row["name"]] = row
+
+        def remove(self, sku: str) -> None:
+            self._rows.pop(sku, None)
+
+        def values(self) -> list[Any]:
+            return list(self._rows.values())
+
+    class Words(Catalog):
+        def put(self, row: str) -> None:
+            super().put(row)  # type: ignore[arg-type]
+
+        def remove(self, word: str) -> None:
+            super().remove(word["name"])  # type: ignore[index]
+
+    class Unsaid(Catalog):
+        def remove(self, gone) -> None:  # type: ignore[no-untyped-def]
+            super().remove(gone["name"])
+
+    class Named(Catalog):
+        def remove(self, item: str) -> None:
+            super().remove(item["name"])  # type: ignore[index]
+
+    class Numbered(Catalog):
+        def remove(self, number: int) -> None:
+            super().remove(number)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        ("kind", "takes"),
+        [(Catalog, "key"), (Numbered, "key"), (Words, "object"), (Unsaid, "object"), (Named, "object")],
+    )
+    def test_it_takes(self, kind: Any, takes: str) -> None:
+        indexer: Any = made(adapt(kind))
+        assert indexer.plan["delete"].takes == takes
+        assert indexer.plan["add"].takes == "object"
+        indexer.add(WEB)
+        indexer.add(DB)
+        indexer.delete(WEB)
+        assert indexer.list() == [DB]
+
+    def test_a_name_is_no_object_to_add(self) -> None:
+        class ByName(self.Catalog):  # type: ignore[name-defined,misc]
+            def put(self, name: str) -> None: ...
+
+        with pytest.raises(TypeError, match="has no method that is known to add objects"):
+            made(adapt(ByName))

@@ -89,4 +89,5 @@ def _print(scaffold: Scaffold, left: int) -> None:
     console.print()
     if left:
         line(f"{left} {'violation' if left == 1 else 'violations'} found on the way: `kcache check` shows what.")
-    line(f"Next: kcache check {scaffold.name}; pytest {scaffold.test.name}")
+    before = f"PYTHONPATH={scaffold.python_path} " if scaffold.python_path else ""
+    line(f"Next: kcache check {scaffold.name}; {before}pytest {scaffold.test}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -73,6 +74,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
 def kcache_command(*arguments: str) -> Result:
     return CliRunner(env={"NO_COLOR": "1"}).invoke(main, arguments, prog_name="kcache")
 
@@ -135,6 +139,54 @@ def test_the_target_is_added_to_an_existing_configuration(project: Path) -> None
     assert not Path("shelf_cache_adapter.py").exists()
 
 
+PYPROJECT = '[project]\nname = "shop"\n'
+
+
+@pytest.mark.parametrize("spec", ["src/shop/cache.py:ShelfCache", "shop.cache:ShelfCache", "shop:ShelfCache"])
+@pytest.mark.parametrize("option", ['pythonpath = ["src"]', ""])
+@pytest.mark.parametrize("package", [(), ("tests/__init__.py",)])
+def test_a_package_in_src_is_adapted_in_tests(
+    project: Path, spec: str, option: str, package: tuple[str, ...], run_command: Run
+) -> None:
+    """It is neither installed, nor does the adapter lie beside it; each command of the last line works from here."""
+    (project / "src").mkdir()
+    (project / "shop").rename(project / "src/shop")
+    (project / "src/shop/__init__.py").write_text("from .cache import ShelfCache\n", encoding="utf-8")
+    (project / "pyproject.toml").write_text(f"{PYPROJECT}[tool.pytest.ini_options]\n{option}\n", encoding="utf-8")
+    (project / "tests").mkdir()
+    for name in package:
+        (project / name).touch()
+    done = kcache_command("init", spec, "--folder", "tests", "--name", "shelf")
+    assert done.exit_code == 0, done.output
+    module = "shop" if spec == "shop:ShelfCache" else "shop.cache"
+    assert f"from {module} import ShelfCache\n" in Path("tests/shelf_adapter.py").read_text(encoding="utf-8")
+    assert 'factory = "tests/shelf_adapter.py:new_indexer"' in Path("pyproject.toml").read_text(encoding="utf-8")
+    assert not list(project.rglob("kcache.toml"))
+    before = "" if option else "PYTHONPATH=src "
+    assert done.stdout.endswith(f"Next: kcache check shelf; {before}pytest tests/test_shelf_conformance.py\n")
+    if spec != "shop:ShelfCache":  # the others differ by the name that is imported alone
+        return
+    checked = run_command(project, "kcache", "check", "shelf", "--only", "smoke")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    variables = {} if option else {"PYTHONPATH": "src"}
+    tested = run_command(project, "pytest", "-q", "--collect-only", "tests/test_shelf_conformance.py", **variables)
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_a_configuration_that_is_used_is_added_to(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a nearer pyproject.toml, which would hide what the other configures."""
+    (project / "kcache.toml").write_text('budget = "5s"\n', encoding="utf-8")
+    below = project / "below"
+    below.mkdir()
+    (below / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
+    (project / "shop").rename(below / "shop")
+    monkeypatch.chdir(below)
+    assert kcache_command("init", "shop.cache:ShelfCache").exit_code == 0
+    assert (below / "pyproject.toml").read_text(encoding="utf-8") == PYPROJECT
+    assert 'factory = "below/shelf_cache_adapter.py:' in (project / "kcache.toml").read_text(encoding="utf-8")
+    assert kcache_command("check", "shelf_cache", "--only", "smoke").exit_code == 0
+
+
 def test_nothing_is_overwritten(project: Path) -> None:
     Path("shelf_cache_adapter.py").write_text("mine", encoding="utf-8")
     done = kcache_command("init", "shop/cache.py:ShelfCache", "--folder", "shop", "--name", "shelf")
@@ -153,7 +205,8 @@ def test_nothing_is_overwritten(project: Path) -> None:
     ("spec", "options", "message"),
     [
         ("shop/cache.py:ShelfCash", ("--folder", "shop"), "ShelfCache"),
-        ("shop/cache.py:ShelfCache", (), "give --folder shop"),
+        ("../elsewhere/cache.py:ShelfCache", (), "give --folder ../elsewhere"),
+        ("no/such.py:ShelfCache", (), "there is no file no/such.py"),
         ("shop/cache.py:ShelfCache", ("--folder", "shop", "--name", "no/name"), "give another --name"),
         ("shop.cache:ShelfCache", ("--method", "add"), "is not OPERATION=METHOD"),
         ("shop.cache:ShelfCache", ("--method", "add=put:value"), "add=put:value"),
@@ -162,6 +215,9 @@ def test_nothing_is_overwritten(project: Path) -> None:
     ],
 )
 def test_what_cannot_be_done_is_said(project: Path, spec: str, options: tuple[str, ...], message: str) -> None:
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    (elsewhere / "cache.py").write_text(RIGHT, encoding="utf-8")
     done = kcache_command("init", spec, *options)
     assert done.exit_code == 2
     assert message in done.output

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -196,4 +197,4 @@ def _from(folder: Path, home: Path, factory: str) -> str:
     file, _, name = factory.rpartition(":")
     if not file.endswith(".py") or Path(file).is_absolute() or folder == home:
         return factory
-    return f"{home / file}:{name}"
+    return f"{Path(os.path.relpath(home / file, folder)).as_posix()}:{name}"

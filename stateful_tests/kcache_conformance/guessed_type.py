@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import functools
 import os
-import sys
-from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import resolve_name
 from pathlib import Path
 from typing import Final
 
 from kcache_model.target_name import target_name
+from kcache_stress.import_paths import file_of_module
 
 from .classes import CLASS
 from .suite_options import DEFAULT_TYPE
@@ -96,18 +94,3 @@ def _takes(function: ast.FunctionDef) -> float:
     if given.vararg is not None or not all(given.kw_defaults):
         return float("inf")
     return len(given.posonlyargs) + len(given.args) - len(given.defaults)
-
-
-def file_of_module(module: str) -> str | None:
-    """The file of a module, found without importing what it is in."""
-
-    def step(found: tuple[ModuleSpec | None, list[str]], part: str) -> tuple[ModuleSpec | None, list[str]]:
-        spec = PathFinder.find_spec(part, found[1]) if found[1] else None
-        return spec, list(spec.submodule_search_locations or ()) if spec is not None else []
-
-    start: tuple[ModuleSpec | None, list[str]] = None, [os.getcwd(), *sys.path]
-    try:
-        spec, _ = functools.reduce(step, module.split("."), start)
-    except (ImportError, ValueError):
-        return None
-    return None if spec is None else spec.origin

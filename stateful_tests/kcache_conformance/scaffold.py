@@ -6,10 +6,13 @@ taste is declared, and each declaration carries what was seen. What loses or inv
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -21,8 +24,10 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.target import DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX
 from kcache_model.outcomes import error_text
 from kcache_model.verdict import Status
-from kcache_stress.loading import load_object
+from kcache_stress.import_paths import import_paths
+from kcache_stress.loading import extend_import_path, load_object
 
+from .configuration import FILES, find_configuration
 from .suite import run_suite
 from .suite_options import SuiteOptions
 from .target_types import target_type_named
@@ -43,7 +48,9 @@ class Scaffold:
     Attributes:
         name: of the target, in the configuration.
         spec: the class, ``package.module:Class`` or ``file.py:Class``.
+        module: from which the adapter imports it.
         folder: where the files go.
+        python_path: what pytest needs in ``PYTHONPATH`` to find that module; empty for nothing.
         calls: operation -> what of the class does it.
         lacking: operations that nothing does, which the adapter finds out for itself.
         pairs: whether lookups by key return ``(value, exists)``.
@@ -52,7 +59,9 @@ class Scaffold:
 
     name: str
     spec: str
+    module: str
     folder: Path
+    python_path: str
     calls: Mapping[str, Call]
     lacking: tuple[str, ...]
     pairs: bool
@@ -70,15 +79,16 @@ class Scaffold:
 
     @property
     def configuration(self) -> Path:
-        """The file that configures the folder's targets, or is to do so."""
-        names = (self.folder / "kcache.toml", self.folder / "pyproject.toml")
-        return next((path for path in names if path.exists()), names[0])
+        """The file that configures targets here, or is to do so."""
+        here = Path.cwd()
+        projects = (folder / "pyproject.toml" for folder in (here, *here.parents))
+        used = find_configuration(here).file or next((file for file in projects if file.exists()), here / FILES[0])
+        return _from_here(used)
 
     def adapter_text(self) -> str:
         """The adapter's source."""
-        location, _, attribute = self.spec.rpartition(":")
-        module = Path(location).stem if location.endswith(".py") else location
-        imports = (f"from {module} import {attribute.partition('.')[0]}", "from kcache.adapting import adapt")
+        attribute = self.spec.rpartition(":")[2]
+        imports = (f"from {self.module} import {attribute.partition('.')[0]}", "from kcache.adapting import adapt")
         lines = [
             f'"""{attribute} as an Indexer; written by `kcache init {self.spec}`, and yours to change."""',
             "",
@@ -97,10 +107,12 @@ class Scaffold:
 
     def test_text(self) -> str:
         """The test's source."""
+        imports = [f"from {self.adapter.stem} import new_indexer\n", "from kcache.testing import run_conformance"]
+        if (self.folder / "__init__.py").exists():
+            imports = [f"{imports[1]}\n", imports[0].replace("from ", "from .").rstrip()]
         return (
             f'"""Conformance of {self.spec.rpartition(":")[2]}: `kcache check {self.name}` as a test."""\n\n'
-            f"from {self.adapter.stem} import new_indexer\n\n"
-            "from kcache.testing import run_conformance\n\n\n"
+            f"{chr(10).join(imports)}\n\n\n"
             f"def test_{self.name}_conformance():\n    run_conformance(new_indexer, seconds=20)\n"
         )
 
@@ -113,7 +125,8 @@ class Scaffold:
         file = self.configuration
         old = file.read_text(encoding="utf-8") if file.exists() else ""
         prefix = "tool.kcache." if file.name == "pyproject.toml" else ""
-        table = f'[{prefix}targets.{self.name}]\nfactory = "{self.adapter.name}:new_indexer"\nbudget = "60s"\n'
+        adapter = Path(os.path.relpath(self.adapter, file.parent)).as_posix()
+        table = f'[{prefix}targets.{self.name}]\nfactory = "{adapter}:new_indexer"\nbudget = "60s"\n'
         text = f"{old.rstrip()}\n\n{table}" if old.strip() else table
         try:
             tomllib.loads(text)
@@ -122,6 +135,10 @@ class Scaffold:
                 f"{file} cannot take the target {self.name} ({error}): mend it, or give another --name"
             ) from None
         return text
+
+
+def _from_here(path: Path) -> Path:
+    return Path(os.path.relpath(path))
 
 
 def _source(call: Call) -> str:
@@ -138,9 +155,12 @@ def planned_scaffold(
             what to do.
     """
     location, _, attribute = spec.rpartition(":")
-    if location.endswith(".py") and Path(location).resolve().parent != folder.resolve():
-        raise TargetError(f"the adapter is to lie beside {location}: give --folder {Path(location).parent}")
-    make = load_object(spec, wanted="Class")
+    installed = [path for path in sys.path if path not in ("", str(Path.cwd()))]
+    extend_import_path(folder.resolve())
+    is_file = location.endswith(".py") and Path(location).is_file()
+    module = _module_in(Path(location), folder) if is_file else location
+    is_alone = module == Path(location).stem  # its name may be that of another module here
+    make = load_object(spec if is_alone or not is_file else f"{module}:{attribute}", wanted="Class")
     name = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", attribute.rpartition(".")[2]).lower()
     if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
         raise TargetError(f'"{name}" cannot name a Python file: give another --name, of a-z, 0-9 and _')
@@ -153,9 +173,36 @@ def planned_scaffold(
             "hand, or a function that makes a cache, and name that"
         ) from error
     try:
-        return Scaffold(name, spec, folder, adapted.plan, tuple(sorted(adapted.lacking)), adapted.pairs, {})
+        lacking = tuple(sorted(adapted.lacking))
+        python_path = _python_path(module.partition(".")[0], folder.resolve(), installed)
+        return Scaffold(name, spec, module, folder, python_path, adapted.plan, lacking, adapted.pairs, {})
     finally:
         adapted.close()
+
+
+def _module_in(file: Path, folder: Path) -> str:
+    """The name under which a module in a folder can import a file.
+
+    Raises:
+        TargetError: it cannot.
+    """
+    where = import_paths(folder.resolve())
+    roots = map(Path, (str(folder.resolve()), *where.configured, *where.usual))
+    outside = [one for one in roots if file.resolve().is_relative_to(one) and not (one / "__init__.py").exists()]
+    parts = min((file.resolve().relative_to(one).with_suffix("").parts for one in outside), key=len, default=("",))
+    if not all(part.isidentifier() for part in parts):
+        raise TargetError(f"nothing in {folder} can import {file}: give --folder {file.parent}")
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def _python_path(module: str, folder: Path, installed: list[str]) -> str:
+    """The folder where kcache finds a module, from here; empty if pytest finds it, too."""
+    where = import_paths(folder)
+    of_conftest = (path for path in where.usual if (Path(path) / "conftest.py").is_file())
+    if PathFinder.find_spec(module, [str(folder), *of_conftest, *where.configured, *installed]) is not None:
+        return ""
+    found = next((path for path in where.usual if PathFinder.find_spec(module, [path]) is not None), None)
+    return "" if found is None else _from_here(Path(found)).as_posix()
 
 
 def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:

@@ -16,6 +16,8 @@ from kcache_model.errors import TargetError
 from kcache_model.indexers.target import Target, make_target
 from kcache_model.target_name import target_name
 
+from .import_paths import import_paths, is_found_here, path_from_here
+
 REFERENCE = "kcache:new_indexer"
 """The reference implementation."""
 
@@ -27,7 +29,8 @@ real queue."""
 def load_target(spec: str) -> Target:
     """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``.
 
-    The working directory, or the folder of the file, is put on the import path, as Python does for a script.
+    The working directory, or the folder of the file, is put on the import path, as Python does for a script; and
+    the :mod:`import_paths` of the project, as pytest does for a test.
 
     Raises:
         TargetError: there is no such thing, or it cannot be a target; the message says what to do.
@@ -85,16 +88,37 @@ def load_module(location: str | Path) -> ModuleType:
     return _load_file(location) if isinstance(location, Path) else _load_module(location)
 
 
+def extend_import_path(folder: Path) -> None:
+    """Puts a folder on the import path of this process, with those of its project."""
+    sys.path[:] = import_paths(folder).around(sys.path, str(folder))
+
+
 def importable_spec(factory: object) -> str | None:
-    """How a child process can load ``factory``, a function or a class; ``None`` if it cannot."""
+    """How a process that is started here can load ``factory``, a function or a class; ``None`` if none can.
+
+    By the name of its module if that is found from the working directory, without what pytest alone has put on the
+    import path; else by the path of its file.
+    """
     module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", "<")
-    if module is None or "<" in name or not _names(sys.modules.get(module), name, factory):
+    if module in (None, "__main__") or "<" in name or not _names(sys.modules.get(module), name, factory):
         return None
-    if module != "__main__" and PathFinder.find_spec(module.partition(".")[0]) is not None:
+    file = _source_file(sys.modules[module])
+    if file is not None and not is_found_here(module, file):
+        path = path_from_here(file)
+        if path is not None and not (file.parent / "__init__.py").exists():
+            return f"{path}:{name}"
+    if PathFinder.find_spec(module.partition(".")[0]) is not None:
         return f"{module}:{name}"
-    file = inspect.getsourcefile(sys.modules[module])
     alone = not getattr(sys.modules[module], "__package__", "")
-    return f"{file}:{name}" if alone and module != "__main__" and file is not None and file.endswith(".py") else None
+    return f"{file}:{name}" if alone and file is not None else None
+
+
+def _source_file(module: ModuleType) -> Path | None:
+    try:
+        file = inspect.getsourcefile(module)
+    except TypeError:  # it is built in
+        return None
+    return Path(file) if file is not None and file.endswith(".py") else None
 
 
 def _names(module: object, qualname: str, factory: object) -> bool:
@@ -105,7 +129,7 @@ def _names(module: object, qualname: str, factory: object) -> bool:
 
 
 def _load_module(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))
+    extend_import_path(Path.cwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -125,7 +149,7 @@ def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
         raise TargetError(f"there is no file {path}{here}")
-    sys.path.insert(0, str(path.resolve().parent))
+    extend_import_path(path.resolve().parent)
     name = name_of_file(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -24,8 +24,8 @@ from kcache_model.render import operation_text, printable
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress import interpreter
 from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.import_paths import file_of_module
 
-from ..guessed_type import file_of_module
 from .finding_text import EXPLANATIONS
 from .story import story_lines, story_sentences
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
-_ROOT_MARKS: Final = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", ".git")
-"""Files of the folder in which a project is configured, above which pytest reads nothing."""
+from ..import_paths import project_root
 
 
 def conftests_of(location: str, file: Path) -> tuple[str | Path, ...]:
@@ -18,7 +16,8 @@ def conftests_of(location: str, file: Path) -> tuple[str | Path, ...]:
     """
     packages = [] if location.endswith(".py") else location.split(".")[:-1]
     folders = list(file.resolve().parents)
-    root = next((at for at, folder in enumerate(folders) if any((folder / mark).exists() for mark in _ROOT_MARKS)), 0)
+    found = project_root(folders[0])
+    root = 0 if found is None else folders.index(found)
     return tuple(
         ".".join([*packages[: len(packages) - at], "conftest"]) if at < len(packages) else folder / "conftest.py"
         for at, folder in enumerate(folders[: max(root, len(packages)) + 1])

@@ -1,0 +1,159 @@
+"""Import paths of a project: where its modules and the helpers of its tests lie, beside what is installed.
+
+pytest finds them by its option ``pythonpath`` and by where a ``conftest.py`` stands; commands that are run without
+pytest find the same here, so that what one of them prints works in another.
+"""
+
+from __future__ import annotations
+
+import configparser
+import functools
+import os
+import shlex
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Any, Final
+
+_ROOT_MARKS: Final = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", ".git")
+"""Files of the folder in which a project is configured, above which pytest reads nothing."""
+
+_INI_SECTIONS: Final = {
+    "pytest.ini": "pytest",
+    ".pytest.ini": "pytest",
+    "tox.ini": "pytest",
+    "setup.cfg": "tool:pytest",
+}
+_WITHOUT_SECTION: Final = ("pytest.ini", ".pytest.ini")
+"""Configure pytest even if they are empty."""
+
+
+@dataclass(frozen=True)
+class ImportPaths:
+    """Folders from which a project imports.
+
+    Attributes:
+        configured: what ``pythonpath`` of pytest names; before what is installed, as pytest has it.
+        usual: folders that hold a ``conftest.py``, ``src``, and the project itself; after what is installed.
+    """
+
+    configured: tuple[str, ...]
+    usual: tuple[str, ...]
+
+    def around(self, path: list[str], *first: str) -> list[str]:
+        """An import path with these folders, each once.
+
+        Args:
+            path: the one without them.
+            first: what comes before all of it.
+        """
+        return list(dict.fromkeys([*first, *self.configured, *path, *self.usual]))
+
+
+def project_root(folder: Path) -> Path | None:
+    """The nearest folder, this one or one above it, in which a project is configured."""
+    return next((one for one in (folder, *folder.parents) if any((one / mark).exists() for mark in _ROOT_MARKS)), None)
+
+
+def import_paths(folder: Path) -> ImportPaths:
+    """Those of the project to which the modules of a folder belong.
+
+    Args:
+        folder: absolute.
+    """
+    here = Path.cwd()
+    root = project_root(folder) or (here if folder.is_relative_to(here) else folder)
+    own = [one for one in (folder, *folder.parents) if one.is_relative_to(root)]
+    with_conftest = [one for one in own if (one / "conftest.py").is_file() and not (one / "__init__.py").exists()]
+    usual = (*with_conftest, *(one for one in (root / "src",) if one.is_dir()), root)
+    return ImportPaths(tuple(map(str, _configured(folder))), tuple(map(str, usual)))
+
+
+def file_of_module(module: str) -> str | None:
+    """The file of a module, found without importing what it is in.
+
+    Args:
+        module: its full name.
+    """
+    return _file_of(module, sys.path)
+
+
+def is_found_here(module: str, file: Path) -> bool:
+    """Whether a command that is run here finds a module, where pytest has not put a folder on the import path.
+
+    Args:
+        module: its full name.
+        file: where it lies.
+    """
+    named = {str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
+    lasting = [path for path in sys.path if path in named or path_from_here(Path(path)) is None]
+    found = _file_of(module, lasting)
+    return found is not None and Path(found).resolve() == file.resolve()
+
+
+def path_from_here(file: Path) -> str | None:
+    """The path of a file of this project from the working directory; ``None`` if it is installed, or elsewhere."""
+    here, file = Path.cwd(), file.resolve()
+    is_installed = "site-packages" in file.parts or file.is_relative_to(sysconfig.get_path("stdlib"))
+    if is_installed or not file.is_relative_to(project_root(here) or here):
+        return None
+    return Path(os.path.relpath(file, here)).as_posix()
+
+
+def _file_of(module: str, path: list[str]) -> str | None:
+    def step(found: tuple[ModuleSpec | None, list[str]], part: str) -> tuple[ModuleSpec | None, list[str]]:
+        spec = PathFinder.find_spec(part, found[1]) if found[1] else None
+        return spec, list(spec.submodule_search_locations or ()) if spec is not None else []
+
+    here = Path.cwd()
+    start: tuple[ModuleSpec | None, list[str]] = None, import_paths(here).around(path, str(here))
+    try:
+        spec, _ = functools.reduce(step, module.split("."), start)
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin
+
+
+def _configured(folder: Path) -> Iterator[Path]:
+    """What ``pythonpath`` names in the nearest configuration of pytest."""
+    for home in (folder, *folder.parents):
+        options = _options_of_pytest(home)
+        if options is not None:
+            given = options.get("pythonpath") or ()
+            for path in shlex.split(given) if isinstance(given, str) else given:
+                yield Path(os.path.normpath(home / str(path)))
+            return
+
+
+def _options_of_pytest(home: Path) -> dict[str, Any] | None:
+    """What configures pytest in a folder; ``None`` if nothing does, or only what cannot be read."""
+    for name, section in _INI_SECTIONS.items():
+        if (home / name).is_file():
+            found = _section(home / name, section)
+            if found is not None or name in _WITHOUT_SECTION:
+                return found or {}
+        if name == ".pytest.ini" and (home / "pyproject.toml").is_file():
+            tool = _toml(home / "pyproject.toml").get("tool", {}).get("pytest")
+            if tool is not None:
+                return dict(tool.get("ini_options", tool))
+    return None
+
+
+def _section(file: Path, section: str) -> dict[str, Any] | None:
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(file.read_text(encoding="utf-8"))
+    except (configparser.Error, UnicodeDecodeError, OSError):
+        return None
+    return dict(parser[section]) if parser.has_section(section) else None
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError):
+        return {}
