@@ -49,7 +49,9 @@ def laboratory(target: str) -> ObjectLaboratory:
     return made
 
 
-@pytest.mark.parametrize("target", [f"{STOCK}:Stock", f"{STOCK}:Stock(2)", f"{MACHINES}:StockMachine"])
+@pytest.mark.parametrize(
+    "target", [f"{STOCK}:Stock", f"{STOCK}:Stock(2)", f"{MACHINES}:StockMachine", f"{MACHINES}:StockMachine()"]
+)
 def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(target: str) -> None:
     made = laboratory(target)
     program = ObjectProgram(threads=((refill,), (refill, sell)))
@@ -63,7 +65,10 @@ def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(t
     assert follow(made, token, NoProgress()).answer is ReplayAnswer.REPRODUCED
 
 
-@pytest.mark.parametrize("target", [f"{STOCK}:LockedStock", f"{STOCK}:LockedStock(2)", f"{MACHINES}:LockedMachine"])
+@pytest.mark.parametrize(
+    "target",
+    [f"{STOCK}:LockedStock", f"{STOCK}:LockedStock(2)", f"{MACHINES}:LockedMachine", f"{MACHINES}:LockedMachine()"],
+)
 def test_its_twin_passes_in_every_order(target: str) -> None:
     program = ObjectProgram(threads=((refill,), (refill, sell)))
     found = explore(laboratory(target), program, ExploreOptions(seconds=60.0))

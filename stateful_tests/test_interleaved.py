@@ -242,6 +242,10 @@ def test_a_state_is_for_comparisons() -> None:
         ("stock.py:LockedStock", "class"),
         ("stock.py:Stock(2)", "class"),
         ("stock.py:SoldOut", "indexer"),
+        ("machines.py:StockMachine", "class"),
+        ("machines.py:MadeStock", "class"),
+        ("machines.py:MadeWithMore", "class"),
+        ("machines.py:WithTarget.counts", "indexer"),
     ],
 )
 def test_the_type_of_a_target_is_seen_in_its_source(name: str, expected: str) -> None:

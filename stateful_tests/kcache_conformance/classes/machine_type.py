@@ -14,6 +14,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import Load
 from kcache_model.object_types.plain import MethodCall, PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.target_name import Applied
 
 from .machine import Machine, MachineRule, rules_of
 
@@ -90,7 +91,7 @@ class MachineDriver(PlainDriver):
         passing: tuple[type[BaseException], ...] = (),
         makes: Callable[[Any], Any] = lambda machine: machine.subject(),
     ) -> None:
-        kind: Any = machine
+        kind: Any = machine.func if isinstance(machine, Applied) else machine
         self._machine = kind.__new__(kind)  # as Hypothesis makes it, it would belong to a run of Hypothesis
         self._rules = rules_of(kind)
         super().__init__(lambda: makes(self._machine), context, load=load, passing=passing)
