@@ -103,6 +103,35 @@ def test_an_invariant_is_looked_at() -> None:
     assert "at_most_nine" in found.finding.summary
 
 
+@pytest.mark.parametrize(
+    ("target", "made"),
+    [
+        (f"{STOCK}:Stock(2)", "made"),
+        (f"{MACHINES}:StockMachine", "subject"),
+        (f"{MACHINES}:LockedMachine()", "subject"),  # with a model, which is not called
+        (f"{MACHINES}:MadeStock", "subject"),
+    ],
+)
+def test_the_code_of_a_program_runs(target: str, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = laboratory(target)._object_type
+    calls = [{"op": "refill", "arguments": [3]}, {"op": "sell"}]
+    program = kind.codec.decode_program({"prefix": calls, "threads": [calls]})
+    monkeypatch.syspath_prepend(EXAMPLES)
+    found: dict[str, Any] = {}
+    exec(kind.script(program, target, {}), found)
+    assert found[made]._count == (6 if "(2)" in target else 5)
+
+
+def test_the_code_of_an_invariant_fails_where_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = laboratory(target := f"{MACHINES}:WithInvariant")._object_type
+    calls = [{"op": "refill", "arguments": [3]}] * 3
+    monkeypatch.syspath_prepend(EXAMPLES)
+    for count, fails in ((2, False), (3, True)):
+        program = kind.codec.decode_program({"prefix": [*calls[:count], {"op": "at_most_nine"}], "threads": []})
+        with pytest.raises(AssertionError) if fails else nullcontext():
+            exec(kind.script(program, target, {}), {})
+
+
 def machine(name: str) -> Any:
     sys.path.insert(0, str(EXAMPLES))
     try:
