@@ -36,6 +36,8 @@ def counts_text(phase: PhaseFinished) -> str:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:
         text += f", {counts['overlapping']} rounds with overlapping calls"
+    if phase.phase == "saved" and counts.get("undecided"):
+        text += f"; of {counts['undecided']} it is not known whether they still fail"
     if phase.phase in ("stress", "fuzz") and phase.skipped:
         text += f"; left out: {', '.join(phase.skipped)}"
     return text
@@ -47,5 +49,6 @@ def phase_verdict(phase: PhaseFinished) -> str:
         return "failed"
     if phase.refused:
         return "unknown" if phase.counts else "skipped"
-    unsure = phase.inconclusive or (phase.finding is not None and phase.finding.status is Status.UNKNOWN)
+    is_open = phase.phase == "saved" and phase.counts.get("undecided")
+    unsure = phase.inconclusive or is_open or (phase.finding is not None and phase.finding.status is Status.UNKNOWN)
     return "unknown" if unsure else "ok"
