@@ -37,7 +37,7 @@ def smoke_test(context: PhaseContext) -> PhaseOutcome:
             context.options.semantics,
             strict_errors=context.options.strict_errors,
             watch=context.watch,
-            is_known=context.known.has,
+            is_known=context.is_known,
         )
         if finding is not None:
             return PhaseOutcome({"programs": 1}, _smallest(context, target, "smoke", finding))
@@ -64,7 +64,7 @@ def recorded(context: PhaseContext) -> PhaseOutcome:
             scenario,
             strict_errors=context.options.strict_errors,
             watch=context.watch,
-            is_known=context.known.has,
+            is_known=context.is_known,
         )
         if target.is_strict == context.target.is_strict:
             counts.update(programs=1, operations=report.steps)
@@ -118,7 +118,7 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
         strict_errors=context.options.strict_errors,
         watch=context.watch,
         coverage=coverage,
-        is_known=context.known.has,
+        is_known=context.is_known,
     )
     finding = None
     for batch, fraction in enumerate(as_time_passes(context.seconds)):

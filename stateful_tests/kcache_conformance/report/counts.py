@@ -20,12 +20,19 @@ _NOUNS: Final = {
 
 def counts_text(phase: PhaseFinished) -> str:
     """What a phase counted, or why it was not run."""
-    counts = phase.counts
     if phase.refused:
         return phase.refused
+    times = phase.counts.get("known", 0)
+    known = f"{'once' if times == 1 else f'{times} times'} what was found before" if times else ""
+    return "; ".join(filter(None, (_counted(phase), known)))
+
+
+def _counted(phase: PhaseFinished) -> str:
+    counts = phase.counts
     if phase.phase == "explorer":
         text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
         text += f", {counts['exhausted']} programs exhausted" if "exhausted" in counts else ""
+        text += f", {counts['alone']} left out that fail in one thread" if counts.get("alone") else ""
         return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
     if phase.phase == "smoke":
         return ""
