@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kcache
+from kcache.cli.console import phase_line
 from kcache_conformance.gallery import gallery
 from kcache_conformance.indexers.diagnosis import diagnosed
 from kcache_conformance.indexers.program_job import run_program_in_child
@@ -34,6 +37,7 @@ from kcache_stress.indexers.workload.short_programs import random_program
 
 pytestmark = pytest.mark.usefixtures("written_recordings")
 
+EXAMPLES = Path(__file__).parent.parent / "examples" / "targets"
 QUICK = ("smoke", "recorded")
 
 Override = Callable[..., Any]
@@ -104,6 +108,30 @@ def _swallowed(call: Override, obj: Any) -> None:
         call(obj)
     except kcache.IndexFuncError:
         return
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("empty_sets_left", r"\A(?=.*times what was found before)(?=.*left out that fail in one thread)"),
+        ("copy_on_write", r"\A(?!.*found before)(?!.*left out)"),
+    ],
+)
+def test_the_line_of_a_phase_says_that_it_met_what_was_known(name: str, known: str) -> None:
+    phases = ("smoke", "stateful", "explorer", "stress")
+    target = f"{EXAMPLES / name}.py:new_indexer"
+    result = run_suite(target, SuiteOptions(phases=phases, budget_seconds=4.0))
+    lines = [phase_line(phase).plain for phase in result.phases]
+    assert re.search(known, "\n".join(lines), re.DOTALL)
+    assert not any(line.endswith((",", " ")) for line in lines)
+    if name == "empty_sets_left":
+        smoke, stateful, explorer, stress = lines
+        assert re.fullmatch(r"  smoke test +FAILED  2 times what was found before", smoke)
+        assert re.search(r"; \d+ times what was found before$", stateful)
+        assert re.search(r" ok .*, \d+ left out that fail in one thread", explorer)
+        assert re.search(r" FAILED .*; (once|\d+ times) what was found before$", stress)
+        several = replace(result.phases[0], counts={"programs": 1}, findings=2)
+        assert re.fullmatch(r"  smoke test +FAILED  2 findings", phase_line(several).plain)
 
 
 @pytest.mark.one_in(3, start=1)  # another test has five of the others

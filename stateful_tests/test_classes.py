@@ -49,7 +49,9 @@ def laboratory(target: str) -> ObjectLaboratory:
     return made
 
 
-@pytest.mark.parametrize("target", [f"{STOCK}:Stock", f"{STOCK}:Stock(2)", f"{MACHINES}:StockMachine"])
+@pytest.mark.parametrize(
+    "target", [f"{STOCK}:Stock", f"{STOCK}:Stock(2)", f"{MACHINES}:StockMachine", f"{MACHINES}:StockMachine()"]
+)
 def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(target: str) -> None:
     made = laboratory(target)
     program = ObjectProgram(threads=((refill,), (refill, sell)))
@@ -63,7 +65,10 @@ def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(t
     assert follow(made, token, NoProgress()).answer is ReplayAnswer.REPRODUCED
 
 
-@pytest.mark.parametrize("target", [f"{STOCK}:LockedStock", f"{STOCK}:LockedStock(2)", f"{MACHINES}:LockedMachine"])
+@pytest.mark.parametrize(
+    "target",
+    [f"{STOCK}:LockedStock", f"{STOCK}:LockedStock(2)", f"{MACHINES}:LockedMachine", f"{MACHINES}:LockedMachine()"],
+)
 def test_its_twin_passes_in_every_order(target: str) -> None:
     program = ObjectProgram(threads=((refill,), (refill, sell)))
     found = explore(laboratory(target), program, ExploreOptions(seconds=60.0))
@@ -96,6 +101,35 @@ def test_an_invariant_is_looked_at() -> None:
     found = explore(laboratory(spec), program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
     assert found.finding is not None
     assert "at_most_nine" in found.finding.summary
+
+
+@pytest.mark.parametrize(
+    ("target", "made"),
+    [
+        (f"{STOCK}:Stock(2)", "made"),
+        (f"{MACHINES}:StockMachine", "subject"),
+        (f"{MACHINES}:LockedMachine()", "subject"),  # with a model, which is not called
+        (f"{MACHINES}:MadeStock", "subject"),
+    ],
+)
+def test_the_code_of_a_program_runs(target: str, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = laboratory(target)._object_type
+    calls = [{"op": "refill", "arguments": [3]}, {"op": "sell"}]
+    program = kind.codec.decode_program({"prefix": calls, "threads": [calls]})
+    monkeypatch.syspath_prepend(EXAMPLES)
+    found: dict[str, Any] = {}
+    exec(kind.script(program, target, {}), found)
+    assert found[made]._count == (6 if "(2)" in target else 5)
+
+
+def test_the_code_of_an_invariant_fails_where_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = laboratory(target := f"{MACHINES}:WithInvariant")._object_type
+    calls = [{"op": "refill", "arguments": [3]}] * 3
+    monkeypatch.syspath_prepend(EXAMPLES)
+    for count, fails in ((2, False), (3, True)):
+        program = kind.codec.decode_program({"prefix": [*calls[:count], {"op": "at_most_nine"}], "threads": []})
+        with pytest.raises(AssertionError) if fails else nullcontext():
+            exec(kind.script(program, target, {}), {})
 
 
 def machine(name: str) -> Any:

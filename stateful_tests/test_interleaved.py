@@ -15,6 +15,7 @@ from kcache import testing
 from kcache.testing import clock, interleaved, replay, run
 from kcache_conformance.errors import ConformanceError, InconclusiveError
 from kcache_conformance.guessed_type import guessed_type
+from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.errors import CannotExploreError, TargetError
@@ -69,6 +70,62 @@ def test_a_body_that_may_fail_is_found_out(name: str, kind: FindingKind, text: s
 @pytest.mark.nightly
 def test_a_pool_is_explored_too() -> None:
     assert finding("fails_in_a_pool").kind is FindingKind.FAILURE
+
+
+POOLED = """
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
+
+from kcache import testing as kt
+
+
+class Memo:
+    value = None
+
+    def get(self):
+        if self.value is None:
+            self.value = object()
+        return self.value
+
+
+def in_a_pool():
+    memo = Memo()
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(memo.get) for _ in range(2)]
+        assert len({id(one.result()) for one in HOW}) == 1
+
+
+def takes_it_twice():
+    lock = threading.Lock()
+
+    def twice():
+        with lock:
+            lock.acquire()
+
+    kt.run(twice, twice)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "says"),
+    [
+        ("in_a_pool", "futures", ["waits in Future#1.result()", "thread 2 waits for something to do"]),
+        ("in_a_pool", "as_completed(futures)", [" as_completed() begins", "waits in as_completed()"]),
+        ("takes_it_twice", "()", ["thread 1 waits for lock, held by thread 1"]),
+    ],
+)
+def test_who_waits_for_what_in_a_pool(name: str, how: str, says: list[str], tmp_path: Path) -> None:
+    (tmp_path / "pooled.py").write_text(POOLED.replace("HOW", how), encoding="utf-8")
+    laboratory = InterleavedLaboratory(f"{tmp_path / 'pooled.py'}:{name}")
+    found = explore(laboratory, InterleavedProgram(), ExploreOptions(seconds=60.0)).finding
+    assert found is not None
+    assert found.interleaving is not None
+    text = interleaving_text(found.interleaving)
+    assert [one for one in says if one not in text] == [], text
+    assert "_WorkItem" not in text
+    assert "NoneType" not in text
+    if name == "in_a_pool":
+        assert "held by" not in text
 
 
 @pytest.mark.parametrize(
@@ -242,6 +299,10 @@ def test_a_state_is_for_comparisons() -> None:
         ("stock.py:LockedStock", "class"),
         ("stock.py:Stock(2)", "class"),
         ("stock.py:SoldOut", "indexer"),
+        ("machines.py:StockMachine", "class"),
+        ("machines.py:MadeStock", "class"),
+        ("machines.py:MadeWithMore", "class"),
+        ("machines.py:WithTarget.counts", "indexer"),
     ],
 )
 def test_the_type_of_a_target_is_seen_in_its_source(name: str, expected: str) -> None:

@@ -271,6 +271,8 @@ def test_values_are_short() -> None:
     assert names.text({"a": [1, 2, 3, 4, 5, 6], "b": {"c": {"d": 1}}}) == "{'a': [1, 2, 3, 4, ...], 'b': {'c': {...}}}"
     assert names.text([(1,), (1, 2), ()]) == "[(1,), (1, 2), ()]"
     assert names.text({"y", "x"}) == "{'x', 'y'}"
+    assert names.text({"none": {}, "of": set()}) == "{'none': {}, 'of': set()}"
+    assert [names.text(empty) for empty in (set(), frozenset(), {}, [])] == ["set()", "frozenset()", "{}", "[]"]
     assert len(names.text("x" * 1_000)) < 40
     assert names.text(10**5_000) == "int"
 

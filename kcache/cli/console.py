@@ -154,9 +154,10 @@ def phase_line(phase: PhaseFinished) -> Text:
     verdict, style = ("FAILED", "red") if verdict == "failed" else (verdict, _PHASE_STYLES[verdict])
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
     line.append(f"{verdict:8}", style=style)
-    if phase.findings > 1:
-        line.append(f"{phase.findings} findings, ")
-    return line.append(counts_text(phase))
+    findings = f"{phase.findings} findings" if phase.findings > 1 else ""
+    line.append(", ".join(filter(None, (findings, counts_text(phase)))))
+    line.rstrip()
+    return line
 
 
 def run_and_print(

@@ -60,6 +60,7 @@ def sold():
     return stock._count
 """
 MACHINE = """
+from hypothesis import strategies as st
 from kcache import testing as kt
 from shelf import Stock
 
@@ -72,9 +73,9 @@ class Machine(kt.Machine):
     def sell(self, stock):
         return stock.sell()
 
-    @kt.rule()
-    def refill(self, stock):
-        return stock.refill(2)
+    @kt.rule(count=st.sampled_from([2]))
+    def refill(self, stock, count):
+        return stock.refill(count)
 """
 
 
@@ -113,7 +114,7 @@ def run_test(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("class", "shelf.py:Stock", "serializable=True"),
         ("body", "selling.py:sells_two", "@kt.interleaved"),
         pytest.param("body_with_help", "selling.py:sells_two_with_help", "kt.replay(", marks=pytest.mark.nightly),
-        pytest.param("machine", "ruled.py:Machine", "kt.replay(", marks=pytest.mark.nightly),
+        ("machine", "ruled.py:Machine", "serializable=True"),
     ],
 )
 def test_a_finding_as_a_test_fails_until_it_is_mended(

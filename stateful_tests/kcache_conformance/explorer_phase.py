@@ -59,6 +59,7 @@ def explorer_phase(
         for search, fraction in zip(searches(context.spec), as_time_passes(context.seconds), strict=False):
             context.on_progress(fraction, PhaseOutcome(counts))
             if context.known.findings and alone(search.program) is not None:
+                counts["alone"] += 1
                 continue
             left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
             seconds = min(search.options.seconds, left)
@@ -74,9 +75,9 @@ def explorer_phase(
                     continue
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
             no_proof = no_proof or explored.no_proof
-            if explored.finding is not None and not context.known.has(explored.finding):
+            if explored.finding is not None and not context.is_known(explored.finding):
                 found = alone(explored.finding.program) or explored.finding
-                if not context.known.has(found):
+                if not context.is_known(found):
                     return PhaseOutcome(counts, replace(found, phase="explorer"))
             if search.laboratory.sandbox.scheduler.is_stuck:
                 break

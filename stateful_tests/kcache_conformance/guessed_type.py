@@ -16,6 +16,8 @@ from .suite_options import DEFAULT_TYPE
 
 TEST: Final = "test"
 _MARK: Final = "interleaved"
+_MACHINES: Final = ("Machine", "machine_of")
+"""What machines are derived from, or made by."""
 _MOST_IMPORTS: Final = 5
 
 
@@ -23,7 +25,7 @@ def guessed_type(spec: str) -> str:
     """The name of a target type.
 
     It is ``test`` for a function without parameters, a method, or what is marked ``interleaved``; ``class`` for a class
-    whose objects are made without arguments, as far as its module tells; else the default.
+    whose objects are made without arguments, as far as its module tells, and for a machine; else the default.
 
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
@@ -34,6 +36,8 @@ def guessed_type(spec: str) -> str:
     found, module = _definition(named.location, named.attribute)
     if isinstance(found, ast.ClassDef):
         return CLASS if _is_made_of_nothing(found, module) else DEFAULT_TYPE
+    if isinstance(found, ast.Assign):
+        return CLASS if _is_machine(found.value) else DEFAULT_TYPE
     return TEST if isinstance(found, ast.FunctionDef) and _is_test(found, named.attribute) else DEFAULT_TYPE
 
 
@@ -49,7 +53,7 @@ def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | No
     found: ast.stmt | None = None
     body: list[ast.stmt] = module
     for part in name.split("."):
-        found = next((node for node in body if getattr(node, "name", None) == part), None)
+        found = next((node for node in body if part in _names(node)), None)
         body = found.body if isinstance(found, ast.ClassDef) else []
     first, dot, rest = name.partition(".")
     imports = (node for node in module if isinstance(node, ast.ImportFrom))
@@ -63,6 +67,19 @@ def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | No
     except ImportError:
         return None, module
     return _definition(elsewhere, f"{alias.name}{dot}{rest}", depth + 1)
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """What a statement defines."""
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return [node.name] if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) else []
+
+
+def _is_machine(made: ast.expr) -> bool:
+    """Whether it is the base of machines, or makes one of a class."""
+    named = made.func if isinstance(made, ast.Call) else made
+    return ast.unparse(named).rpartition(".")[2] in _MACHINES
 
 
 def _is_test(function: ast.FunctionDef, name: str) -> bool:
@@ -80,7 +97,7 @@ def _is_made_of_nothing(kind: ast.ClassDef, module: list[ast.stmt]) -> bool:
         if not kind.bases or [ast.unparse(base) for base in kind.bases] == ["object"]:
             return True
         base = kind.bases[0]
-        if ast.unparse(base).rpartition(".")[2] == "Machine":
+        if _is_machine(base):
             return True
         if not isinstance(base, ast.Name) or base.id not in classes:
             return False

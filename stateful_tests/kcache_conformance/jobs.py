@@ -149,7 +149,8 @@ def _run_phases(
             on_progress,
             lambda finding: listener(FindingMade(weigh(finding))),
         )
-        return target_type.phases[turn.phase](context)
+        outcome = target_type.phases[turn.phase](context)
+        return replace(outcome, counts={**outcome.counts, **context.met})
 
     def weigh(finding: Finding) -> Finding:
         return weighed(finding, target_type.rules, options)
@@ -206,6 +207,8 @@ class _Turns:
             finding = self.weigh(replace(outcome.finding, phase=outcome.finding.phase or phase))
             if self.known.has(finding):
                 again += 1
+                if finding.status is Status.VIOLATION:
+                    self.outcomes[phase] = self.outcomes[phase].merged(PhaseOutcome({"known": 1}))
                 continue
             self.known = self.known.adding(finding)
             self.found[phase] += 1

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 from kcache_model.finding import Finding
 from kcache_model.indexers.program import History
 from kcache_model.progress import NoProgress, ProgressListener
+from kcache_model.verdict import Status
 
 from .suite_options import SuiteOptions
-from .symptoms import Known
+from .symptoms import Known, weighed
 
 Coverage: TypeAlias = Counter[tuple[str, str]]
 """(operation, result) -> how often; results are ``ok`` or the kind of an error."""
@@ -32,6 +33,7 @@ class PhaseContext:
         on_progress: told how far the phase is, 0 to 1, and what it has done so far.
         known: what was found before; the phase looks for something else.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
+        met: counts violations that are known, as ``known``.
     """
 
     target: Any
@@ -43,6 +45,14 @@ class PhaseContext:
     known: Known = field(default_factory=Known)
     on_progress: Callable[[float, PhaseOutcome], None] = lambda _fraction, _so_far: None
     on_finding: Callable[[Finding], None] = lambda _: None
+    met: Counter[str] = field(default_factory=Counter)
+
+    def is_known(self, finding: Finding) -> bool:
+        """Whether the same has been found before; if it has, and is a violation, that is counted."""
+        is_known = self.known.has(finding)
+        if is_known and weighed(finding, self.known.rules, self.options).status is Status.VIOLATION:
+            self.met["known"] += 1
+        return is_known
 
 
 @dataclass(frozen=True)

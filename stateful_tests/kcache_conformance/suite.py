@@ -136,6 +136,7 @@ class _Log:
     def show_again(self, saved: TargetFailures, target: str) -> None:
         """Saved failures come first, within their share of the budget."""
         seconds = _SAVED_SHARE * self._options.budget_seconds
+        self._not_tested = saved.not_tested  # as long as the target is not loaded, for a run may end here
         self(PhaseStarted(SAVED, seconds))
         again = show_again(saved, target, self._options, seconds=seconds)
         for finding in again.findings:
@@ -145,7 +146,8 @@ class _Log:
         self._saved = self.known.findings
         first = next(iter(self._saved), None)
         self._unsettled = again.unsettled
-        self(PhaseFinished(SAVED, {"programs": again.count}, finding=first, findings=len(self._saved)))
+        counts = {"programs": again.count, **({"undecided": len(again.unsettled)} if again.unsettled else {})}
+        self(PhaseFinished(SAVED, counts, finding=first, findings=len(self._saved)))
         self.phase = self._options.phases[0]
 
     @property

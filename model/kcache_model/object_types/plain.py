@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ..call_program import CallProgram
 from ..codec import Codec
@@ -33,8 +33,10 @@ class MethodCall:
         arguments: plain, immutable data.
         is_write: whether it may change anything.
         is_attribute: whether it is no call, but the reading of an attribute.
+        making: lines of Python that make the object, of what makes one.
     """
 
+    making: ClassVar[tuple[str, ...]] = ("made = {}",)
     name: str
     arguments: tuple[Any, ...] = ()
     is_write: bool = field(default=True, compare=False)
@@ -44,6 +46,10 @@ class MethodCall:
         if self.is_attribute:
             return self.name
         return f"{self.name}({', '.join(map(repr, self.arguments))})"
+
+    def code(self) -> str:
+        """The call in Python, after what :attr:`making` makes."""
+        return f"made.{self}"
 
 
 @dataclass(frozen=True)
@@ -358,36 +364,39 @@ def _script(program: ObjectProgram, target: str, remarks: Remarks) -> str:
 
 
 def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[str]:
+    def line(thread: int, position: int, operation: MethodCall) -> str:
+        remark = remarks.get((thread, position), "")
+        return f"{operation.code()}  # {remark}" if remark else operation.code()
+
     if program.threads:
         yield "import threading"
-    yield from import_lines(target)
-    yield "made = factory()"
-    for position, operation in enumerate(program.prefix):
-        yield _remarked(f"made.{operation}", remarks.get((-1, position), ""))
+    lines, found, call = _imported(target)
+    yield from lines
+    first = next((own[0] for own in (program.prefix, *program.threads) if own), MethodCall)
+    yield from (made.format(f"{found}{call or '()'}") for made in first.making)
+    yield from (line(-1, position, operation) for position, operation in enumerate(program.prefix))
     yield from thread_lines(
-        [
-            [
-                _remarked(f"made.{operation}", remarks.get((number, position), ""))
-                for position, operation in enumerate(own)
-            ]
-            for number, own in enumerate(program.threads)
-        ]
+        [[line(number, *call) for call in enumerate(own)] for number, own in enumerate(program.threads)]
     )
     yield from (f"# then: {remark}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD)
 
 
 def import_lines(target: str) -> Iterator[str]:
     """Lines that bind ``factory`` to the target of a name."""
+    lines, found, call = _imported(target)
+    yield from lines
+    yield f"factory = lambda: {found}{call}" if call else f"factory = {found}"
+
+
+def _imported(target: str) -> tuple[list[str], str, str]:
+    """Lines that import the target of a name, what it is called then, and the arguments of the name."""
     named = target_name(target)
     location = named.location
-    first, *rest = named.attribute.split(".")
+    first = named.attribute.partition(".")[0]
+    lines = [f"from {location} import {first}"] if location else []
     if location.endswith(".py"):
-        yield f"from {Path(location).stem} import {first}  # {location}"
-    elif location:
-        yield f"from {location} import {first}"
-    yield ""
-    made = ".".join((first, *rest))
-    yield f"factory = lambda: {made}{named.call}" if named.call else f"factory = {made}"
+        lines = [f"from {Path(location).stem} import {first}  # {location}"]
+    return [*lines, ""], named.attribute, named.call
 
 
 def thread_lines(threads: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -407,7 +416,3 @@ def thread_lines(threads: Sequence[Sequence[str]]) -> Iterator[str]:
     yield "    thread.start()"
     yield "for thread in threads:"
     yield "    thread.join()"
-
-
-def _remarked(line: str, remark: str) -> str:
-    return f"{line}  # {remark}" if remark else line

@@ -74,6 +74,8 @@ class Machine(RuleBasedStateMachine):
 def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], Any]:
     """A call of the subject: ``@rule(key=st.sampled_from("ab")) def get(self, cache, key): return cache.get(key)``.
 
+    Called with a subject, it is the function as it is written: ``machine.get(machine.subject(), "a")``.
+
     Args:
         arguments: a strategy for each argument after the subject. In threads, a few of its values are tried, which must
             be plain: numbers, texts, truth values, nothing. ``target`` and ``targets`` name bundles, as in Hypothesis.
@@ -84,7 +86,9 @@ def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], 
         known = MachineRule(function, drawn)
 
         @functools.wraps(function)
-        def stepped(self: Machine, **given: Any) -> Any:
+        def stepped(self: Machine, *subject: Any, **given: Any) -> Any:
+            if subject:
+                return function(self, *subject, **given)
             result = self._step(known, given)
             return result if len(drawn) < len(arguments) else None  # Hypothesis wants none where there is no bundle
 
@@ -103,8 +107,8 @@ def invariant() -> Callable[[Callable[..., Any]], Any]:
         known = MachineRule(function, None)
 
         @functools.wraps(function)
-        def looked(self: Machine) -> None:
-            function(self, self._subject)
+        def looked(self: Machine, *subject: Any) -> None:
+            function(self, *subject or (self._subject,))
 
         vars(looked)[_MARK] = known
         del vars(looked)["__wrapped__"]

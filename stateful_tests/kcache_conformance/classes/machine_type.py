@@ -14,8 +14,10 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import Load
 from kcache_model.object_types.plain import MethodCall, PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.target_name import Applied
 
 from .machine import Machine, MachineRule, rules_of
+from .rule_call import RuleCall
 
 _DRAWN: Final = 40
 _NONE_CHECKED: Final[Any] = tuple(HealthCheck)
@@ -37,11 +39,12 @@ def machine_vocabulary(kind: type[Machine]) -> tuple[OperationTemplate, ...]:
 
 def _template(kind: type[Machine], name: str, rule: MachineRule) -> OperationTemplate:
     if rule.arguments is None:
-        return OperationTemplate(name, lambda _: MethodCall(name, (), is_write=False), weight=0.1)
+        return OperationTemplate(name, lambda _: RuleCall(name, (), is_write=False), weight=0.1)
+    parameters = tuple(rule.arguments)
     values = [_values(f"{kind.__name__}.{name}", argument, made) for argument, made in rule.arguments.items()]
     return OperationTemplate(
         name,
-        lambda _number, *chosen: MethodCall(name, chosen),
+        lambda _number, *chosen: RuleCall(name, chosen, parameters=parameters),
         tuple(values),
         small=tuple(choice[:_SMALL] for choice in values),
     )
@@ -90,7 +93,7 @@ class MachineDriver(PlainDriver):
         passing: tuple[type[BaseException], ...] = (),
         makes: Callable[[Any], Any] = lambda machine: machine.subject(),
     ) -> None:
-        kind: Any = machine
+        kind: Any = machine.func if isinstance(machine, Applied) else machine
         self._machine = kind.__new__(kind)  # as Hypothesis makes it, it would belong to a run of Hypothesis
         self._rules = rules_of(kind)
         super().__init__(lambda: makes(self._machine), context, load=load, passing=passing)

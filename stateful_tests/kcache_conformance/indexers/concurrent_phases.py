@@ -11,6 +11,8 @@ from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target
+from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport
@@ -109,11 +111,15 @@ def _stress_counts(report: StressReport) -> Mapping[str, int]:
 
 
 def _in_any_order(context: PhaseContext, program: Program) -> Finding | None:
+    return in_any_order(context.target, program, context.watch, strict_errors=context.options.strict_errors)
+
+
+def in_any_order(target: Target, program: Program, watch: ProgressListener, *, strict_errors: bool) -> Finding | None:
     """What goes wrong without any concurrency: in an order of the calls of the threads, one after another."""
-    reads = final_reads(program, context.target)
+    reads = final_reads(program, target)
     for order in itertools.islice(serial_orders(program), _MOST_ORDERS):
         calls = order.with_calls((*order.prefix, *reads))
-        finding = run_program(context.target, calls, strict_errors=context.options.strict_errors, watch=context.watch)
+        finding = run_program(target, calls, strict_errors=strict_errors, watch=watch)
         if finding is not None:
             return finding
     return None

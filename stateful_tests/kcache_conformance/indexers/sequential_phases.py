@@ -13,22 +13,20 @@ from dataclasses import replace
 
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 
 from ..budget_slices import as_time_passes
 from ..phase import Coverage, PhaseContext, PhaseOutcome
-from .diagnosis import diagnosed
 from .recorded.corpus import scenario_count, scenarios
 from .recorded.replay import replay
 from .recorded.scenario import Scenario
 from .sequential import run_program
+from .smallest import smallest
 from .smoke import smoke
 
 _BATCH_EXAMPLES = 25
-_MINIMISE_SECONDS = 5.0
 
 
 def smoke_test(context: PhaseContext) -> PhaseOutcome:
@@ -39,7 +37,7 @@ def smoke_test(context: PhaseContext) -> PhaseOutcome:
             context.options.semantics,
             strict_errors=context.options.strict_errors,
             watch=context.watch,
-            is_known=context.known.has,
+            is_known=context.is_known,
         )
         if finding is not None:
             return PhaseOutcome({"programs": 1}, _smallest(context, target, "smoke", finding))
@@ -66,7 +64,7 @@ def recorded(context: PhaseContext) -> PhaseOutcome:
             scenario,
             strict_errors=context.options.strict_errors,
             watch=context.watch,
-            is_known=context.known.has,
+            is_known=context.is_known,
         )
         if target.is_strict == context.target.is_strict:
             counts.update(programs=1, operations=report.steps)
@@ -120,7 +118,7 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
         strict_errors=context.options.strict_errors,
         watch=context.watch,
         coverage=coverage,
-        is_known=context.known.has,
+        is_known=context.is_known,
     )
     finding = None
     for batch, fraction in enumerate(as_time_passes(context.seconds)):
@@ -140,11 +138,11 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
     if finding.program is None:
         return finding
     context.on_finding(finding)
-    best, symptom = finding, context.known.symptom(finding)
+    symptom = context.known.symptom(finding)
     rule = context.known.rules.get(finding.rule)
     is_of_state = rule is not None and rule.is_of_state  # which write was the last is of no matter
 
-    def run(program: Program, judged: Target = target) -> Finding | None:
+    def run(program: Program, judged: Target) -> Finding | None:
         return run_program(
             judged,
             program,
@@ -154,19 +152,13 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
             is_known=context.known.has,
         )
 
-    def fails(program: Program) -> bool:
-        nonlocal best
-        found = run(program)
-        if found is None or (found.rule, found.location) != (finding.rule, finding.location):
-            return False
-        if not is_of_state and context.known.symptom(found) != symptom:
-            return False
-        best = found
-        return True
-
-    if fails(finding.program):
-        minimise(finding.program, fails, MinimiseBudget(seconds=min(_MINIMISE_SECONDS, context.seconds)))
-        best = diagnosed(best, target, run)
-        if finding.program.is_unsteady and best.program is not None:
-            best = replace(best, program=replace(best.program, is_unsteady=True))
+    best = smallest(
+        finding,
+        target,
+        run,
+        lambda found: is_of_state or context.known.symptom(found) == symptom,
+        seconds=context.seconds,
+    )
+    if best is not finding and finding.program.is_unsteady and best.program is not None:
+        best = replace(best, program=replace(best.program, is_unsteady=True))
     return replace(best, phase=phase, scenario=finding.scenario)

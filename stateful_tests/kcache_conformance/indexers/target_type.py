@@ -167,7 +167,7 @@ INDEXER: Final = TargetType(
     examples=gallery,
     codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
-    replay=imported_late("kcache_stress.indexers.subject:replay_token"),
+    replay=imported_late(f"{__package__}.token_replay:replay_token"),
     declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,
     knows=frozenset({"semantics", "contract", "threads"}),

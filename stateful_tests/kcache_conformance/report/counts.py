@@ -20,12 +20,19 @@ _NOUNS: Final = {
 
 def counts_text(phase: PhaseFinished) -> str:
     """What a phase counted, or why it was not run."""
-    counts = phase.counts
     if phase.refused:
         return phase.refused
+    times = phase.counts.get("known", 0)
+    known = f"{'once' if times == 1 else f'{times} times'} what was found before" if times else ""
+    return "; ".join(filter(None, (_counted(phase), known)))
+
+
+def _counted(phase: PhaseFinished) -> str:
+    counts = phase.counts
     if phase.phase == "explorer":
         text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
         text += f", {counts['exhausted']} programs exhausted" if "exhausted" in counts else ""
+        text += f", {counts['alone']} left out that fail in one thread" if counts.get("alone") else ""
         return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
     if phase.phase == "smoke":
         return ""
@@ -36,6 +43,8 @@ def counts_text(phase: PhaseFinished) -> str:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:
         text += f", {counts['overlapping']} rounds with overlapping calls"
+    if phase.phase == "saved" and counts.get("undecided"):
+        text += f"; of {counts['undecided']} it is not known whether they still fail"
     if phase.phase in ("stress", "fuzz") and phase.skipped:
         text += f"; left out: {', '.join(phase.skipped)}"
     return text
@@ -47,5 +56,6 @@ def phase_verdict(phase: PhaseFinished) -> str:
         return "failed"
     if phase.refused:
         return "unknown" if phase.counts else "skipped"
-    unsure = phase.inconclusive or (phase.finding is not None and phase.finding.status is Status.UNKNOWN)
+    is_open = phase.phase == "saved" and phase.counts.get("undecided")
+    unsure = phase.inconclusive or is_open or (phase.finding is not None and phase.finding.status is Status.UNKNOWN)
     return "unknown" if unsure else "ok"

@@ -21,6 +21,7 @@ from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import ReplayToken
 
 from ..classes import BETWEEN, PREFIX
+from ..classes.rule_call import RuleCall
 from .issue_text import file_of, scenario_lines, versions
 
 _WIDTH: Final = 88
@@ -140,13 +141,18 @@ def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[st
     run = [one_line]
     if len(one_line) > _WIDTH:
         run = ["    kt.run(", *(f"        {work}," for work in (*works, "serializable=True")), "    )"]
-    lines = [_marked(token), f"def test_{test}():", f"    {made} = {name.attribute}{name.call or '()'}"]
+    makes = f"{name.attribute}{name.call or '()'}"
+    is_rule = isinstance(program.threads[0][0], RuleCall)
+    making = [f"    {line.format(makes)}" for line in (RuleCall.making if is_rule else (f"{made} = {{}}",))]
+    lines = [_marked(token), f"def test_{test}():", *making]
     module = name.module or Path(name.location).stem
     return {_KCACHE, f"from {module} import {first}"}, f"test_{test}", [*lines, *before, *run]
 
 
 def _called(made: str, call: MethodCall) -> str:
     """A call as Python writes it."""
+    if isinstance(call, RuleCall):
+        return call.code(_literal)
     arguments = [_literal(value) for value in call.arguments]
     if call.is_attribute:
         return f"{made}.{call.name}"

@@ -131,6 +131,8 @@ class Names:
             texts = [f"{self.text(key, depth + 1)}: {self.text(held, depth + 1)}" for key, held in items]
             opening, closing = "{", "}"
         else:
+            if not size and kind in _SETS:
+                return f"{kind.__name__}()"
             opening, closing = _BRACKETS[kind][0], _BRACKETS[kind][1]
             if size and depth > 1:
                 return f"{opening}...{closing}"

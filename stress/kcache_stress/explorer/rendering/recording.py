@@ -37,9 +37,11 @@ from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from .naming import MISSING, Names, is_a, is_any, is_method, peek
+from .naming import MISSING, Names, is_a, is_any, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
+_IDLE = "something to do"
+"""What a thread waits for that is in no code of the target: one of a pool, as a rule."""
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
 _MAKING = frozenset({"__init__"})
@@ -105,11 +107,13 @@ class Recording(list[Event]):
             what = "the end of a thread"
         elif is_a(obj, Wakeup):
             what = Wakeup.what
+        elif not place.path:
+            what = _IDLE
         elif place.library and place.library not in _ENTERING:
-            what = f"{self._names.of(place.called)}.{place.library}()"
+            what = "".join(self._call(place))
         else:
             holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
-            what = self._names.of(place.called if place.library else obj)
+            what = self._name(place.called if place.library else obj)
         return Switch(number, False, False, holding, what, holder), place
 
     def unfinished(self) -> set[int]:
@@ -192,7 +196,7 @@ class Recording(list[Event]):
         if place.library:
             method = place.library
             entered = _ENTERING.get(method)
-            name, suffix = self._names.of(place.called), "" if entered else f".{method}()"
+            name, suffix = (self._name(place.called), "") if entered else self._call(place)
             touched: list[tuple[object, bool]] = [(id(place.called), method not in _LOOKING)]
             return RecordedEvent(
                 at, at, thread, entered or "call", name, suffix, place, left, held, touched=touched, call=call
@@ -206,7 +210,7 @@ class Recording(list[Event]):
             name = f"variable {slot}"
             before = self._local(frame, slot)
             return RecordedEvent(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
-        name, suffix = self._names.of(obj), self._suffix(obj, slot) if kind <= WRITE else ""
+        name, suffix = self._name(obj), self._suffix(obj, slot) if kind <= WRITE else ""
         recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
         if kind <= WRITE:
             recorded.before = self._value(obj, slot)
@@ -218,6 +222,18 @@ class Recording(list[Event]):
         if kind == WRITE:
             self._written = (recorded, obj, slot, _id_within(obj, slot))
         return recorded
+
+    def _call(self, place: Place) -> tuple[str, str]:
+        """What a call of the library is written as: of which object, if of any, and which function."""
+        return ("", f"{place.library}()") if place.called is None else (self._name(place.called), f".{place.library}()")
+
+    def _name(self, obj: object) -> str:
+        """How an object is called: what the library hands out goes by no private part of it, as a Future in a pool."""
+        name = self._names.of(obj)
+        whole = name.partition("#")[0]
+        kind = type(obj).__name__
+        is_inside = whole.startswith("_") and whole != name and not kind.startswith("_") and is_library(obj)
+        return self._names._number(obj) if is_inside else name
 
     def _suffix(self, obj: object, slot: object) -> str:
         if slot is None or is_any(obj, (set, frozenset)):

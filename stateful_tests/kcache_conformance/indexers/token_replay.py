@@ -1,0 +1,47 @@
+"""Findings about an Indexer, shown again, perhaps on a changed implementation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.target import Target
+from kcache_model.progress import ProgressListener
+from kcache_stress.explorer.replay_answer import Replayed
+from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.indexers.probing import probe
+from kcache_stress.indexers.subject import replay_token as follow_token
+from kcache_stress.loading import load_target
+
+from .concurrent_phases import in_any_order
+from .sequential import run_program
+from .smallest import smallest
+
+_ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
+"""What would not return here either."""
+
+
+def replay_token(token: ReplayToken[Program], watch: ProgressListener) -> Replayed:
+    """What became of the finding that a replay token stands for: no race, if its calls fail one after another, too.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: it cannot be scheduled any more.
+    """
+    replayed = follow_token(token, watch)
+    if replayed.finding is None or replayed.finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):
+        return replayed
+
+    def run(program: Program, target: Target) -> Finding | None:
+        return run_program(target, program, strict_errors=token.strict_errors, watch=watch)
+
+    target = probe(load_target(token.target), token.program.semantics)
+    program = replayed.finding.program or token.program
+    alone = in_any_order(target, program, watch, strict_errors=token.strict_errors)
+    if alone is None or alone.program is None:
+        return replayed
+    found = smallest(alone, target, run)
+    told = replace(found, phase="replay", program=found.program.with_hash_seed(token.program.hash_seed))
+    return Replayed(replayed.answer, "its calls go wrong one after another, too", told)
