@@ -11,7 +11,6 @@ from .construction import construction_of
 from .context import Context
 from .names import PREFIX, Function, mangle
 
-
 _MADE = f"{PREFIX}made"
 
 
