@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring
 
 _SHOWN_CHARACTERS = 500
 
@@ -203,7 +203,7 @@ class ObjectMutatedError(KcacheError):
 
 def quoted(text: str) -> str:
     """``text`` in double quotes, with escapes, as Go's ``%q`` prints it."""
-    return json.dumps(text, ensure_ascii=False)
+    return encode_basestring(text)
 
 
 def _shown(obj: object) -> str:
