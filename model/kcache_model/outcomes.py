@@ -91,6 +91,11 @@ UNTOLD = _Untold()
 """The call returned, but what is not recorded."""
 
 
+def with_article(name: str) -> str:
+    """``an int``, ``a list``."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def error_text(error: BaseException) -> str:
     """``Type: message``, kept short; the message of an exception may itself fail."""
     try:

@@ -34,11 +34,6 @@ def outcome_text(outcome: Outcome | None) -> str:
     return _value_text(outcome.value)
 
 
-def with_article(name: str) -> str:
-    """``an int``, ``a list``."""
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
 def printable_line(text: str) -> str:
     """As :func:`printable`, in one line."""
     return printable(text).replace("\n", "\\n")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.errors import TargetError
-from kcache_model.render import with_article
+from kcache_model.outcomes import with_article
 from kcache_stress.loading import load_object
 
 from .rules import Kind

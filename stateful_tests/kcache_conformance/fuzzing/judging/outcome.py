@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kcache_model.outcomes import error_text
-from kcache_model.render import with_article
+from kcache_model.outcomes import error_text, with_article
 
 from ..rules import Kind
 

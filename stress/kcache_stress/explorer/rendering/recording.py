@@ -14,7 +14,7 @@ from operator import itemgetter
 from types import FrameType
 
 from kcache_model.interleaving import LINE, Switch
-from kcache_model.render import with_article
+from kcache_model.outcomes import with_article
 
 from ..events import (
     ACQUIRE,
