@@ -51,6 +51,11 @@ class CallProgram(Generic[Op_co]):
         for thread in self.threads:
             yield from thread
 
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all operations: of the prefix, then of each thread."""
+        calls: Any = (self.prefix, *self.threads)
+        return tuple(tuple(call.name for call in own) for own in calls)
+
     def with_calls(self, prefix: tuple[Any, ...], threads: tuple[tuple[Any, ...], ...] = ()) -> Any:
         """A program of the same type with other calls, on an object that is made in the same way."""
         return dataclasses.replace(self, prefix=prefix, threads=threads)  # type: ignore[type-var]

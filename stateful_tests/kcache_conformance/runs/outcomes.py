@@ -115,11 +115,6 @@ class Description:
     left_out: tuple[str, ...] = ()
     loaded: frozenset[tuple[str, str]] = frozenset()
 
-    @property
-    def uncalled(self) -> tuple[str, ...]:
-        """The names of methods that nobody calls although nobody asked for that, see :func:`uncalled`."""
-        return uncalled(self.left_out)
-
 
 def uncalled(left_out: Iterable[str]) -> tuple[str, ...]:
     """Of what is left out of a class, the names of methods that are not called, and not for having been asked for.
@@ -232,7 +227,7 @@ class Certificate:
         if self.programs == 0:
             return "the bound has no program of calls that the target offers"
         if self.tally.exhausted == self.programs:
-            return _without_calls(self.description.uncalled)
+            return _without_calls(uncalled(self.description.left_out))
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or "give it a larger budget or a smaller bound"

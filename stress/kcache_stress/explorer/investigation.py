@@ -206,10 +206,8 @@ def _investigated(
                 if runner.leftover and found.coverage.is_complete:
                     note = "; ".join(filter(None, (runner.leftover, found.note)))
                     result = replace(result, coverage=Coverage.NO_PROOF, note=note)
-            elif runner.leftover and found.problem.kind is not FindingKind.LIVELOCK:
-                result = _from_scratch(experiment, result, found)
-            elif runner.inherits and found.problem.kind is not FindingKind.LIVELOCK:
-                result = _without_inheritance(experiment, result, found, seconds)
+            elif (runner.leftover or runner.inherits) and found.problem.kind is not FindingKind.LIVELOCK:
+                result = _in_new_modules(experiment, result, found, seconds)
             else:
                 result = _shown(experiment, result, found, seconds)
         except DivergedError as error:
@@ -244,34 +242,26 @@ def _shown(
     return replace(result, problem=shown.problem, counterexample=shown, unseen=unseen)
 
 
-def _without_inheritance(
+def _in_new_modules(
     experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
 ) -> Investigation[A]:
-    """As :func:`_shown`, in modules made anew: what other programs have left in these may be what is wrong."""
-    runner, judge = experiment
-    assert found.execution is not None
-    assert found.problem is not None
-    runner.load_anew()
-    again = runner.run(Replay(schedule_of(found.execution.trace, runner.sandbox.granularity)))
-    order = None if found.order is None else happens_before(again.trace, again.threads)
-    problem = judge.judge(again, order)
-    if problem is None or problem.kind is not found.problem.kind:
-        return replace(result, coverage=Coverage.NO_PROOF, note=f"{_INHERITED}: {found.problem.summary}")
-    return _shown(experiment, result, replace(found, problem=problem, execution=again, order=order), seconds)
+    """As :func:`_shown`, of a problem that must show in modules made anew: what was left in these may be what is wrong.
 
-
-def _from_scratch(experiment: Experiment[A], result: Investigation[A], found: SearchResult[A]) -> Investigation[A]:
-    """What a problem is worth that was found when others had left something: it must show in modules made anew."""
+    If each execution leaves something, only this one schedule can be followed there.
+    """
     runner, judge = experiment
-    note, execution, problem = runner.leftover, found.execution, found.problem
+    leftover, execution, problem = runner.leftover, found.execution, found.problem
     assert execution is not None
     assert problem is not None
     schedule = schedule_of(execution.trace, runner.sandbox.granularity)
     runner.load_anew()
     again = runner.run(Replay(schedule))
-    shown = judge.judge(again)
+    order = None if leftover or found.order is None else happens_before(again.trace, again.threads)
+    shown = judge.judge(again, order)
     if shown is None or shown.kind is not problem.kind:
-        return replace(result, coverage=Coverage.NO_PROOF, note=f"{note}: {problem.summary}")
+        return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
+    if not leftover:
+        return _shown(experiment, result, replace(found, problem=shown, execution=again, order=order), seconds)
     unseen = runner.sandbox.unseen(again.trace)
     found_again = Counterexample(schedule, shown, again, again.preemptions)
     return replace(result, problem=shown, counterexample=found_again, unseen=unseen)

@@ -60,7 +60,7 @@ class ProgramRunner:
         self._equal_threads = EqualThreads(program.threads)
         self.made: object = None
         self.program = program
-        self._calls_made = tuple(tuple(call.name for call in own) for own in (program.prefix, *program.threads))
+        self._calls_made = program.names()
         self.final_reads: Sequence[Operation] = final_reads(program, subject.target) if reads_back else ()
         mutates = any(operation.name is OperationName.MUTATE for operation in program.operations())
         self._things: dict[str, Thing] | None = None if mutates else {}

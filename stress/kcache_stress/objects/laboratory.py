@@ -70,12 +70,13 @@ class ObjectRunner(ScenarioRunner):
         self._driver: Driver
         self._place = place_of(object_type, target)
         self._equal_threads = EqualThreads(program.threads)
+        self._calls_made: Hashable = program.names()
         super().__init__(Scenario(self._place.instrument, self._set_up, self._look_back), copies)
 
     @property
     def calls_made(self) -> Hashable:
         """The names of the calls."""
-        return tuple(tuple(call.name for call in own) for own in (self._program.prefix, *self._program.threads))
+        return self._calls_made
 
     @property
     def equal_threads(self) -> EqualThreads:

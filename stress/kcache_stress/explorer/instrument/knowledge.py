@@ -108,9 +108,14 @@ HIDDEN: Final = frozenset(
     | {gc.collect, gc.get_objects, gc.get_referrers}
 )
 """Functions that reach what Python keeps for itself."""
+_OF_PROTOCOLS: Final = "_ProtocolMeta.__instancecheck__"
 _NOT_TRANSPARENT: Final = frozenset(
-    function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)
-) | {"_ProtocolMeta.__instancecheck__"}
+    (
+        *(function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)),
+        _OF_PROTOCOLS,
+        *("Scanner.__init__", "Scanner.scan"),  # of re: it keeps the match for the functions that it calls
+    )
+)
 _MANAGERS: Final = (
     *("_GeneratorContextManager", "contextmanager", "closing", "suppress", "nullcontext", "ContextDecorator"),
     *("AbstractContextManager", "_RecreationalContextManager", "_AsyncGeneratorContextManager"),
@@ -161,14 +166,12 @@ def is_transparent(code: CodeType) -> bool:
         return False
     if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
         return True
-    if top == "re" and code.co_qualname.startswith("Scanner."):
-        return False  # it keeps the match for the functions that it calls
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
 
 
 def checks_protocols(code: CodeType) -> bool:
     """Whether a function is that of ``isinstance`` for protocols, which looks up the attributes that these name."""
-    return code.co_qualname == "_ProtocolMeta.__instancecheck__"
+    return code.co_qualname == _OF_PROTOCOLS
 
 
 def hands_to_c(code: CodeType) -> bool:

@@ -93,7 +93,7 @@ class Names:
         """The name of an object; one that no way leads to gets a number, or is called by the way that once did."""
         found = self._way_to(obj)
         if found is None:
-            return self._number(obj) if id(obj) not in self._former else f"former {self._former[id(obj)]}"
+            return self.numbered(obj) if id(obj) not in self._former else f"former {self._former[id(obj)]}"
         if "#" not in found and id(obj) not in self._former and self._keep(obj):
             self._former[id(obj)] = found
         return found
@@ -117,7 +117,7 @@ class Names:
             return f"{getattr(value, '__name__', '')}()".replace("<lambda>()", "a lambda")
         if kind in _BRACKETS or is_a(value, dict):
             return self._container(value, depth)
-        name = self._way_to(value) or self._number(value)
+        name = self._way_to(value) or self.numbered(value)
         # Among others it need not be told where else it can be found.
         return name if depth == 0 or "#" in name else kind.__name__
 
@@ -154,7 +154,8 @@ class Names:
             self._now = self._walk()
         return self._now.get(id(obj))
 
-    def _number(self, obj: object) -> str:
+    def numbered(self, obj: object) -> str:
+        """The type of an object with a number."""
         kind = type(obj).__name__
         if id(obj) not in self._numbered:
             if not self._keep(obj):
@@ -199,7 +200,7 @@ class Names:
     def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
         passing = self._lasting is not None and is_any(obj, _SEQUENCES) and id(held) not in self._lasting
         if passing and not is_any(held, _LEAVES):
-            return self._number(held)
+            return self.numbered(held)
         return name + suffix if name else suffix.removeprefix(".")
 
 

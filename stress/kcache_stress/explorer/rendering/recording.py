@@ -233,7 +233,7 @@ class Recording(list[Event]):
         whole = name.partition("#")[0]
         kind = type(obj).__name__
         is_inside = whole.startswith("_") and whole != name and not kind.startswith("_") and is_library(obj)
-        return self._names._number(obj) if is_inside else name
+        return self._names.numbered(obj) if is_inside else name
 
     def _suffix(self, obj: object, slot: object) -> str:
         if slot is None or is_any(obj, (set, frozenset)):
