@@ -228,13 +228,14 @@ def test_the_vocabulary_of_a_class_comes_from_its_signatures() -> None:
     found = vocabulary_of(Signatures, Signatures())
     known = {template.name: list(template.smallest(0)) for template in found.templates}
     assert known.keys() == {
-        *("plain", "untyped", "anything", "optional", "literal", "many", "__getitem__", "__len__", "count")
+        *("plain", "untyped", "anything", "optional", "literal", "coloured", "many", "__getitem__", "__len__", "count")
     }
-    assert set(found.left_out) == {"callback(then)", "coloured(colour)", "keyword(needed)", "later (async)"}
+    assert set(found.left_out) == {"callback(then)", "keyword(needed)", "later (async)"}
     assert MethodCall("plain", ("a", 1, True)) in known["plain"]
     assert MethodCall("untyped", ("b", 2)) in known["untyped"]
     assert MethodCall("optional", (None,)) in known["optional"]
     assert {call.arguments for call in known["literal"]} == {("r",), ("w",)}
+    assert [str(call) for call in known["coloured"]] == ['coloured(Colour["RED"])']
     assert [str(call) for call in known["count"]] == ["count"]
 
 

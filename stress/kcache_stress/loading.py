@@ -25,6 +25,10 @@ TARGET_PREFIX = "kcache_target_"
 """Begins the names of modules that were loaded from a file: a target called queue.py must not take the place of the
 real queue."""
 
+_LOADED: dict[str, tuple[ModuleType, Path, bytes]] = {}
+"""What was loaded from files, by name, with the file and its text: while that stays the same, so do the classes, and a
+model is given objects of the same classes as the target."""
+
 
 def load_target(spec: str) -> Target:
     """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``.
@@ -151,6 +155,10 @@ def _load_file(path: Path) -> ModuleType:
         raise TargetError(f"there is no file {path}{here}")
     extend_import_path(path.resolve().parent)
     name = name_of_file(path)
+    found = (path.resolve(), path.read_bytes())
+    module, *loaded = _LOADED.get(name, (None,))
+    if module is not None and sys.modules.get(name) is module and (*loaded,) == found:
+        return module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TargetError(f"{path} cannot be loaded as a Python module")
@@ -162,6 +170,7 @@ def _load_file(path: Path) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:
         raise _import_failed(str(path)) from error
+    _LOADED[name] = (module, *found)
     return module
 
 

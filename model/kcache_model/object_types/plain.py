@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,13 +25,31 @@ from .vocabulary import OperationTemplate, Vocabulary, alphabet
 _PLAIN = (bool, int, float, str)
 
 
+class MadeAnew(ABC):
+    """Argument that is not plain: the call gets a new object. Compared and hashed by what it is made of."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def made(self) -> object:
+        """A new object."""
+
+    @abstractmethod
+    def imports(self) -> Sequence[str]:
+        """Lines that ``repr`` of this needs to be Python."""
+
+    @abstractmethod
+    def json(self) -> Json:
+        """How it is written."""
+
+
 @dataclass(frozen=True, slots=True)
 class MethodCall:
     """A call of a method with plain arguments.
 
     Attributes:
         name: of the method.
-        arguments: plain, immutable data.
+        arguments: plain, immutable data, or what is made of such.
         is_write: whether it may change anything.
         is_attribute: whether it is no call, but the reading of an attribute.
         making: lines of Python that make the object, of what makes one.
@@ -50,6 +69,10 @@ class MethodCall:
     def code(self) -> str:
         """The call in Python, after what :attr:`making` makes."""
         return f"made.{self}"
+
+    def given(self) -> list[object]:
+        """The arguments as the method gets them."""
+        return [value.made() if isinstance(value, MadeAnew) else value for value in self.arguments]
 
 
 @dataclass(frozen=True)
@@ -194,12 +217,12 @@ class PlainDriver:
     def value_of(self, operation: MethodCall) -> object:
         """What the method returns, as it is; raises what it raises."""
         found = getattr(self.made, operation.name)
-        return found if operation.is_attribute else found(*operation.arguments)
+        return found if operation.is_attribute else found(*operation.given())
 
 
 def plain_value(value: object) -> Any:
     """A result as plain, immutable data: lists as tuples, sets sorted, anything else by its type."""
-    if value is None or isinstance(value, _PLAIN):
+    if value is None or isinstance(value, (*_PLAIN, MadeAnew)):
         return value
     if isinstance(value, (bytes, bytearray)):
         return repr(bytes(value))
@@ -261,9 +284,14 @@ def object_type(
     )
 
 
-def plain_codec(vocabulary: Vocabulary) -> Codec:
-    """How calls of methods with plain arguments are written; without a vocabulary, any method is one."""
-    decode = partial(_decode_operation, known_methods(vocabulary))
+def plain_codec(vocabulary: Vocabulary, argument: Callable[[Any], Any] = plain_value) -> Codec:
+    """How calls of methods with plain arguments are written; without a vocabulary, any method is one.
+
+    Args:
+        vocabulary: the methods.
+        argument: makes an argument of what is written.
+    """
+    decode = partial(_decode_operation, known_methods(vocabulary), argument)
     return Codec(_encode, partial(_decode, decode), _encode_operation, decode)
 
 
@@ -316,7 +344,8 @@ def _encode(program: ObjectProgram) -> Json:
 
 
 def _encode_operation(operation: MethodCall) -> Json:
-    return {"op": operation.name, "arguments": list(operation.arguments)}
+    arguments = [value.json() if isinstance(value, MadeAnew) else value for value in operation.arguments]
+    return {"op": operation.name, "arguments": arguments}
 
 
 def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectProgram:
@@ -327,9 +356,11 @@ def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectP
     return ObjectProgram(calls(fields["prefix"]), tuple(map(calls, list_of(fields["threads"]))))
 
 
-def _decode_operation(known: Mapping[tuple[str, int], MethodCall], data: Any) -> MethodCall:
+def _decode_operation(
+    known: Mapping[tuple[str, int], MethodCall], argument: Callable[[Any], Any], data: Any
+) -> MethodCall:
     fields = fields_of(data, "an operation", {"op"}, {"arguments"})
-    arguments = tuple(map(plain_value, list_of(fields.get("arguments", []))))
+    arguments = tuple(map(argument, list_of(fields.get("arguments", []))))
     return known_call(known, text_of(fields["op"]), arguments)
 
 
@@ -359,6 +390,13 @@ def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments
     return replace(known[name, len(arguments)], arguments=arguments)
 
 
+def imports_of(program: ObjectProgram) -> list[str]:
+    """The lines that the arguments of its calls need."""
+    calls = (*program.prefix, *(call for thread in program.threads for call in thread))
+    made = (value for call in calls for value in call.arguments if isinstance(value, MadeAnew))
+    return sorted({line for value in made for line in value.imports()})
+
+
 def _script(program: ObjectProgram, target: str, remarks: Remarks) -> str:
     return "\n".join(_lines(program, target, remarks))
 
@@ -371,7 +409,7 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
     if program.threads:
         yield "import threading"
     lines, found, call = _imported(target)
-    yield from lines
+    yield from dict.fromkeys((*imports_of(program), *lines))
     first = next((own[0] for own in (program.prefix, *program.threads) if own), MethodCall)
     yield from (made.format(f"{found}{call or '()'}") for made in first.making)
     yield from (line(-1, position, operation) for position, operation in enumerate(program.prefix))

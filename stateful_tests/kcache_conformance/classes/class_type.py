@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import MakeDriver
-from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type
+from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type, plain_codec, plain_value
 from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import WAITS, Outcome, error_text
@@ -69,6 +69,7 @@ def class_type(name: str) -> TargetType:
                 called=kind.__name__.lower(),
             ),
             driver=calls.driver,
+            codec=plain_codec(calls.vocabulary, _argument),
         )
     )
     return replace(
@@ -76,6 +77,14 @@ def class_type(name: str) -> TargetType:
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: tuple(sorted({*loaded.unsupported, *calls.left_out})),
     )
+
+
+def _argument(data: Any) -> Any:
+    if not isinstance(data, dict):
+        return plain_value(data)
+    from .made_arguments import argument_of  # of the fuzzer, which few classes need
+
+    return argument_of(data)
 
 
 def _is_machine(kind: type) -> bool:
@@ -103,7 +112,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     made = _made(makes, target)
     _made(makes, target, "a second object")
     words = vocabulary_of(kind, made)
-    if not words.templates:
+    if all(next(template.smallest(0)).is_attribute for template in words.templates):
         what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     if model and (":" not in model or hasattr(load_object(model), "apply")):

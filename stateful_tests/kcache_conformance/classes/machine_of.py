@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.plain import plain_value
+from kcache_model.object_types.plain import MethodCall, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.outcomes import error_text
 
@@ -121,7 +121,9 @@ def _called(
 
     def call(_: Machine, subject: Any, **given: Any) -> Any:
         found = getattr(subject, name)
-        return plain_value(found if is_attribute else found(*(given[one] for one in parameters)))
+        return plain_value(
+            found if is_attribute else found(*MethodCall(name, tuple(given[one] for one in parameters)).given())
+        )
 
     call.__name__ = call.__qualname__ = name
     return call, {one: st.sampled_from(values) for one, values in zip(parameters, template.arguments, strict=True)}

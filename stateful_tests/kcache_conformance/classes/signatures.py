@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import itertools
 import types
 import typing
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Union
+from typing import Any, Final
 
+from kcache_model.errors import TargetError
 from kcache_model.object_types.plain import MethodCall
 from kcache_model.object_types.vocabulary import OperationTemplate
 
@@ -29,7 +29,6 @@ _FEW: Final = 2
 """Values of each argument in small-scope verification; a third one is tried now and then."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
 _UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
-_NOTHING: Final = object()
 _SCALARS: Final = (bool, int, float, str, type(None))
 
 
@@ -40,7 +39,7 @@ class ClassVocabulary:
     Attributes:
         templates: the methods whose arguments can be made up, and public attributes that hold plain values.
         left_out: the methods that need something else, each with the parameter that does: ``subscribe(callback)``, and
-            its annotation where that cannot be looked up: ``put(item: 'Item')``.
+            its annotation where that cannot be looked up: ``put(item: 'Item')``; or why its class cannot be made.
     """
 
     templates: tuple[OperationTemplate, ...]
@@ -63,9 +62,12 @@ def vocabulary_of(kind: type, made: object) -> ClassVocabulary:
             continue
         needs = ""
         for parameter in required_parameters(function):
-            values = _values(parameter)
+            try:
+                values, reason = _values(parameter), ""
+            except TargetError as error:
+                values, reason = (), f": {error}"
             if not values:
-                needs = str(parameter) if isinstance(parameter.annotation, str) else parameter.name
+                needs = str(parameter) if isinstance(parameter.annotation, str) else f"{parameter.name}{reason}"
                 break
             arguments.append(values)
         if needs:
@@ -133,26 +135,21 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:
-    """Values to try for a parameter; none if nobody knows."""
+    """Values to try for a parameter; none if nobody knows.
+
+    Raises:
+        TargetError: its class cannot be made; says why.
+    """
     annotation = parameter.annotation
-    if parameter.kind is parameter.KEYWORD_ONLY:
+    if parameter.kind is parameter.KEYWORD_ONLY or isinstance(annotation, str):
         return ()
     if annotation in _UNKNOWN or isinstance(annotation, typing.TypeVar):
         return _VALUES[str] if parameter.name in _KEY_NAMES else _VALUES[int]
-    return _of_annotation(annotation)
+    if isinstance(annotation, type) and annotation in _VALUES:
+        return _VALUES[annotation]
+    from .made_arguments import values_of  # of the fuzzer, which few classes need
 
-
-def _of_annotation(annotation: Any) -> Sequence[Any]:
-    origin = typing.get_origin(annotation)
-    if origin is Literal:
-        return tuple(value for value in typing.get_args(annotation) if isinstance(value, _SCALARS))
-    if origin in (Union, types.UnionType):
-        parts = [_of_annotation(part)[:_FEW] for part in typing.get_args(annotation)]
-        turns = itertools.zip_longest(*parts, fillvalue=_NOTHING)
-        return tuple(value for turn in turns for value in turn if value is not _NOTHING)
-    if isinstance(annotation, type):
-        return next((values for kind, values in _VALUES.items() if annotation is kind), ())
-    return _VALUES[int] if isinstance(annotation, typing.TypeVar) else ()
+    return values_of(annotation)
 
 
 def _attributes(made: object) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_model.object_types.plain import MethodCall, ObjectProgram
+from kcache_model.object_types.plain import MethodCall, ObjectProgram, imports_of
 from kcache_model.render import printable
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import ReplayToken
@@ -116,7 +116,7 @@ def _joined(head: Sequence[str], lines: Sequence[str]) -> str:
 
 
 def _sorted(imports: set[str]) -> list[str]:
-    return sorted(imports, key=lambda line: (not line.startswith("import "), line.split()[1].lower()))
+    return sorted(imports, key=lambda line: (not line.startswith("import "), line.split()[1].lower(), line))
 
 
 def _identifier(name: TargetName) -> str:
@@ -146,7 +146,7 @@ def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[st
     making = [f"    {line.format(makes)}" for line in (RuleCall.making if is_rule else (f"{made} = {{}}",))]
     lines = [_marked(token), f"def test_{test}():", *making]
     module = name.module or Path(name.location).stem
-    return {_KCACHE, f"from {module} import {first}"}, f"test_{test}", [*lines, *before, *run]
+    return {_KCACHE, f"from {module} import {first}", *imports_of(program)}, f"test_{test}", [*lines, *before, *run]
 
 
 def _called(made: str, call: MethodCall) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import keyword
-from collections.abc import Iterable
 
 from .trees import Tree
 
@@ -18,14 +17,14 @@ _CLIENTS = ("kubernetes.", "kubernetes_asyncio.")
 
 def code_of(tree: Tree, name: str = "obj") -> str:
     """Statements that assign the object to ``name``; imports first."""
-    imports = sorted(_imports(tree))
+    imports = sorted(imports_of(tree))
     lines = [*imports, ""] if imports else []
     return "\n".join([*lines, f"{name} = {expression(tree, len(name) + 3)}"])
 
 
 def expression(tree: Tree, column: int = 0, indent: int = 0) -> str:
     """One expression, broken into lines where it is long."""
-    flat = _flat(tree)
+    flat = flat_expression(tree)
     if column + len(flat) <= _WIDTH:
         return flat
     opening, parts, closing = _parts(tree)
@@ -38,13 +37,14 @@ def expression(tree: Tree, column: int = 0, indent: int = 0) -> str:
     return "\n".join([*lines, " " * indent + closing])
 
 
-def _flat(tree: Tree) -> str:
+def flat_expression(tree: Tree) -> str:
+    """One expression in one line."""
     if isinstance(tree, str):
         return text_literal(tree)
     opening, parts, closing = _parts(tree)
     if not opening:
         return repr(tree)
-    inside = ", ".join(label + _flat(value) for label, value in parts)
+    inside = ", ".join(label + flat_expression(value) for label, value in parts)
     comma = "," if closing == ")" and opening == "(" and len(parts) == 1 else ""
     return f"{opening}{inside}{comma}{closing}"
 
@@ -59,7 +59,7 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
         case None:
             return "{", [(f"{text_literal(key)}: ", value) for key, value in tree.items()], "}"
         case "dict":
-            return "{", [(f"{_flat(key)}: ", value) for key, value in tree["items"]], "}"
+            return "{", [(f"{flat_expression(key)}: ", value) for key, value in tree["items"]], "}"
         case "tuple":
             return "(", [("", item) for item in tree["items"]], ")"
         case "set" if tree["items"]:
@@ -130,7 +130,8 @@ def _quoted(text: str) -> str:
     return literal
 
 
-def _imports(tree: Tree) -> Iterable[str]:
+def imports_of(tree: Tree) -> set[str]:
+    """The lines that import what an expression names."""
     found: set[str] = set()
     stack = [tree]
     while stack:

@@ -1,0 +1,88 @@
+"""Arguments of calls that are made of annotations: instances of data classes, members of enums, lists and dicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kcache_model.errors import TargetError
+from kcache_model.object_types.plain import MadeAnew, plain_value
+
+from ..fuzzing.objects.code import flat_expression, imports_of
+from ..fuzzing.objects.trees import NotPlainError, Tree, decode
+from ..fuzzing.schemas.few_values import few_values
+from ..fuzzing.schemas.from_types import schema_of_type
+from ..fuzzing.schemas.schema import Choice, Either, SchemaError
+
+_KEY: Final = "made"
+_SCALARS: Final = (bool, int, float, str, type(None))
+_FIRST: Final = 2
+"""Values that are chosen twice as often as the third, which small-scope verification leaves out."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MadeArgument(MadeAnew):
+    """An argument as a tree; in an execution of the explorer, its class is the private copy.
+
+    Attributes:
+        written: the tree as JSON.
+    """
+
+    written: str
+
+    def made(self) -> object:
+        """A new object."""
+        return decode(json.loads(self.written))
+
+    def imports(self) -> Sequence[str]:
+        """Lines that ``repr`` of this needs to be Python."""
+        return sorted(imports_of(json.loads(self.written)))
+
+    def json(self) -> Any:
+        """How it is written."""
+        return {_KEY: json.loads(self.written)}
+
+    def __repr__(self) -> str:
+        return flat_expression(json.loads(self.written))
+
+
+def argument_of(data: dict[str, Any]) -> Any:
+    """The argument of what is written; see :meth:`MadeArgument.json`."""
+    return _argument(data[_KEY]) if _KEY in data else plain_value(data)
+
+
+def values_of(annotation: Any) -> Sequence[Any]:
+    """A few values of a type; none if it is not known.
+
+    Raises:
+        TargetError: it is, but nothing can be made of it; says why, and of which field.
+    """
+    try:
+        schema = schema_of_type(annotation)
+        trees = few_values(schema)
+    except (SchemaError, NotPlainError) as error:
+        reason = str(error).partition("; ")[0]
+        if reason.startswith("the objects have the type"):
+            return ()
+        raise TargetError(reason) from error
+    values: dict[tuple[type, Any], None] = {}
+    refused = ""
+    for value in map(_argument, trees):
+        try:
+            if isinstance(value, MadeArgument):
+                value.made()
+            values[type(value), value] = None
+        except NotPlainError as error:
+            refused = refused or f"{value!r}: {error}"
+    if refused and not values:
+        raise TargetError(refused)
+    distinct = [value for _, value in values]
+    return (
+        distinct if isinstance(schema, (Choice, Either)) or len(distinct) <= _FIRST else [*distinct[:_FIRST], *distinct]
+    )
+
+
+def _argument(tree: Tree) -> Any:
+    return tree if isinstance(tree, _SCALARS) else MadeArgument(json.dumps(tree))
