@@ -316,8 +316,8 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
 
     Raises:
         ConformanceError: it still fails.
-        InconclusiveError: the sources have changed so much that nothing can be said, or real threads did not fail
-            again.
+        InconclusiveError: its schedule does not fail any more, and not all others could be tried; or real threads did
+            not fail again.
         FormatError: the word is damaged.
         TargetError: there is no such target any more.
     """

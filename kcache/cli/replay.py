@@ -54,7 +54,9 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @click.command()
 @click.argument("words", nargs=-1, metavar="WORD | TARGET PROGRAM")
 @click.option("--last", is_flag=True, help="What `kcache check` found last, of that what is to be mended first.")
-@budget_option("20s", "How long to try a program with several threads, whose schedule cannot be repeated.")
+@budget_option(
+    "20s", "How long to search where a schedule does not fail any more, or to try a PROGRAM of several threads."
+)
 @click.option("--pdb", is_flag=True, help="Stop in the debugger where the schedule of WORD goes wrong.")
 @click.option(
     "--pytest",
@@ -89,8 +91,8 @@ def replay(
 
     A PROGRAM is a word (kc1...) or a JSON file.
 
-    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), changed (3) if the sources have changed so
-    much that nothing can be said, or unknown (3) if real threads did not fail again within the budget, which is no
+    A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), changed (3) if all that the program does now
+    cannot be tried within the budget, or unknown (3) if real threads did not fail again within the budget, which is no
     proof. A PROGRAM of several threads runs again and again on real ones.
     """
     written = {"--pytest": test_file, "--issue": issue_file}
@@ -117,7 +119,7 @@ def replay(
                 return
             if pdb:
                 _debug(target_type, words[0])
-            _follow(target_type, words[0], patience_seconds, outputs)
+            _follow(target_type, words[0], budget_seconds, patience_seconds, outputs)
         if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
@@ -182,8 +184,8 @@ def _debug(target_type: TargetType, word: str) -> None:
     debug(target_type.exploring.laboratory(token.target, token.instrument, token.granularity), token)
 
 
-def _follow(target_type: TargetType, word: str, patience: float, outputs: Outputs) -> None:
-    found = replay_in_child(target_type, word, patience_seconds=patience)
+def _follow(target_type: TargetType, word: str, seconds: float, patience: float, outputs: Outputs) -> None:
+    found = replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience)
     token = target_type.tokens.decode(word)
     status = _STATUSES[found.answer]
     console = stdout_console()

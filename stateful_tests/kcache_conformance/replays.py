@@ -12,7 +12,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import decode_blob
 from kcache_model.indexers.program import Program
 from kcache_model.rules import Contract
-from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 
 from .indexers.program_job import run_program_in_child
@@ -32,8 +32,16 @@ _MOST_RUNS: Final = 2_000
 """Of one that does not fail each time, in each process."""
 
 
-def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: float = 3.0) -> Replayed:
+def replay_in_child(
+    target_type: TargetType, word: str, *, seconds: float = SEARCH_SECONDS, patience_seconds: float = 3.0
+) -> Replayed:
     """Show again what the replay token ``word`` stands for.
+
+    Args:
+        target_type: of its target.
+        word: the token.
+        seconds: how long the interleavings of its program are searched if its schedule does not fail any more.
+        patience_seconds: how long one call may take.
 
     Raises:
         FormatError: the token is damaged.
@@ -45,9 +53,9 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
     answers: list[dict[str, Any]] = []
     end = run_job(
         f"{__name__}:replay_job",
-        {"target_type": target_type.name, "word": word},
+        {"target_type": target_type.name, "word": word, "seconds": seconds},
         on_event=answers.append,
-        deadline_seconds=STARTUP_SECONDS + _SECONDS,
+        deadline_seconds=STARTUP_SECONDS + _SECONDS + seconds,
         patience_seconds=patience_seconds,
         hash_seed=getattr(token.program, "hash_seed", 0),
     )
@@ -73,13 +81,13 @@ def replay_in_child(target_type: TargetType, word: str, *, patience_seconds: flo
     )
 
 
-def replay_job(outlet: Outlet, target_type: str, word: str) -> None:
+def replay_job(outlet: Outlet, target_type: str, word: str, seconds: float = SEARCH_SECONDS) -> None:
     """Runs in the child: sends what became of the finding."""
     from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
     try:
         chosen = target_type_named(target_type)
-        found = chosen.replay(chosen.tokens.decode(word), outlet.watch)
+        found = chosen.replay(chosen.tokens.decode(word), outlet.watch, seconds)
     except (CannotExploreError, UncontrolledError) as error:
         outlet.send({"event": "replayed", "refused": str(error)})
         return
@@ -158,7 +166,7 @@ def replay_requested(request: ReplayRequest, *, seconds: float = _SECONDS, patie
             target_type = type_of_token(word)
             if target_type is None:
                 raise FormatError(f"{word[:40]} is no replay token")
-            return replay_in_child(target_type, word, patience_seconds=patience_seconds)
+            return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)
         case (target, program):
             return replay_program_in_child(
                 target,

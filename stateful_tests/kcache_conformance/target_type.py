@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kcache_model.bound import Bound
 from kcache_model.codec import Codec
@@ -88,6 +88,14 @@ class Exploring:
     walk: int = 0
 
 
+class Replays(Protocol):
+    """How a token is replayed."""
+
+    def __call__(self, token: ReplayToken[Any], watch: ProgressListener, seconds: float = ..., /) -> Replayed:
+        """What became of the finding."""
+        ...
+
+
 @dataclass(frozen=True)
 class TargetType:
     """A type of targets.
@@ -106,7 +114,8 @@ class TargetType:
         codec: how its programs are written in findings.
         tokens: how the replay tokens are written that its findings carry as ``schedule``.
         owns: whether a program is one of this type, where several types share a prefix of tokens.
-        replay: shows again what such a token stands for.
+        replay: shows again what such a token stands for; where its schedule fails no more, its program is searched for
+            some seconds.
         declared: a target from a factory and what it does not offer; ``None`` if the factory alone says that. Raises
             TargetError.
         prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
@@ -129,7 +138,7 @@ class TargetType:
     examples: Callable[[], Sequence[Example]]
     codec: Codec
     tokens: TokenFormat[Any]
-    replay: Callable[[ReplayToken[Any], ProgressListener], Replayed]
+    replay: Replays
     owns: Callable[[Any], bool] = lambda _: True
     declared: Callable[[Any, Iterable[str]], Any] | None = None
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded

@@ -133,7 +133,7 @@ def _load(kind: Kind, target: Any) -> Subject:
     return load_subject(target, kind) if isinstance(target, str) else make_subject(target, kind)
 
 
-def _replay(token: ReplayToken[Trial], watch: ProgressListener) -> Replayed:
+def _replay(token: ReplayToken[Trial], watch: ProgressListener, _: float = 0.0) -> Replayed:
     watch.rest()
     trial = token.program
     encoded = encode_trial(trial)

@@ -9,7 +9,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.replay_answer import Replayed
+from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.subject import replay_token as follow_token
@@ -23,14 +23,14 @@ _ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 """What would not return here either."""
 
 
-def replay_token(token: ReplayToken[Program], watch: ProgressListener) -> Replayed:
+def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: float = SEARCH_SECONDS) -> Replayed:
     """What became of the finding that a replay token stands for: no race, if its calls fail one after another, too.
 
     Raises:
         TargetError: there is no such target.
         CannotExploreError: it cannot be scheduled any more.
     """
-    replayed = follow_token(token, watch)
+    replayed = follow_token(token, watch, seconds)
     if replayed.finding is None or replayed.finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):
         return replayed
 

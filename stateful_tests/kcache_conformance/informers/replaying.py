@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Final
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 
 from .findings import InformerToken
 from .laboratory import informer_laboratory
 from .real import RealInformer
 from .target import load_informer_target
 
-_SEARCH_SECONDS: Final = 6.0
 _REAL_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 3.0
 
 SEARCHES: Final = tuple(
-    ExploreOptions(StrategyName.BOUNDED, executions=100_000, seconds=_SEARCH_SECONDS, preemptions=preemptions)
+    ExploreOptions(StrategyName.BOUNDED, executions=100_000, seconds=SEARCH_SECONDS / 3, preemptions=preemptions)
     for preemptions in range(3)
 )
 """The searches of a program whose schedule does not fail any more."""
 
 
-def replay_token(token: InformerToken, watch: ProgressListener) -> Replayed:
+def replay_token(token: InformerToken, watch: ProgressListener, seconds: float = SEARCH_SECONDS) -> Replayed:
     """What became of the finding that a replay token stands for.
 
     Raises:
@@ -36,7 +36,7 @@ def replay_token(token: InformerToken, watch: ProgressListener) -> Replayed:
     """
     if token.schedule:
         laboratory = informer_laboratory(token.target, token.instrument, token.granularity)
-        return follow(laboratory, token, watch, SEARCHES)
+        return follow(laboratory, token, watch, [replace(one, seconds=seconds / len(SEARCHES)) for one in SEARCHES])
     return _searched(token, watch)
 
 

@@ -13,7 +13,7 @@ from kcache_model.interleaved_program import InterleavedProgram, decode_program,
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import Replayed
+from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 from kcache_stress.interleaved.named_test import load_test
@@ -47,8 +47,11 @@ def _stopped(stopped: Stopped) -> Finding:
     return Finding(kind, stopped.phase, f"the test {did}", detail=stopped.detail, schedule=TOKENS.encode(token))
 
 
-def _replay(token: ReplayToken[InterleavedProgram], watch: ProgressListener) -> Replayed:
-    return follow(InterleavedLaboratory(token.target, token.instrument, token.granularity), token, watch)
+def _replay(
+    token: ReplayToken[InterleavedProgram], watch: ProgressListener, seconds: float = SEARCH_SECONDS
+) -> Replayed:
+    laboratory = InterleavedLaboratory(token.target, token.instrument, token.granularity)
+    return follow(laboratory, token, watch, [ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=seconds)])
 
 
 def _no_call(_: object) -> Any:

@@ -11,7 +11,7 @@ from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
+from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.objects.findings import Setting, sequential_finding
 from kcache_stress.objects.laboratory import ObjectLaboratory
@@ -21,14 +21,15 @@ from kcache_stress.objects.threads import ObjectStress
 from .sequential import PatientCaller, run_program
 
 _EXECUTIONS: Final = 20_000
-_SEARCH_SECONDS: Final = 10.0
 _STRESS_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 1.0
 _RUNS: Final = 20
 """In one process: what earlier runs leave behind may be what it takes to fail."""
 
 
-def replay_token(object_type: ObjectType, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
+def replay_token(
+    object_type: ObjectType, token: ReplayToken[Any], watch: ProgressListener, seconds: float = SEARCH_SECONDS
+) -> Replayed:
     """What became of the finding that a replay token stands for.
 
     Raises:
@@ -40,8 +41,8 @@ def replay_token(object_type: ObjectType, token: ReplayToken[Any], watch: Progre
         return _again(object_type, target, token, watch)
     laboratory = ObjectLaboratory(object_type, target, token.instrument, token.granularity)
     if token.schedule:
-        return follow(laboratory, token, watch)
-    return _searched(laboratory, target, _setting(object_type, token), token, watch)
+        return follow(laboratory, token, watch, [ExploreOptions(seconds=seconds)])
+    return _searched(laboratory, target, token, watch, seconds, _setting(object_type, token))
 
 
 def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
@@ -77,11 +78,16 @@ def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch:
 
 
 def _searched(
-    laboratory: ObjectLaboratory, target: Any, setting: Setting, token: ReplayToken[Any], watch: ProgressListener
+    laboratory: ObjectLaboratory,
+    target: Any,
+    token: ReplayToken[Any],
+    watch: ProgressListener,
+    seconds: float,
+    setting: Setting,
 ) -> Replayed:
     """A program of several threads without a schedule: first every interleaving, then real threads."""
     options = ExploreOptions(
-        StrategyName.DPOR, executions=_EXECUTIONS, seconds=_SEARCH_SECONDS, strict_errors=token.strict_errors
+        StrategyName.DPOR, executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors
     )
     try:
         explored = explore(laboratory, token.program, options, watch)

@@ -13,13 +13,13 @@ from kcache_model.progress import ProgressListener
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, explore, seeking_data_races
 from .laboratory import Laboratory
-from .replay_answer import ReplayAnswer, Replayed
+from .replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from .replay_token import ReplayToken
 from .sources import fingerprint_of
 from .strategies.interface import Coverage
 from .virtual.virtual_thread import UncontrolledError
 
-_SEARCH_SECONDS = 10.0
+_MORE = "not all were tried: a longer time (--budget) tries more"
 _SAME = "the sources are the same, so the target does not do the same each time"
 
 
@@ -27,7 +27,7 @@ def follow(
     laboratory: Laboratory[Any, Any],
     token: ReplayToken[Any],
     watch: ProgressListener,
-    searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=_SEARCH_SECONDS),),
+    searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=SEARCH_SECONDS),),
 ) -> Replayed:
     """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.
 
@@ -62,18 +62,19 @@ def follow(
     # Where the target was mended, some thread may have to do what the schedule has no run for.
     unfit = "" if followed else "; its schedule does not fit any more"
     covered = -1
-    coverage = Coverage.BUDGET_SPENT
+    others, rest = 0, ""
     for search in searches:
         options = replace(search, strict_errors=strict_errors, data_races=seeks_data_races)
         explored = explore(laboratory, program, options, watch)
-        coverage = explored.coverage
+        others += explored.executions
         if explored.finding is not None:
             note = "the schedule does not fail any more, but another one of the same program does"
             return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
-        if coverage is Coverage.EXHAUSTED:
+        if explored.coverage is Coverage.EXHAUSTED:
             which = f"no interleaving of its program fails ({explored.executions} executions)"
             return _silent(f"it does not fail any more: {which}{unfit}", is_same)
-        if coverage is not Coverage.BOUND_REACHED:
+        if explored.coverage is not Coverage.BOUND_REACHED:
+            rest = f"no proof: {explored.no_proof}" if explored.no_proof else _MORE
             break
         covered = options.preemptions
     if covered >= 0:
@@ -82,7 +83,7 @@ def follow(
     same = f"; {_SAME}" if is_same else ""
     return Replayed(
         ReplayAnswer.CHANGED,
-        f"the schedule does not fail any more{unfit}; searching the program ended with: {coverage.value}{same}",
+        f"it does not fail any more, nor do {others} other executions of its program{unfit}; {rest}{same}",
     )
 
 

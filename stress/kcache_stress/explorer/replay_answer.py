@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 from kcache_model.finding import Finding
+
+SEARCH_SECONDS: Final = 20.0
+"""For the interleavings of a program whose schedule does not fail any more."""
 
 
 class ReplayAnswer(enum.StrEnum):

@@ -22,12 +22,13 @@ from kcache_model.progress import NoProgress, ProgressListener
 from ..explorer.audit import AuditShare
 from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
+from ..explorer.explore import ExploreOptions
 from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.made_of import packages_of
 from ..explorer.reach import existing, folder_of
 from ..explorer.replay import follow
-from ..explorer.replay_answer import Replayed
+from ..explorer.replay_answer import SEARCH_SECONDS, Replayed
 from ..explorer.replay_token import ReplayToken
 from ..explorer.sandbox import Roots, Sandbox
 from ..explorer.sources import fingerprint_of
@@ -231,7 +232,9 @@ def _made_of(target: Target, roots: Roots) -> frozenset[str]:
     return found
 
 
-def replay_token(token: ReplayToken[Program], watch: ProgressListener | None = None) -> Replayed:
+def replay_token(
+    token: ReplayToken[Program], watch: ProgressListener | None = None, seconds: float = SEARCH_SECONDS
+) -> Replayed:
     """What became of the finding about an Indexer that a replay token stands for.
 
     Raises:
@@ -239,4 +242,4 @@ def replay_token(token: ReplayToken[Program], watch: ProgressListener | None = N
         CannotExploreError: it cannot be scheduled any more.
     """
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
-    return follow(subject, token, watch or NoProgress())
+    return follow(subject, token, watch or NoProgress(), [ExploreOptions(seconds=seconds)])

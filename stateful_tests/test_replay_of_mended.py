@@ -1,0 +1,63 @@
+"""Replay of a finding about a test that was mended since: what it does now is explored for as long as one asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcache_conformance.interleaved.as_target_type import TEST
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.progress import NoProgress
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.replay_answer import ReplayAnswer
+from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+
+RACY = """
+import threading
+from kcache import testing as kt
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+        self.lock = threading.Lock()
+
+    def add(self):
+        self.count = self.count + 1
+
+
+def adds():
+    counter = Counter()
+
+    def work():
+        for _ in range(STEPS):
+            counter.add()
+
+    kt.run(work, work, work)
+    assert counter.count == 3 * STEPS
+"""
+MENDED = RACY.replace("        self.count = self", "        with self.lock:\n            self.count = self")
+ELSEWHERE = RACY.replace("self.count = self.count + 1", "found = self.count\n        self.count = found + 1")
+
+
+@pytest.mark.parametrize(
+    ("steps", "now", "answer", "says"),
+    [
+        (40, MENDED, ReplayAnswer.CHANGED, "; not all were tried: a longer time (--budget) tries more"),
+        (1, MENDED, ReplayAnswer.FIXED, "it does not fail any more: no interleaving of its program fails"),
+        (40, ELSEWHERE, ReplayAnswer.REPRODUCED, "fail"),
+    ],
+)
+def test_what_a_mended_test_does_now_is_searched(
+    steps: int, now: str, answer: ReplayAnswer, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "adding.py"
+    file.write_text(RACY.replace("STEPS", str(steps)), encoding="utf-8")
+    finding = explore(InterleavedLaboratory(f"{file}:adds"), InterleavedProgram(), ExploreOptions()).finding
+    assert finding is not None
+    token = TOKENS.decode(finding.schedule)
+    file.write_text(now.replace("STEPS", str(steps)), encoding="utf-8")
+    found = TEST.replay(token, NoProgress(), 1.0)
+    assert (found.answer, found.finding is None) == (answer, answer is not ReplayAnswer.REPRODUCED)
+    assert says in found.note
