@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.story import story_lines, story_sentences
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
@@ -190,6 +191,18 @@ WRITE = event(0, "write", "a", 1)
 def test_no_sentence_where_the_threads_can_have_come_one_after_another(events: tuple[InterleavingEvent, ...]) -> None:
     assert story_sentences(interleaving(*events)) == ()
     assert story_sentences(interleaving(READ, event(1, "write", "a", 1, switch=INTERRUPTED), WRITE)) != ()
+
+
+@pytest.mark.parametrize(("location", "is_told"), [(1, True), (2, False)])
+def test_what_the_sentences_tell_is_never_folded(location: int, is_told: bool) -> None:
+    """Not even far from where a thread is interrupted, in an interleaving that is long."""
+    others = [event(1, "write", "b", 3, where="a.py:7", meets=True)] * 100
+    read = event(0, "read", "a", 1, where="a.py:5")
+    busy = [event(1, "write", "b", 3, where="a.py:7", switch=INTERRUPTED, meets=True), *others]
+    written = event(1, "write", "a", location, where="a.py:6")
+    told = interleaving(*[event(0, "read", "c", 4)] * 100, read, *busy, written, *others, event(0, "write", "a", 1))
+    assert (story_sentences(told) != ()) == is_told
+    assert ("a.py:6" in interleaving_text(told)) == is_told
 
 
 def test_no_sentence_about_two_calls_that_are_right_each() -> None:

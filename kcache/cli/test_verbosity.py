@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,12 @@ def test_an_interleaving_is_unfolded() -> None:
     assert "more" not in whole
     assert whole.count("read cache") == 80
     assert "a_name_of_some_length_19" in whole
+
+
+@pytest.mark.parametrize(("names", "shown"), [("cache.at at cache.py:8", 1), ("cache.at at cache.py:7", 0)])
+def test_the_line_that_the_summary_names_is_never_folded(names: str, shown: int) -> None:
+    text = interleaving_text(replace(told(), summary=f"thread 1 read {names}"))
+    assert text.count("\u2502 cache.py:8") == shown
 
 
 def test_details_are_shown_to_their_end() -> None:

@@ -13,6 +13,7 @@ from kcache_model.interleaving import LINE, InterleavedCall, Interleaving, Inter
 from kcache_model.render import printable
 
 from .interleaving_rows import rows_to_show, stretches
+from .story import named_positions
 
 WIDTH: Final = 96
 """Columns; a wider terminal makes no easier reading."""
@@ -45,7 +46,7 @@ class _Lanes:
         self._width, self._lane = width, int(_LANE * width)
         wrong = interleaving.wrong_call
         self._wrong = None if wrong is None or wrong >= len(interleaving.calls) else interleaving.calls[wrong]
-        self._shown = rows_to_show(interleaving, is_whole=is_whole)
+        self._shown = rows_to_show(interleaving, is_whole=is_whole) | named_positions(interleaving)
         self._most_lines = None if is_whole else _MOST_SOURCE_LINES
         self._hidden: list[int] = []
         count = max(interleaving.threads, 1)

@@ -45,6 +45,20 @@ def story_sentences(told: Interleaving | None) -> tuple[str, ...]:
     return tuple(printable(text) for text in (*_without_preemption(told), *_what_happened(told)))
 
 
+def named_positions(told: Interleaving) -> set[int]:
+    """The events that the sentences tell of, and those at the lines that the finding names with what was touched."""
+    cycle = _worst_cycle(told)
+    noticed = (_notices(told, one) for one in told.waiting)
+    named = {at for found in noticed for at in found}
+    named |= set() if cycle is None else {cycle.first, *cycle.between, cycle.last}
+    lines: dict[tuple[int, str, str], int] = {}
+    for at, event in enumerate(told.events):
+        what = f"{event.subject}{event.slot}"
+        if event.where and what and event.where in told.summary and what in told.summary:
+            lines[event.thread, event.where, event.kind] = at
+    return named | set(lines.values())
+
+
 def story_lines(told: Interleaving) -> tuple[str, ...]:
     """From the first preemption on, one line for each line of source, and one for each change of threads."""
     events = told.events
@@ -72,8 +86,12 @@ def _what_happened(told: Interleaving) -> Iterator[str]:
     yield from standstill
 
 
+def _worst_cycle(told: Interleaving) -> _Cycle | None:
+    return min(_cycles(told.events, told.calls), key=lambda found: _rank(told.events, found), default=None)
+
+
 def _conflicts(told: Interleaving) -> Iterator[str]:
-    cycle = min(_cycles(told.events, told.calls), key=lambda found: _rank(told.events, found), default=None)
+    cycle = _worst_cycle(told)
     if cycle is None:
         return
     first, last = told.events[cycle.first], told.events[cycle.last]
@@ -214,8 +232,8 @@ def _waits(one: Waiting, waiting: dict[int, Waiting]) -> str:
     return f"waits for {one.what}{at}, which {holder} {holds}"
 
 
-def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
-    """That somebody had told what it waits for, before it waited."""
+def _notices(told: Interleaving, one: Waiting) -> list[int]:
+    """The call of another thread that told what it waits for before it waited, and that which then took that back."""
     subject, _, method = one.what.rpartition(".")
     events = told.events
     own = [at for at, event in enumerate(events) if (event.thread, event.slot) == (one.thread, f".{method}")]
@@ -223,11 +241,20 @@ def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
     earlier = [at for at in range(began) if events[at].kind == "call" and _same(events[at], events[began])]
     last = next((at for at in reversed(earlier) if events[at].slot in _NOTICES and events[at].ends), None)
     if last is None or events[last].thread == one.thread:
-        return
-    before = f"before {_named(told, one.thread)} began to wait"
+        return []
     cleared = [at for at in earlier if at > last and events[at].slot == ".clear()" and events[at].ends]
+    return [last, *cleared[-1:]]
+
+
+def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
+    """That somebody had told what it waits for, before it waited."""
+    events, found = told.events, _notices(told, one)
+    if not found:
+        return
+    last, *cleared = found
+    before = f"before {_named(told, one.thread)} began to wait"
     if cleared:
-        then = f"then {_who(told, cleared[-1])} {_did(events[cleared[-1]])}"
+        then = f"then {_who(told, cleared[0])} {_did(events[cleared[0]])}"
         yield _sentence(f"{before}, {_who(told, last)} {_did(events[last])}, {then}")
     elif events[last].slot != ".set()" and not events[last].wakes:
         yield _sentence(f"{before}, {_who(told, last)} {_did(events[last])}, which woke nobody")
