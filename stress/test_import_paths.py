@@ -13,6 +13,8 @@ from kcache_stress.loading import importable_spec, load_object
 
 CONFIGURATIONS = {
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["lib", "."]\n',
+    "pytest.toml": '[pytest]\npythonpath = ["lib", "."]\n',
+    ".pytest.toml": '[pytest]\npythonpath = ["lib", "."]\n',
     "pytest.ini": "[pytest]\npythonpath = lib .\n",
     "tox.ini": "[pytest]\npythonpath =\n    lib\n    .\n",
     "setup.cfg": "[tool:pytest]\npythonpath = lib .\n",

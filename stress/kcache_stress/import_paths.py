@@ -19,7 +19,13 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, Final
 
-_ROOT_MARKS: Final = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", ".git")
+_OWN_TOML: Final = ("pytest.toml", ".pytest.toml")
+"""Configure pytest 9 even if they are empty, before all others."""
+
+_ROOT_MARKS: Final = (
+    *_OWN_TOML,
+    *("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", ".git"),
+)
 """Files of the folder in which a project is configured, above which pytest reads nothing."""
 
 _INI_SECTIONS: Final = {
@@ -131,6 +137,9 @@ def _configured(folder: Path) -> Iterator[Path]:
 
 def _options_of_pytest(home: Path) -> dict[str, Any] | None:
     """What configures pytest in a folder; ``None`` if nothing does, or only what cannot be read."""
+    own = next((home / name for name in _OWN_TOML if (home / name).is_file()), None)
+    if own is not None:
+        return dict(_toml(own).get("pytest", {}))
     for name, section in _INI_SECTIONS.items():
         if (home / name).is_file():
             found = _section(home / name, section)
