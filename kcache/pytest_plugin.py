@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from kcache.testing import Factory, FuzzReport
 
@@ -111,6 +112,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         not_tested_in_child(target, SuiteOptions(kind=kind))
     except TargetError as error:
         raise pytest.UsageError(f"--kcache-target: {error}") from None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """A finding has its headline alone in the short summary of pytest, which on a CI repeats a message as a whole."""
+    report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    errors = sys.modules.get("kcache_conformance.errors")
+    if crash is not None and call.excinfo is not None and errors is not None:
+        is_noted = any(name == "kcache" for name, _ in item.user_properties)  # by `kcache run pytest`
+        if is_noted or isinstance(call.excinfo.value, errors.ConformanceError):
+            crash.message = str(call.excinfo.value).strip().partition("\n")[0]
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -98,6 +98,10 @@ from kcache.testing import run_conformance
 def test_adapted():
     run_conformance(new_indexer, phases=["smoke"], most_findings=1)
 """
+PLAIN = """
+def test_plain():
+    raise ValueError("a message,\\ntold in the second line")
+"""
 
 
 @pytest.fixture
@@ -130,6 +134,27 @@ def test_a_replay_line_works_where_it_was_printed(project: Path, run_command: Ru
     assert run_command(project, *shlex.split(of_machine), "--pytest", "tests/test_found.py").returncode == 0
     written = run_command(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_found.py")
     assert "NONLINEARIZABLE not-linearizable" in written.stdout
+
+
+@pytest.mark.parametrize("on_ci", ["true", ""])
+def test_the_short_summary_of_pytest_repeats_no_report(
+    on_ci: str, project: Path, run_command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    if on_ci:
+        monkeypatch.setenv("CI", on_ci)
+    (project / "tests/test_plain.py").write_text(PLAIN, encoding="utf-8")
+    for command in (("kcache", "run", "pytest", "--"), ("pytest",)):
+        files = ("tests/test_marked.py", "tests/test_plain.py", "tests/test_started.py")
+        found = run_command(project, *command, "-q", "-p", "no:cacheprovider", *files)
+        assert found.returncode == 1, found.stdout
+        lines = re.findall("kcache replay .+", found.stdout)
+        assert len(lines) == len(set(lines)) == (3 if command[0] == "kcache" else 2), found.stdout
+        summary = found.stdout.partition("short test summary info")[2]
+        assert summary.count("FAILED") == len(lines) + 1
+        assert ("told in the second line" in summary) == bool(on_ci)
+        assert re.search("FAILED tests/test_marked.py::test_marked - (Failed: )?FAILURE", summary), summary
 
 
 def test_what_is_right_passes(project: Path, run_command: Run) -> None:
