@@ -143,6 +143,16 @@ def test_its_twin_passes_in_every_order(name: str) -> None:
     assert found.is_exhausted, found.note
 
 
+@pytest.mark.parametrize(("most", "is_smallest"), [(60.0, True), (0.0, False)])
+def test_to_make_a_schedule_smaller_counts_and_what_was_found_is_told_without_it(
+    most: float, is_smallest: bool
+) -> None:
+    found = explored("fails_sold_twice", whole_seconds=most).finding
+    assert found is not None
+    assert ("no schedule with fewer does it" in found.detail) == is_smallest
+    assert TOKENS.decode(found.schedule).schedule
+
+
 def test_a_long_wait_takes_no_time_and_is_no_proof() -> None:
     found = explored("passes_after_a_day")
     assert found.finding is None

@@ -31,7 +31,8 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
     """The interleavings of the test."""
 
     def searches(spec: str) -> Iterator[Search]:
-        options = ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=context.seconds, seed=context.seed)
+        most = context.seconds
+        options = ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=most, seed=context.seed)
         program = InterleavedProgram(parameters=context.options.parameters)
         yield Search(InterleavedLaboratory(spec, context.options.instrument), program, options)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import time
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Generic
 
 from kcache_model.finding import FindingKind
@@ -82,9 +83,10 @@ def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) 
     return found
 
 
-def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Counterexample[A]:
-    """The counterexample with the fewest preemptions that the budget allows to find."""
-    return _bounded(runner, judge, found) or _greedy(runner, judge, found)
+def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float = inf) -> Counterexample[A]:
+    """The counterexample with the fewest preemptions that the budget allows to find, which has so many seconds left."""
+    deadline = time.monotonic() + seconds
+    return _bounded(runner, judge, found, seconds) or _greedy(runner, judge, found, deadline)
 
 
 def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:
@@ -103,12 +105,12 @@ def _repeated(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> Counter
     return Counterexample(schedule, problem, first, first.preemptions)
 
 
-def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Counterexample[A] | None:
+def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float) -> Counterexample[A] | None:
     """The smallest one, or the one at hand if it is; ``None`` if the search did not get that far."""
     if found.preemptions == 0:
         return replace(found, is_minimal=True)
     strategy = PreemptionBounded(found.preemptions - 1)
-    result = search(runner, strategy, judge, _BOUNDED)
+    result = search(runner, strategy, judge, replace(_BOUNDED, seconds=min(_BOUNDED.seconds, seconds)))
     if result.problem is not None and result.execution is not None:
         schedule = schedule_of(result.execution.trace, runner.sandbox.granularity)
         smaller = _repeated(runner, judge, schedule)
@@ -116,11 +118,11 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Co
     return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
 
 
-def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A]) -> Counterexample[A]:
+def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
     """Put runs of one thread together, as long as the problem stays."""
     best = found
     left = _GREEDY_EXECUTIONS
-    deadline = time.monotonic() + _GREEDY_SECONDS
+    deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
     progress = True
     while progress and left > 0 and time.monotonic() < deadline:
         progress = False

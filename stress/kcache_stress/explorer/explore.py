@@ -83,6 +83,7 @@ class ExploreOptions:
         depth: the bug depth of PCT.
         seed: of everything random.
         strict_errors: ask for kcache's error types.
+        whole_seconds: the most time for the search and for making the schedule smaller that it finds.
         minimise_seconds: how long a failing program is made smaller.
         candidates: how smaller programs are explored; by default quickly, by AUTO.
         data_races: where nothing else is wrong, look for data races, too, in a search of its own.
@@ -98,6 +99,7 @@ class ExploreOptions:
     depth: int = 3
     seed: int = 0
     strict_errors: bool = False
+    whole_seconds: float = 86_400.0
     minimise_seconds: float = 5.0
     candidates: ExploreOptions | None = None
     data_races: bool = False
@@ -239,7 +241,8 @@ class _Exploration(Generic[P, A]):
         self.on_finding(replace(self.laboratory.finding(program, result.problem), unseen=result.unseen))
         if result.counterexample is not None:
             program, result = self._smaller(program, result)
-            result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result)
+            left = self.options.whole_seconds - result.seconds
+            result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
         finding = replace(self._told(program, result), unseen=result.unseen)
         if result.counterexample is not None and finding.kind is not FindingKind.DATA_RACE:
             self.on_finding(replace(finding, detail=f"{finding.detail}\n{_ENDED}".strip()))

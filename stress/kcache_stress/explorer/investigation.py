@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final, Generic, NamedTuple, TypeAlias
 
 from kcache_model.finding import FindingKind
@@ -145,13 +146,15 @@ def investigate(
     return replace(both, coverage=coverage, note=note, audited=shown.executions, refused=shown.refused)
 
 
-def with_fewest_preemptions(opened: Callable[[Granularity], Opened[A]], found: Investigation[A]) -> Investigation[A]:
-    """The same with the smallest counterexample that can be found."""
-    if found.counterexample is None:
+def with_fewest_preemptions(
+    opened: Callable[[Granularity], Opened[A]], found: Investigation[A], seconds: float = inf
+) -> Investigation[A]:
+    """The same with the smallest counterexample that can be found in that time; as it is where there is none."""
+    if found.counterexample is None or seconds <= 0:
         return found
     with opened(found.granularity) as (runner, judge):
         try:
-            best = smallest(runner, judge, found.counterexample)
+            best = smallest(runner, judge, found.counterexample, seconds)
         except (DivergedError, UncontrolledError):
             return found
         unseen = runner.sandbox.unseen(best.execution.trace)
