@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -29,12 +30,14 @@ Show = Callable[[int | None, Tally], None]
 @contextmanager
 def progress(console: Console) -> Iterator[Show]:
     """A bar on a terminal; elsewhere a line on standard error now and then, unless nothing is to be printed."""
-    pace = Pace()
-    with progress_bar(console) as bar, lines(pace, is_wanted=not console.quiet and not console.is_terminal):
+    pace, is_wanted = Pace(), not console.quiet and not console.is_terminal
+    with progress_bar(console) as bar, lines(pace, is_wanted=is_wanted):
         task = bar.add_task("starting", total=None, counts="")
 
         def show(total: int | None, tally: Tally) -> None:
             pace.note(total, tally)
+            if is_wanted and not tally.programs:
+                click.echo(f"kcache: {pace.line}", err=True)
             counts = f"{pace.done}{pace.left}"
             bar.update(task, description="exploring", total=total, completed=tally.programs, counts=counts)
 

@@ -83,6 +83,7 @@ def verify(
         stand_in = exploring.stand_in(target, frozenset(description.unsupported))
         if total is None:
             total = exploring.count(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
+        on_progress(total, part.tally)
         everything = exploring.small_scope(bound, stand_in, semantics, began + seconds)
         scope = Scope(template, everything, began + seconds, replace(part, programs=total), jobs)
         explored, _ = spread(
