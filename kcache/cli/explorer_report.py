@@ -36,7 +36,7 @@ def progress(console: Console) -> Iterator[Show]:
 
         def show(total: int | None, tally: Tally) -> None:
             pace.note(total, tally)
-            if is_wanted and not tally.programs:
+            if is_wanted and total is not None and not tally.programs:
                 click.echo(f"kcache: {pace.line}", err=True)
             counts = f"{pace.done}{pace.left}"
             bar.update(task, description="exploring", total=total, completed=tally.programs, counts=counts)

@@ -22,7 +22,7 @@ _PLUGIN = "kcache.pytest_interleaving"
     metavar="DURATION",
     default="2s",
     show_default=True,
-    help="How long to search the interleavings of one test; a finding ends it early.",
+    help="How long to search the interleavings of one test, and to make smaller what is found.",
 )
 @click.option(
     "--patience",
