@@ -347,6 +347,16 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def setattribute(item: Any, name: str) -> None:
         if issubclass(type(item), (type, types.ModuleType)):  # isinstance asks for __class__, a property of proxies
             gate.rebinds(name)
+            if (
+                name.startswith("__")
+                and name.endswith("__")
+                and name != "__init__"
+                and type(item) is not types.ModuleType
+            ):
+                # Operators, and code in C, look these up in the class itself: nobody hears of it.
+                gate.doubt(f"binds the special method {name} of a class")
+        if item is DefaultContext:
+            gate.doubt("changes decimal.DefaultContext, which each thread copies unseen")
         if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
             gate.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)
