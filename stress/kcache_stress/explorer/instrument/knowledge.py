@@ -99,8 +99,14 @@ def _is_heap_type_of_python(kind: type) -> bool:
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _TRANSPARENT_FILES: Final = frozenset(
     {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword"}
-    | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
+    | {"copyreg", "stat", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
 )
+_OF_NEW: Final = frozenset({"__init__", "__new__", "__init_subclass__", "__set_name__", "__call__", "__setattr__"})
+_STORING_FILES: Final = frozenset({"abc", "typing", "types", "inspect", "ast"})
+"""Those among them of which some functions mark, or change, what they are given."""
+_OF_PATHS: Final = frozenset({"posixpath", "ntpath", "genericpath"})
+_OF_FILES: Final = frozenset({"stat", "lstat", "getcwd", "getcwdb", "listdir", "scandir", "_getfullpathname"})
+"""What functions of paths ask of the outside."""
 HIDDEN: Final = frozenset(
     {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
     | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
@@ -153,20 +159,28 @@ def is_transparent(code: CodeType) -> bool:
     The mixins of ``collections.abc`` are such, all that they do to an object they do by its methods; but those that
     iterate are not: an ``__iter__`` may give an iterator in C, whose steps reach a container that nobody names.
     """
-    file = code.co_filename
-    if file.startswith("<frozen "):
-        name = file[len("<frozen ") : -1]
-    elif file.startswith(_LIBRARY) and "site-packages" not in file:
-        name = file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
-    else:
+    name = _library_module(code)
+    if name is None:
         # Both touch the new object alone; pytest.raises calls what it is given, and looks at what that raises.
-        return makes_objects(code) or makes_tuples(code) or file.endswith(_PYTEST_RAISES)
+        return makes_objects(code) or makes_tuples(code) or code.co_filename.endswith(_PYTEST_RAISES)
     top = name.partition(os.sep)[0]
     if code.co_qualname in _NOT_TRANSPARENT or (top == "_collections_abc" and _iterates(code)):
         return False
-    if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
+    if top in _TRANSPARENT_FILES:
+        return top not in _STORING_FILES or not _stores(code)
+    if top in _OF_PATHS and _OF_FILES.isdisjoint(code.co_names):
         return True
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
+
+
+def _library_module(code: CodeType) -> str | None:
+    """The module of the standard library that a function is of."""
+    file = code.co_filename
+    if file.startswith("<frozen "):
+        return file[len("<frozen ") : -1]
+    if file.startswith(_LIBRARY) and "site-packages" not in file:
+        return file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
+    return None
 
 
 def checks_protocols(code: CodeType) -> bool:
@@ -233,11 +247,10 @@ def replaces(code: CodeType) -> bool:
 
 def touches_arguments_only(code: CodeType) -> bool:
     """Whether a function that is not instrumented has no state beside what its arguments and its closure reach."""
-    file = code.co_filename
-    if not file.startswith(_LIBRARY) or "site-packages" in file:
+    name = _library_module(code)
+    if name is None:
         return code.co_qualname.startswith(_GENERATED)
-    name = file[len(_LIBRARY) :]
-    return name.partition(os.sep)[0].removesuffix(".py") in _CONTAINED or (name == _ASSERTIONS and _asserts(code))
+    return name.partition(os.sep)[0] in _CONTAINED or (f"{name}.py" == _ASSERTIONS and _asserts(code))
 
 
 def only_reads(code: CodeType) -> bool:
@@ -245,7 +258,7 @@ def only_reads(code: CodeType) -> bool:
     if code.co_qualname.startswith(_GENERATED):
         return code.co_name not in {"__setattr__", "__delattr__", "__init__"}
     file = code.co_filename
-    return file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES
+    return _library_module(code) in _OF_PATHS or (file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES)
 
 
 _NOT_RUN_BY_C: Final = frozenset(
