@@ -119,6 +119,8 @@ _NOT_TRANSPARENT: Final = frozenset(
     (
         *(function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)),
         _OF_PROTOCOLS,
+        *("add_extension", "remove_extension", "overload", "get_overloads", "clear_overloads"),  # registries
+        *("get_type_hints", "merge"),  # they run over what others may change
         *("Scanner.__init__", "Scanner.scan"),  # of re: it keeps the match for the functions that it calls
     )
 )
@@ -194,6 +196,15 @@ def hands_to_c(code: CodeType) -> bool:
     return name.startswith((f"re{os.sep}", "re.py", "posixpath", "ntpath", "genericpath"))
 
 
+def _stores(code: CodeType) -> bool:
+    """Whether a function stores attributes of what it is given, and not only of what it makes."""
+    if code.co_name in _OF_NEW or code.co_qualname.startswith(("_Unparser.", "_no_init_or_replace_init")):
+        return False
+    return "setattr" in code.co_names or any(
+        step.opname in ("STORE_ATTR", "DELETE_ATTR") for step in dis.get_instructions(code)
+    )
+
+
 def _iterates(code: CodeType) -> bool:
     return "next" in code.co_names or any(step.opname == "FOR_ITER" for step in dis.get_instructions(code))
 
@@ -216,7 +227,7 @@ _GENERATED: Final = "__create_fn__.<locals>."
 _CONTAINED: Final = frozenset(
     {"contextlib", "collections", "dataclasses", "copy", "configparser", "sched", "weakref", "_weakrefset", "json"}
     | {"pprint", "graphlib", "fractions", "textwrap", "difflib", "string", "reprlib", "functools", "queue", "heapq"}
-    | {"shelve", "_pyio", "codecs", "encodings"}
+    | {"shelve", "_pyio", "codecs", "encodings", "abc", "ast", "inspect"}
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
 
