@@ -26,6 +26,7 @@ import os
 import re
 import struct
 import sys
+import time
 import types
 import weakref
 from collections.abc import Callable
@@ -38,12 +39,12 @@ PURE_MODULES: Final = frozenset(
     {"math", "cmath", "_operator", "_struct", "unicodedata", "binascii", "zlib", "_sre", "_string", "_stat"}
     | {"_bisect", "_heapq", "itertools", "_functools", "_collections", "_statistics", "_datetime", "_decimal", "_json"}
     | {"_abc", "_typing", "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2", "_hashlib", "_codecs"}
-    | {"time", "_thread", "greenlet._greenlet", "_opcode", "_tokenize", "errno", "atexit", "array"}
+    | {"time", "_thread", "greenlet._greenlet", "_opcode", "_tokenize", "errno", "array"}
 )
 """Modules in C whose functions touch their arguments alone (or are virtual, as `time` and `_thread` are)."""
 
 _PURE_SYS: Final = frozenset(
-    {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getrecursionlimit", "getdefaultencoding"}
+    {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getdefaultencoding"}
     | {"is_finalizing", "getfilesystemencoding", "call_tracing", "audit"}
 )
 UNKNOWN_BUILTINS: Final = frozenset({"open", "input", "exec", "eval", "compile", "__import__", "breakpoint"})
@@ -111,7 +112,8 @@ HIDDEN: Final = frozenset(
     {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
     | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
     | {inspect.getgeneratorlocals, inspect.getcoroutinelocals, inspect.getclosurevars}
-    | {gc.collect, gc.get_objects, gc.get_referrers}
+    | {gc.collect, gc.get_objects, gc.get_referrers, codecs.register, codecs.unregister, abc.update_abstractmethods}
+    | {getattr(time, "tzset", gc.collect), sys.set_int_max_str_digits}
 )
 """Functions that reach what Python keeps for itself."""
 _OF_PROTOCOLS: Final = "_ProtocolMeta.__instancecheck__"
