@@ -7,6 +7,7 @@ import array
 import copy
 import datetime
 import functools
+import gc
 import inspect
 import json
 import operator
@@ -20,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from .beneath import instance_variables
+from .beneath import METHOD_TYPES, instance_variables
 from .knowledge import (
     HIDDEN,
     READERS,
@@ -316,7 +317,12 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif has_known_methods(kind):
             learn(kind)
             changes = not issubclass(kind, bytearray)  # whose methods that the table does not know are those of bytes
-            use(arguments, _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
+            # A pickler keeps methods of its file. Lists that code in C keeps for itself may have holes: never those.
+            kept = () if methods or kind not in foreign else gc.get_referents(owner)
+            held = [each for each in kept if type(each) in METHOD_TYPES]
+            use((*arguments, *held), _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
+            if kind is contextvars.Context and name == "run":
+                report(owner, accesses.imprecise("enters a context, until what it calls returns"), WRITE)
         else:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)
