@@ -4,6 +4,7 @@ What a container's method does to it, what a known function does to its argument
 """
 
 import array
+import contextvars
 import copy
 import datetime
 import functools
