@@ -289,6 +289,8 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
             gate.doubt(f"gets hold of all names of the module {item.__name__}")
+        elif "_kcache_local" in instance_variables(item):
+            gate.doubt("gets hold of all that a thread keeps in its thread-local data")
         elif has_variables(item):
             unite(item, instance_variables(item))
         else:
