@@ -3,6 +3,7 @@
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from decimal import DefaultContext
 from functools import cached_property
 from gc import get_referents
 from typing import Any
