@@ -15,6 +15,7 @@ import operator
 import pickle
 import pprint
 import re
+import struct
 import sys
 import types
 import weakref
@@ -293,7 +294,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             methods = natives[kind] = native_methods_of(kind) or {}
         if name in methods:
             perform(owner, methods[name], arguments)
-        elif name in _REACHING or (kind is types.SimpleNamespace and name == "__init__"):
+        elif name in _REACHING or (kind in (types.SimpleNamespace, struct.Struct) and name == "__init__"):
             gate.doubt(f"calls {name}")
         elif name in _ATTRIBUTE_METHODS and arguments:
             if arguments[0] in REFLECTIVE:
