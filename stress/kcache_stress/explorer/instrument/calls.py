@@ -76,6 +76,7 @@ _READING: Final = 0
 _LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
 _ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
 _TEXT: Final = frozenset({exec, eval, compile, __import__})
+_LENDING: Final = frozenset({memoryview, pickle.PickleBuffer})
 _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
 )
@@ -252,6 +253,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 )
             if kind not in _LAZY:
                 use(arguments, looks=kind not in _COPYING)
+            if kind in _LENDING and isinstance(arguments[0], (bytearray, array.array)):
+                report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
