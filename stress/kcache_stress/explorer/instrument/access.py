@@ -3,6 +3,7 @@
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from decimal import DefaultContext
 from functools import cached_property
 from gc import get_referents
 from typing import Any
@@ -289,6 +290,8 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
             gate.doubt(f"gets hold of all names of the module {item.__name__}")
+        elif "_kcache_local" in instance_variables(item):
+            gate.doubt("gets hold of all that a thread keeps in its thread-local data")
         elif has_variables(item):
             unite(item, instance_variables(item))
         else:
@@ -347,6 +350,16 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def setattribute(item: Any, name: str) -> None:
         if issubclass(type(item), (type, types.ModuleType)):  # isinstance asks for __class__, a property of proxies
             gate.rebinds(name)
+            if (
+                name.startswith("__")
+                and name.endswith("__")
+                and name != "__init__"
+                and type(item) is not types.ModuleType
+            ):
+                # Operators, and code in C, look these up in the class itself: nobody hears of it.
+                gate.doubt(f"binds the special method {name} of a class")
+        if item is DefaultContext:
+            gate.doubt("changes decimal.DefaultContext, which each thread copies unseen")
         if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
             gate.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)

@@ -57,6 +57,8 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
         methods = native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
         if methods is not None:
             yield item.__self__, methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
+        elif is_foreign(type(item.__self__)):  # type: ignore[attr-defined]
+            yield item.__self__, WRITE  # type: ignore[attr-defined]
     elif kind is memoryview:
         with contextlib.suppress(ValueError):  # it was released
             owner = item.obj  # type: ignore[attr-defined]

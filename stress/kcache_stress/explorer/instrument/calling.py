@@ -202,7 +202,11 @@ class Calls(Expressions):
         first = 1 if len(arguments) > 1 + (function.attr == "__setattr__") else 0
         operands = [self.expression(function.value), *arguments]
         return self._method_after(
-            node, function, operands, lambda of: build.call("setattribute", of[first], of[first + 1]), embed=False
+            node,
+            function,
+            operands,
+            lambda of: build.call("by_name", of[first], of[first + 1], ast.Constant(1)),
+            embed=False,
         )
 
     def _inline(self, name: str, stored: bool, watched: list[int]) -> list[int] | None:

@@ -4,15 +4,18 @@ What a container's method does to it, what a known function does to its argument
 """
 
 import array
+import contextvars
 import copy
 import datetime
 import functools
+import gc
 import inspect
 import json
 import operator
 import pickle
 import pprint
 import re
+import struct
 import sys
 import types
 import weakref
@@ -20,7 +23,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from .beneath import instance_variables
+from .beneath import METHOD_TYPES, instance_variables
 from .knowledge import (
     HIDDEN,
     READERS,
@@ -73,6 +76,7 @@ _READING: Final = 0
 _LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
 _ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
 _TEXT: Final = frozenset({exec, eval, compile, __import__})
+_LENDING: Final = frozenset({memoryview, pickle.PickleBuffer})
 _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
 )
@@ -249,6 +253,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 )
             if kind not in _LAZY:
                 use(arguments, looks=kind not in _COPYING)
+            if kind in _LENDING and isinstance(arguments[0], (bytearray, array.array)):
+                report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
@@ -291,7 +297,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             methods = natives[kind] = native_methods_of(kind) or {}
         if name in methods:
             perform(owner, methods[name], arguments)
-        elif name in _REACHING or (kind is types.SimpleNamespace and name == "__init__"):
+        elif name in _REACHING or (kind in (types.SimpleNamespace, struct.Struct) and name == "__init__"):
             gate.doubt(f"calls {name}")
         elif name in _ATTRIBUTE_METHODS and arguments:
             if arguments[0] in REFLECTIVE:
@@ -316,7 +322,12 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif has_known_methods(kind):
             learn(kind)
             changes = not issubclass(kind, bytearray)  # whose methods that the table does not know are those of bytes
-            use(arguments, _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
+            # A pickler keeps methods of its file. Lists that code in C keeps for itself may have holes: never those.
+            kept = () if methods or kind not in foreign else gc.get_referents(owner)
+            held = [each for each in kept if type(each) in METHOD_TYPES]
+            use((*arguments, *held), _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
+            if kind is contextvars.Context and name == "run":
+                report(owner, accesses.imprecise("enters a context, until what it calls returns"), WRITE)
         else:
             gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
             report(owner, None, WRITE)

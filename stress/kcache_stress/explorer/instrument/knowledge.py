@@ -26,6 +26,7 @@ import os
 import re
 import struct
 import sys
+import time
 import types
 import weakref
 from collections.abc import Callable
@@ -38,12 +39,12 @@ PURE_MODULES: Final = frozenset(
     {"math", "cmath", "_operator", "_struct", "unicodedata", "binascii", "zlib", "_sre", "_string", "_stat"}
     | {"_bisect", "_heapq", "itertools", "_functools", "_collections", "_statistics", "_datetime", "_decimal", "_json"}
     | {"_abc", "_typing", "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2", "_hashlib", "_codecs"}
-    | {"time", "_thread", "greenlet._greenlet", "_opcode", "_tokenize", "errno", "atexit", "array"}
+    | {"time", "_thread", "greenlet._greenlet", "_opcode", "_tokenize", "errno", "array"}
 )
 """Modules in C whose functions touch their arguments alone (or are virtual, as `time` and `_thread` are)."""
 
 _PURE_SYS: Final = frozenset(
-    {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getrecursionlimit", "getdefaultencoding"}
+    {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getdefaultencoding"}
     | {"is_finalizing", "getfilesystemencoding", "call_tracing", "audit"}
 )
 UNKNOWN_BUILTINS: Final = frozenset({"open", "input", "exec", "eval", "compile", "__import__", "breakpoint"})
@@ -99,13 +100,20 @@ def _is_heap_type_of_python(kind: type) -> bool:
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _TRANSPARENT_FILES: Final = frozenset(
     {"abc", "_collections_abc", "typing", "enum", "types", "operator", "numbers", "keyword"}
-    | {"copyreg", "stat", "posixpath", "ntpath", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
+    | {"copyreg", "stat", "bisect", "heapq", "inspect", "ast", "dis", "opcode", "_py_abc"}
 )
+_OF_NEW: Final = frozenset({"__init__", "__new__", "__init_subclass__", "__set_name__", "__call__", "__setattr__"})
+_STORING_FILES: Final = frozenset({"abc", "typing", "types", "inspect", "ast"})
+"""Those among them of which some functions mark, or change, what they are given."""
+_OF_PATHS: Final = frozenset({"posixpath", "ntpath", "genericpath"})
+_OF_FILES: Final = frozenset({"stat", "lstat", "getcwd", "getcwdb", "listdir", "scandir", "_getfullpathname"})
+"""What functions of paths ask of the outside."""
 HIDDEN: Final = frozenset(
     {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
     | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
     | {inspect.getgeneratorlocals, inspect.getcoroutinelocals, inspect.getclosurevars}
-    | {gc.collect, gc.get_objects, gc.get_referrers}
+    | {gc.collect, gc.get_objects, gc.get_referrers, codecs.register, codecs.unregister, abc.update_abstractmethods}
+    | {getattr(time, "tzset", gc.collect), sys.set_int_max_str_digits}
 )
 """Functions that reach what Python keeps for itself."""
 _OF_PROTOCOLS: Final = "_ProtocolMeta.__instancecheck__"
@@ -113,6 +121,8 @@ _NOT_TRANSPARENT: Final = frozenset(
     (
         *(function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)),
         _OF_PROTOCOLS,
+        *("add_extension", "remove_extension", "overload", "get_overloads", "clear_overloads"),  # registries
+        *("get_type_hints", "merge"),  # they run over what others may change
         *("Scanner.__init__", "Scanner.scan"),  # of re: it keeps the match for the functions that it calls
     )
 )
@@ -153,20 +163,28 @@ def is_transparent(code: CodeType) -> bool:
     The mixins of ``collections.abc`` are such, all that they do to an object they do by its methods; but those that
     iterate are not: an ``__iter__`` may give an iterator in C, whose steps reach a container that nobody names.
     """
-    file = code.co_filename
-    if file.startswith("<frozen "):
-        name = file[len("<frozen ") : -1]
-    elif file.startswith(_LIBRARY) and "site-packages" not in file:
-        name = file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
-    else:
+    name = _library_module(code)
+    if name is None:
         # Both touch the new object alone; pytest.raises calls what it is given, and looks at what that raises.
-        return makes_objects(code) or makes_tuples(code) or file.endswith(_PYTEST_RAISES)
+        return makes_objects(code) or makes_tuples(code) or code.co_filename.endswith(_PYTEST_RAISES)
     top = name.partition(os.sep)[0]
     if code.co_qualname in _NOT_TRANSPARENT or (top == "_collections_abc" and _iterates(code)):
         return False
-    if top in _TRANSPARENT_FILES or (top in ("posixpath", "genericpath") and "stat" not in code.co_names):
+    if top in _TRANSPARENT_FILES:
+        return top not in _STORING_FILES or not _stores(code)
+    if top in _OF_PATHS and _OF_FILES.isdisjoint(code.co_names):
         return True
     return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(top, ("\0",)))
+
+
+def _library_module(code: CodeType) -> str | None:
+    """The module of the standard library that a function is of."""
+    file = code.co_filename
+    if file.startswith("<frozen "):
+        return file[len("<frozen ") : -1]
+    if file.startswith(_LIBRARY) and "site-packages" not in file:
+        return file[len(_LIBRARY) :].removesuffix(".py").removesuffix(f"{os.sep}__init__")
+    return None
 
 
 def checks_protocols(code: CodeType) -> bool:
@@ -178,6 +196,15 @@ def hands_to_c(code: CodeType) -> bool:
     """Whether a transparent function gives what it is given to code in C, of which nobody hears otherwise."""
     name = code.co_filename.removeprefix(_LIBRARY).removeprefix("<frozen ")
     return name.startswith((f"re{os.sep}", "re.py", "posixpath", "ntpath", "genericpath"))
+
+
+def _stores(code: CodeType) -> bool:
+    """Whether a function stores attributes of what it is given, and not only of what it makes."""
+    if code.co_name in _OF_NEW or code.co_qualname.startswith(("_Unparser.", "_no_init_or_replace_init")):
+        return False
+    return "setattr" in code.co_names or any(
+        step.opname in ("STORE_ATTR", "DELETE_ATTR") for step in dis.get_instructions(code)
+    )
 
 
 def _iterates(code: CodeType) -> bool:
@@ -202,7 +229,7 @@ _GENERATED: Final = "__create_fn__.<locals>."
 _CONTAINED: Final = frozenset(
     {"contextlib", "collections", "dataclasses", "copy", "configparser", "sched", "weakref", "_weakrefset", "json"}
     | {"pprint", "graphlib", "fractions", "textwrap", "difflib", "string", "reprlib", "functools", "queue", "heapq"}
-    | {"shelve", "_pyio", "codecs", "encodings"}
+    | {"shelve", "_pyio", "codecs", "encodings", "abc", "ast", "inspect"}
 )
 """Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
 
@@ -233,11 +260,10 @@ def replaces(code: CodeType) -> bool:
 
 def touches_arguments_only(code: CodeType) -> bool:
     """Whether a function that is not instrumented has no state beside what its arguments and its closure reach."""
-    file = code.co_filename
-    if not file.startswith(_LIBRARY) or "site-packages" in file:
+    name = _library_module(code)
+    if name is None:
         return code.co_qualname.startswith(_GENERATED)
-    name = file[len(_LIBRARY) :]
-    return name.partition(os.sep)[0].removesuffix(".py") in _CONTAINED or (name == _ASSERTIONS and _asserts(code))
+    return name.partition(os.sep)[0] in _CONTAINED or (f"{name}.py" == _ASSERTIONS and _asserts(code))
 
 
 def only_reads(code: CodeType) -> bool:
@@ -245,7 +271,7 @@ def only_reads(code: CodeType) -> bool:
     if code.co_qualname.startswith(_GENERATED):
         return code.co_name not in {"__setattr__", "__delattr__", "__init__"}
     file = code.co_filename
-    return file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES
+    return _library_module(code) in _OF_PATHS or (file.startswith(_LIBRARY) and file[len(_LIBRARY) :] in _READING_FILES)
 
 
 _NOT_RUN_BY_C: Final = frozenset(

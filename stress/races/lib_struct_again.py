@@ -1,0 +1,14 @@
+import struct
+def nop():
+    pass
+def make():
+    return struct.Struct("i")
+def f(s):
+    s.__init__("q")
+def g(s):
+    old = s.size
+    nop()
+    return old == s.size
+def check(s, r):
+    return None if r[1] else f"wrong: {r}"
+THREADS = [f, g]
