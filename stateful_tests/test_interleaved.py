@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
+from kcache_stress.explorer import counterexample
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
@@ -114,7 +116,10 @@ def takes_it_twice():
         ("takes_it_twice", "()", ["thread 1 waits for lock, held by thread 1"]),
     ],
 )
-def test_who_waits_for_what_in_a_pool(name: str, how: str, says: list[str], tmp_path: Path) -> None:
+def test_who_waits_for_what_in_a_pool(
+    name: str, how: str, says: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counterexample, "_BOUNDED", replace(counterexample._BOUNDED, seconds=600.0))
     (tmp_path / "pooled.py").write_text(POOLED.replace("HOW", how), encoding="utf-8")
     laboratory = InterleavedLaboratory(f"{tmp_path / 'pooled.py'}:{name}")
     found = explore(laboratory, InterleavedProgram(), ExploreOptions(seconds=60.0)).finding

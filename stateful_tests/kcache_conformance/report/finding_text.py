@@ -41,8 +41,8 @@ _ADVICE = "Advice: client-go does not promise this; kcache's reference does, and
 _HARMLESS = "Advice: a data race need not do any harm; with --contract strict it is a violation."
 
 UNCONFIRMED = (
-    "Not confirmed: it ran code that cannot be seen, which may exclude this by locks of its own, and real threads did\n"
-    "not show anything wrong in the same program. Instrument that code to be sure, or look for yourself. "
+    "Not confirmed: real threads did not show anything wrong in the same program, and not all that happens in it is "
+    "known. Code that is not instrumented may have locks of its own: instrument it to be sure. Here, "
 )
 
 PHASE_TITLES = {

@@ -24,7 +24,7 @@ from typing import Any
 from kcache_model.errors import CannotExploreError, TargetError
 
 from ..loading import TARGET_PREFIX, name_of_file
-from .events import UNKNOWN, Imprecise, Pending, Together, Trace
+from .events import Pending, Together, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.code import instrumented, instrumented_library, read
@@ -34,6 +34,7 @@ from .instrument.names import hook_name
 from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
+from .uncertainty import late_finalizer, unseen_code
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
@@ -240,12 +241,9 @@ class Sandbox:
         return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
 
     def unseen(self, trace: Trace) -> str:
-        """The first code that several threads ran unseen, and that may exclude some by its locks; empty if none."""
-        if not self.is_strict:
-            return next(iter(self.gate.met), "")
-        ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise)]
-        unseen = [(thread, slot) for thread, slot in ran if not slot.is_contained]
-        return str(unseen[0][1]) if len({thread for thread, _ in unseen}) > 1 else ""
+        """Why real threads may not do what an execution did; empty if nothing is known."""
+        unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
+        return unseen or late_finalizer(trace)
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
         step = Together(parts)

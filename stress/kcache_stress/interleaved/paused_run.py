@@ -244,6 +244,8 @@ class _Conductor(Unwatched):
                 return None
             points, visit = _points(code), next(self._visits)
             has_cells = bool(code.co_freevars or code.co_cellvars)
+            if self._has_begun:
+                follower.come_to((file, frame.f_lineno), visit)  # no opcode tells where a generator begins
 
             def go_on(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
                 nonlocal visit
