@@ -24,6 +24,7 @@ from kcache_conformance.objects.programs import lonely_calls
 from kcache_conformance.objects.sequential import PatientCaller
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
+from kcache_model.finding import FindingKind
 from kcache_model.indexers.target import make_target
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
@@ -494,6 +495,52 @@ def test_a_call_that_waits_alone_is_accused_only_if_it_waits_for_itself(
     found = explore(made, program, ExploreOptions(seconds=60.0))
     assert (found.finding is not None) == (name == "Locks")
     assert found.finding is None or "held by thread 1" in found.finding.summary
+
+
+POLLING = """
+import threading
+import time
+
+
+class Flag:
+    def __init__(self):
+        self._on = False
+
+    def set(self):
+        self._on = True
+
+    def wait(self):
+        while not self._on:
+            time.sleep(0.01)
+
+
+class Polite:
+    def __init__(self):
+        self._lock, self._wanting = threading.Lock(), 0
+
+    def _want(self, more):
+        with self._lock:
+            self._wanting += more
+
+    def enter(self):
+        self._want(1)
+        while self._wanting > 1:
+            time.sleep(0.01)
+        self._want(-1)
+"""
+
+
+def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.05)
+    (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
+    made = laboratory(f"{tmp_path / 'polling.py'}:Flag")
+    (program,) = lonely_calls(made._object_type, made.target)
+    assert explore(made, program, ExploreOptions(seconds=60.0)).finding is None
+    polite = laboratory(f"{tmp_path / 'polling.py'}:Polite")
+    twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))
+    kept = explore(polite, twice, ExploreOptions(seconds=60.0)).finding
+    assert kept is not None
+    assert kept.kind is FindingKind.LIVELOCK
 
 
 class Sized:

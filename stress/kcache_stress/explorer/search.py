@@ -100,7 +100,8 @@ def search(
             problem: Problem | None = None
             if execution.ending is Ending.ENDLESS:
                 cut = cut or running(runner.sandbox.scheduler)
-                problem, order = _livelock(runner, execution, strategy.most_events), None
+                execution.problem, order = _livelock(runner, execution, strategy.most_events), None
+                problem = execution.problem if judge is None else judge.judge(execution, None)
             elif execution.ending not in (Ending.REDUNDANT, Ending.INFEASIBLE):
                 if on_execution is not None:
                     on_execution(execution)

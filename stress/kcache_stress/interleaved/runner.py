@@ -58,6 +58,10 @@ class Shape:
     seconds: float = 0.0
 
 
+def _run_as_thread() -> NoReturn:
+    raise _AsThread
+
+
 class InterleavedRunner(ScenarioRunner):
     """Runs one test again and again.
 
@@ -148,6 +152,8 @@ class InterleavedRunner(ScenarioRunner):
         body = self._test.body(load)
         self._parts, self._strategy = (), None
         if not self._shape.is_whole:
+            scheduler = self.sandbox.scheduler
+            scheduler.on_idle_start = _run_as_thread  # it may wait for that thread in a way that nobody notices
             try:
                 with controlled(self):
                     body()
@@ -157,6 +163,8 @@ class InterleavedRunner(ScenarioRunner):
                 raise
             except BaseException:  # what it fails of before there are threads is told by an execution
                 pass
+            finally:
+                scheduler.on_idle_start = lambda: None
             self._shape.is_whole = True
         self.texts = [f"{self._test.attribute}()"]
         return [body]

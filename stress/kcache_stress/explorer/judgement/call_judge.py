@@ -68,7 +68,7 @@ class CallJudge:
 
     def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
         """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
-        if execution.ending is Ending.DEADLOCK and self._is_lonely_wait(execution):
+        if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
         if execution.problem is not None:
             return execution.problem
@@ -90,7 +90,8 @@ class CallJudge:
         """Whether a call alone waits as it may: for what another one would do, not for a lock that it holds itself."""
         is_alone = len(self._operations) == 1 and not self._program.prefix
         is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
-        return is_alone and is_for_another and may_wait_for_ever(self._specification, self._program)
+        polls = execution.ending is Ending.ENDLESS
+        return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         start = self._starts.get(execution.prefix)

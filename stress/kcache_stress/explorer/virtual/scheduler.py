@@ -73,6 +73,7 @@ class Scheduler:
         failures: what escaped from threads that the target started.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
         is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
+        on_idle_start: called where the hub starts a thread.
         watcher: their trace function where there is no tracer; ``None`` for none.
     """
 
@@ -93,8 +94,9 @@ class Scheduler:
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.is_patient: Callable[[], bool] = lambda: False
+        self.on_idle_start: Callable[[], None] = lambda: None
         self.watcher: Callable[[FrameType, str, Any], Any] | None = None
-        self._choose: Callable[[int], int] = _no_choice
+        self._choose: Callable[[int], int] = lambda _: self.stop()
         self._hub: greenlet.greenlet | None = None
         self._starter: greenlet.greenlet | None = None
         self._pool, self._own_idents = GreenletPool(self._serve), own_idents(lambda: self.current)
@@ -228,6 +230,8 @@ class Scheduler:
             self._enter(thread)
             self._trace_on()
             self.current, self.left = caller, 0 if self.asks_at_starts else left
+        elif self.current == HUB:
+            self.on_idle_start()
         return number
 
     def enabled(self) -> list[int]:
@@ -494,7 +498,3 @@ class Scheduler:
             raise Aborted
         while True:
             self._hub_greenlet().switch()
-
-
-def _no_choice(_: int) -> int:
-    raise AssertionError("no strategy is at work")

@@ -89,8 +89,6 @@ class Clock:
         deadline = scheduler.deadline(seconds)
         if scheduler.live:
             scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
-        elif scheduler.current == HUB:
-            scheduler.now = deadline
         else:
             scheduler.wait_idle(TRY, NEVER, deadline)
 

@@ -1,0 +1,78 @@
+"""Test bodies that wait for threads of their own by asking again and again: right ones are not taken for hangs."""
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from kcache_model.finding import FindingKind
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+
+BODIES = """
+    import threading
+    import time
+
+    def started(work):
+        thread = threading.Thread(target=work)
+        thread.start()
+        return thread
+
+    def after_a_while(done):
+        time.sleep(0.01)
+        done.append(1)
+
+    def sleeps():
+        done = []
+        thread = started(lambda: after_a_while(done))
+        while not done:
+            time.sleep(0.005)
+        thread.join()
+
+    def spins():
+        done = []
+        thread = started(lambda: done.append(1))
+        while not done:
+            pass
+        thread.join()
+
+    def sleeps_in_vain():
+        done = []
+        thread = started(lambda: done or after_a_while([]))
+        while not done:
+            time.sleep(0.005)
+        thread.join()
+
+    def counts_at_once():
+        done, counted = [], [0]
+        def count():
+            counted[0] += 1
+            after_a_while(done)
+        threads = [started(count), started(count)]
+        while len(done) < 2:
+            time.sleep(0.005)
+        assert counted == [2]
+    """
+
+
+def explored(folder: Path, name: str) -> Explored:
+    file = folder / "polling.py"
+    file.write_text(textwrap.dedent(BODIES), encoding="utf-8")
+    return explore(InterleavedLaboratory(f"{file}:{name}"), InterleavedProgram(), ExploreOptions(executions=300))
+
+
+@pytest.mark.parametrize("name", ["sleeps", "spins"])
+def test_polling_is_no_hang(name: str, tmp_path: Path) -> None:
+    shown = explored(tmp_path, name)
+    assert shown.finding is None
+    assert not shown.is_exhausted
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("sleeps_in_vain", FindingKind.LIVELOCK), ("counts_at_once", FindingKind.FAILURE)]
+)
+def test_what_is_wrong_beside_polling_is_found(name: str, kind: FindingKind, tmp_path: Path) -> None:
+    found = explored(tmp_path, name).finding
+    assert found is not None
+    assert found.kind is kind
