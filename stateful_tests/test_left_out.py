@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import replace
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -70,6 +71,45 @@ def test_a_call_that_returns_in_no_thread_is_named_and_one_that_another_lets_ret
     left_out = made.not_tested(made.load(spec))
     assert left_out == ("serve (it never returned in one thread)",)
     assert not_tested_text(made.name, left_out) == "left out: serve (it never returned in one thread)"
+
+
+REFUSING = """
+class Bank:
+    def __init__(self):
+        self._balances = {"alice": 10}
+
+    def open(self, account):
+        self._balances[account] = 10
+
+    def move(self, account, to):
+        self._balances[account] -= 1
+        self._balances[to] += 1
+
+    def move_all(self, account: str, to: str):
+        self._balances[to] += self._balances.pop(account)
+
+    def total(self):
+        return sum(self._balances.values())
+
+
+class Never(Bank):
+    open = None
+"""
+
+
+def test_a_method_that_takes_no_value_that_is_tried_is_named_and_one_that_needs_two_calls_before_is_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "refusing.py").write_text(REFUSING, encoding="utf-8")
+
+    def left_out(name: str) -> Collection[str]:
+        spec = f"{tmp_path / 'refusing.py'}:{name}"
+        made = target_type_named(class_type_name(spec))
+        return made.not_tested(made.load(spec))
+
+    why = "(it raised KeyError with all values that were tried)"
+    assert left_out("Bank") == (f"move_all {why}",)
+    assert left_out("Never") == (f"move {why}", f"move_all {why}")
 
 
 UNKNOWN_TYPES = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,9 @@ from .signatures import vocabulary_of
 _PATIENCE_SECONDS: Final = 0.5
 _MOST_BEFORE: Final = 4
 """Calls after which one that waits is tried: each costs that patience."""
+_MOST_VALUES: Final = 8
+"""Calls of a method with different values."""
+_MOST_PAIRS: Final = 100
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
 
@@ -130,6 +134,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
         *(f"{call.name} (its results differ from run to run)" for call in unsteady if call.name in useless),
         *(f"what {call.name} returns (it differs from run to run)" for call in unsteady if call.name in untold),
         *(f"{call.name} (it never returned in one thread)" for call in _endless(first, replay)),
+        *(f"{name} (it raised {error} with all values that were tried)" for name, error in _refused(called, replay)),
     )
     return _Calls(called, left_out, partial(PlainDriver, untold=untold), ReplaySpecification(replay), bool(model))
 
@@ -186,6 +191,20 @@ def _endless(first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -
     for call, outcome in first.items():
         if outcome.waits and all(replay((*calls, call)).waits for calls in earlier):
             yield call
+
+
+def _refused(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Iterator[tuple[str, str]]:
+    """The methods that take no value that is tried, whatever two others have done before, with what they raise."""
+    calls = {template: tuple(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in templates}
+    writes = [call for each in calls.values() for call in each if call.is_write and not replay((call,)).waits]
+    pairs = itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)
+    before: list[Calls] = [(), *((write,) for write in writes), *pairs]
+    for own in calls.values():
+        if not own[0].arguments:
+            continue
+        outcomes = (replay((*earlier, call)) for earlier in before for call in own)
+        if all(outcome.error is not None for outcome in outcomes):
+            yield own[0].name, str(replay(own[:1]).error)
 
 
 def _writes_that_return(first: Mapping[Any, Outcome]) -> Calls:

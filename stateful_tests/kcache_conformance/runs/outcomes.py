@@ -244,6 +244,6 @@ def _without_calls(names: Sequence[str]) -> str:
     if not names:
         return ""
     return (
-        f"{' and '.join(names)} {'was' if len(names) == 1 else 'were'} never called; give values in the rules of a "
-        "kcache.testing.Machine, or leave out there what is not to be called"
+        f"{' and '.join(names)} {'was' if len(names) == 1 else 'were'} never called with values that it takes; give "
+        "such values in the rules of a kcache.testing.Machine, or leave out there what is not to be called"
     )
