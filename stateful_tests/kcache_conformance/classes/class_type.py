@@ -195,11 +195,11 @@ def _endless(first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -
 
 def _refused(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Iterator[tuple[str, str]]:
     """The methods that take no value that is tried, whatever two others have done before, with what they raise."""
-    calls = {template: tuple(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in templates}
-    writes = [call for each in calls.values() for call in each if call.is_write and not replay((call,)).waits]
+    calls = [tuple(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in templates]
+    writes = [call for each in calls for call in each if call.is_write and not replay((call,)).waits]
     pairs = itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)
     before: list[Calls] = [(), *((write,) for write in writes), *pairs]
-    for own in calls.values():
+    for own in calls:
         if not own[0].arguments:
             continue
         outcomes = (replay((*earlier, call)) for earlier in before for call in own)

@@ -1,4 +1,4 @@
-"""What may make an execution differ from those of real threads although each of its steps is possible."""
+"""Doubts about an execution: whether real threads may do the same although each of its steps is possible."""
 
 from __future__ import annotations
 
