@@ -124,6 +124,10 @@ class Runner(Protocol[A]):
         """Copy the modules again, with nothing in them that executions have left."""
         ...
 
+    def start_anew(self) -> bool:
+        """From now on do that before each execution, unless it takes too long; whether it is done."""
+        ...
+
 
 class Judge(Protocol[A]):
     """Says what is wrong with executions."""

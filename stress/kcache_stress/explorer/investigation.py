@@ -72,6 +72,7 @@ class Investigation(Generic[A]):
         unseen: the code that ran unseen in the counterexample: it may have locks of its own that exclude this.
         is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
         is_surprised: whether the modules did what they were not loaded for.
+        starts_anew: whether they are from now on loaded before each execution, for what is left in them spoils proofs.
     """
 
     coverage: Coverage
@@ -86,6 +87,7 @@ class Investigation(Generic[A]):
     unseen: str = ""
     is_strict: bool = False
     is_surprised: bool = False
+    starts_anew: bool = False
 
     @property
     def schedule(self) -> Schedule:
@@ -124,7 +126,9 @@ def investigate(
         return _search(experiment, plan(experiment), seconds, seen)
 
     result = _investigated(opened, granularity, searched, seconds)
-    if result.is_surprised:  # a schedule is followed where the modules are loaded as they were for the search
+    while (
+        result.is_surprised or result.starts_anew
+    ):  # schedules are followed where modules are loaded as for the search
         if seen:
             seen.clear()
         result = _after(result, _investigated(opened, granularity, searched, seconds))
@@ -219,7 +223,9 @@ def _investigated(
             result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
         except UncontrolledError as error:
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
-        return replace(result, is_strict=runner.sandbox.is_strict, is_surprised=runner.is_surprised)
+        starts_anew = bool(runner.leftover) and result.problem is None and runner.start_anew()
+        is_strict, is_surprised = runner.sandbox.is_strict, runner.is_surprised
+        return replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
 
 
 def _shown(

@@ -47,6 +47,8 @@ def follow(
         opened = laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive)
         with seeking_data_races(opened) if seeks_data_races else opened as (runner, judge):
             execution, problem, followed = replayed(runner, judge, token.schedule)
+            if problem is None and runner.leftover and runner.start_anew():
+                execution, problem, followed = replayed(runner, judge, token.schedule)
             is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
             runner.clean_up()
             watch.rest()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
@@ -94,6 +94,7 @@ class Copies:
 
     Attributes:
         is_used: whether some scenario was run on them, and may have left something.
+        starts_anew: whether they are loaded again before each execution.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Copies:
         self._given = instrument, folder, expected
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
-        self.is_used = False
+        self.is_used = self.starts_anew = False
         self._served = 0
         self._others: dict[Granularity, Copies] = {}
 
@@ -122,6 +123,7 @@ class Copies:
         instrument, folder, expected = self._given
         if granularity not in self._others:
             self._others[granularity] = Copies(instrument, granularity, folder, expected)
+            self._others[granularity].starts_anew = self.starts_anew
         return self._others[granularity]
 
 
@@ -132,11 +134,15 @@ class ScenarioRunner:
         sandbox: where its modules live.
         leftovers: what its executions leave there.
         inherits: whether those of other scenarios may have left something there.
+        is_only: whether no other scenario runs on its copies.
     """
+
+    is_only: ClassVar[bool] = False
 
     def __init__(
         self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS, *, is_strict: bool = False
     ) -> None:
+        self._copies = copies
         self.sandbox = copies.sandbox
         self._most_events = most_events
         self._scenario = scenario
@@ -145,7 +151,7 @@ class ScenarioRunner:
         self._modules = copies.modules
         self.inherits, copies.is_used = copies.is_used, True
         self._rehearse()
-        looks = copies.serve()
+        looks = (copies.serve() or self.is_only) and not copies.starts_anew
         self.leftovers = self._leftovers(looks)
         if not (self.sandbox.is_strict or self.sandbox.granularity.is_of_opcodes):
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
@@ -157,6 +163,10 @@ class ScenarioRunner:
     def load_anew(self) -> None:
         """Copy the modules again, with nothing in them that executions have left."""
         self._load_anew(is_strict=self.sandbox.is_strict)
+
+    def start_anew(self) -> bool:
+        """From now on load them anew before each execution, too, unless that takes too long; whether that is so."""
+        return False
 
     def _load_anew(self, *, is_strict: bool) -> None:
         self.sandbox.start_again(is_strict=is_strict)
@@ -195,6 +205,8 @@ class ScenarioRunner:
 
     def run(self, strategy: Strategy) -> Execution[object]:
         """Run the scenario once under ``strategy``."""
+        if self._copies.starts_anew:
+            self._load_anew(is_strict=self.sandbox.is_strict)
         with Watched(self.sandbox.scheduler), self.sandbox.present():
             return self._run(strategy)
 

@@ -162,6 +162,10 @@ class ProgramRunner:
     def load_anew(self) -> None:
         """Do nothing: a subject stays as it is."""
 
+    def start_anew(self) -> bool:
+        """Nor here."""
+        return False
+
     def _one_by_one(
         self, driver: Driver, calls: Calls, before: Sequence[tuple[Operation, Outcome]] = ()
     ) -> tuple[Outcome, ...]:

@@ -74,6 +74,8 @@ class InterleavedRunner(ScenarioRunner):
         made: the local variables of the body as its threads start.
     """
 
+    is_only = True
+
     def __init__(self, test: InterleavedTest, copies: Copies, shape: Shape, pulse: Callable[[], None]) -> None:
         self.texts: list[str] = []
         self.made: object = None
@@ -138,6 +140,11 @@ class InterleavedRunner(ScenarioRunner):
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
         """The test asks for what only pytest can make."""
         refuse(self.sandbox.scheduler, why, frame)
+
+    def start_anew(self) -> bool:
+        """From now on load the modules anew before each execution; always so, for a test is but one program."""
+        self._copies.starts_anew = True
+        return True
 
     def outcome(self, execution: Execution[object]) -> object:
         """What the threads returned and what is left, if that is plain data."""
