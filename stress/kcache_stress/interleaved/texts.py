@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, Final
 
+from kcache_model.outcomes import with_article
 from kcache_model.places import file_name
 
 FAILED_CHECK: Final = "the test fails: "
@@ -57,9 +58,9 @@ def source_of(function: Any) -> str:
 
 
 def short(value: object) -> str:
-    """A value in one line that is not too long."""
+    """A value in one line that is not too long; of an object without a text of its own, what it is."""
     try:
-        text = repr(value)
+        text = with_article(type(value).__name__) if type(value).__repr__ is object.__repr__ else repr(value)
     except Exception:
         text = f"a {type(value).__name__}"
     text = " ".join(text.split())
