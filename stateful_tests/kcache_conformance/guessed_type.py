@@ -1,4 +1,4 @@
-"""Guess of a target's type from its source, for command lines without ``--type``; nothing of the target is run."""
+"""The type of a target, on a command line or in a file: as it is said, or guessed from its source."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Final
 
+from kcache_model.errors import TargetError
 from kcache_model.target_name import target_name
 from kcache_stress.import_paths import file_of_module
 
-from .classes import CLASS
+from .classes import CLASS, class_type_name
 from .suite_options import DEFAULT_TYPE
+from .target_type import TargetType
+from .target_types import target_type_named
 
 TEST: Final = "test"
 _MARK: Final = "interleaved"
@@ -21,8 +24,29 @@ _MACHINES: Final = ("Machine", "machine_of")
 _MOST_IMPORTS: Final = 5
 
 
+def type_of_target(spec: str | None, said: str | None, model: str | None = None) -> TargetType:
+    """The type of a target; of a class, with what it is compared with.
+
+    Args:
+        spec: the target; ``None`` for kcache's own.
+        said: the name of its type, ``class`` for any class; ``None`` if nothing is said.
+        model: what a class is compared with; ``None`` if nothing is said.
+
+    Raises:
+        TargetError: there is no such type, it cannot be made, or is no class that could be compared.
+    """
+    name = said or (CLASS if model is not None else guessed_type(spec) if spec else DEFAULT_TYPE)
+    if model is not None and name != CLASS:
+        raise TargetError(f"--spec is for --type {CLASS}, not for --type {name}")
+    if name == CLASS:
+        if not spec:
+            raise TargetError(f"--type {CLASS} needs a TARGET: package.module:Class or path/to/file.py:Class")
+        name = class_type_name(spec, model or "")
+    return target_type_named(name)
+
+
 def guessed_type(spec: str) -> str:
-    """The name of a target type.
+    """The name of a target type, from the source: nothing of the target is run.
 
     It is ``test`` for a function without parameters, a method, or what is marked ``interleaved``; ``class`` for a class
     whose objects are made without arguments, as far as its module tells, and for a machine; else the default.
