@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
+from collections.abc import Iterator
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kcache_model.errors import TargetError
 from kcache_model.target_name import target_name
@@ -22,6 +24,25 @@ _MARK: Final = "interleaved"
 _MACHINES: Final = ("Machine", "machine_of")
 """What machines are derived from, or made by."""
 _MOST_IMPORTS: Final = 5
+_MOST_BASES: Final = 20
+
+
+class _Home(NamedTuple):
+    """A module.
+
+    Attributes:
+        location: its name or file.
+        folder: from which it imports; ``None`` for the current one.
+    """
+
+    location: str
+    folder: Path | None
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether pytest looks for tests there."""
+        name = Path(self.location).stem if self.location.endswith(".py") else self.location.rpartition(".")[2]
+        return name.startswith("test_") or name.endswith("_test")
 
 
 def type_of_target(spec: str | None, said: str | None, model: str | None = None) -> TargetType:
@@ -48,8 +69,9 @@ def type_of_target(spec: str | None, said: str | None, model: str | None = None)
 def guessed_type(spec: str) -> str:
     """The name of a target type, from the source: nothing of the target is run.
 
-    It is ``test`` for a function without parameters, a method, or what is marked ``interleaved``; ``class`` for a class
-    whose objects are made without arguments, as far as its module tells, and for a machine; else the default.
+    It is ``test`` for what pytest takes for one, what is marked ``interleaved``, and for a function or a method that
+    needs no arguments and gives nothing; ``class`` for a machine, for a class whose objects are made without arguments,
+    and for a function or a class method that gives something without arguments; else the default.
 
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
@@ -57,40 +79,63 @@ def guessed_type(spec: str) -> str:
     named = target_name(spec)
     if named.call:
         return CLASS
-    found, module = _definition(named.location, named.attribute)
+    found, home = _definition(named.location, named.attribute)
     if isinstance(found, ast.ClassDef):
-        return CLASS if _is_made_of_nothing(found, module) else DEFAULT_TYPE
+        return CLASS if _is_made_of_nothing(found, home) else DEFAULT_TYPE
     if isinstance(found, ast.Assign):
         return CLASS if _is_machine(found.value) else DEFAULT_TYPE
-    return TEST if isinstance(found, ast.FunctionDef) and _is_test(found, named.attribute) else DEFAULT_TYPE
+    return (
+        _type_of_function(found, home, "." in named.attribute) if isinstance(found, ast.FunctionDef) else DEFAULT_TYPE
+    )
 
 
-def _definition(location: str, name: str, depth: int = 0) -> tuple[ast.stmt | None, list[ast.stmt]]:
-    """Where something is defined that a module defines or imports, and the statements of that module."""
-    file = location if location.endswith(".py") else file_of_module(location)
+def _definition(location: str, name: str, folder: Path | None = None, depth: int = 0) -> tuple[ast.stmt | None, _Home]:
+    """Where something is defined that a module defines or imports, and which module that is.
+
+    Args:
+        location: of the module that is asked, by name or file.
+        name: what is looked for, dotted where it is within something.
+        folder: from which modules are found, if it is not the current one.
+        depth: how many imports have led there.
+    """
+    file = location if location.endswith(".py") else file_of_module(location, folder)
+    home = _Home(location, Path(file).resolve().parent if file == location else folder)
     if file is None or not os.path.isfile(file):
-        return None, []
+        return None, home
     try:
         module = ast.parse(Path(file).read_bytes()).body
     except (SyntaxError, ValueError, OSError):
-        return None, []
+        return None, home
     found: ast.stmt | None = None
     body: list[ast.stmt] = module
     for part in name.split("."):
         found = next((node for node in body if part in _names(node)), None)
         body = found.body if isinstance(found, ast.ClassDef) else []
-    first, dot, rest = name.partition(".")
-    imports = (node for node in module if isinstance(node, ast.ImportFrom))
-    origin = next(((node, of) for node in imports for of in node.names if first == (of.asname or of.name)), None)
-    if found is not None or origin is None or depth == _MOST_IMPORTS or location.endswith(".py"):
-        return found, module
-    node, alias = origin
+    if found is not None or depth == _MOST_IMPORTS:
+        return found, home
     package = location if file.endswith("__init__.py") else location.rpartition(".")[0]
-    try:
-        elsewhere = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
-    except ImportError:
-        return None, module
-    return _definition(elsewhere, f"{alias.name}{dot}{rest}", depth + 1)
+    for elsewhere, there in _imported(module, name, "" if file == location else package):
+        found, origin = _definition(elsewhere, there, home.folder, depth + 1)
+        if found is not None:
+            return found, origin
+    return None, home
+
+
+def _imported(module: list[ast.stmt], name: str, package: str) -> Iterator[tuple[str, str]]:
+    """From which modules a name may come, and what it is called there."""
+    first, dot, rest = name.partition(".")
+    for node in module:
+        if isinstance(node, ast.ImportFrom):
+            origin = f"{'.' * node.level}{node.module or ''}"
+            for alias in node.names:
+                if first == (alias.asname or alias.name):
+                    with contextlib.suppress(ImportError):
+                        yield resolve_name(origin, package), f"{alias.name}{dot}{rest}"
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                called = alias.asname or alias.name
+                if name.startswith(f"{called}."):
+                    yield alias.name, name.removeprefix(f"{called}.")
 
 
 def _names(node: ast.stmt) -> list[str]:
@@ -106,14 +151,32 @@ def _is_machine(made: ast.expr) -> bool:
     return ast.unparse(named).rpartition(".")[2] in _MACHINES
 
 
-def _is_test(function: ast.FunctionDef, name: str) -> bool:
-    is_marked = any(_MARK in ast.unparse(decorator) for decorator in function.decorator_list)
-    return is_marked or _takes(function) <= ("." in name)
+def _type_of_function(function: ast.FunctionDef, home: _Home, is_method: bool) -> str:
+    decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
+    is_named = function.name.startswith(TEST)
+    if any(_MARK in decorator for decorator in decorators) or (is_named and home.has_tests):
+        return TEST
+    is_of_object = is_method and "staticmethod" not in decorators
+    if _takes(function) > is_of_object:
+        return DEFAULT_TYPE
+    makes = "classmethod" in decorators or (not is_of_object and _gives(function))
+    return CLASS if makes and not is_named else TEST
 
 
-def _is_made_of_nothing(kind: ast.ClassDef, module: list[ast.stmt]) -> bool:
-    classes = {node.name: node for node in module if isinstance(node, ast.ClassDef)}
-    for _ in range(len(classes) + 1):
+def _gives(function: ast.FunctionDef) -> bool:
+    """Whether it returns something, as tests do not."""
+    todo: list[ast.AST] = [*function.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Return) and node.value is not None:
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            todo += ast.iter_child_nodes(node)
+    return False
+
+
+def _is_made_of_nothing(kind: ast.ClassDef, home: _Home) -> bool:
+    for _ in range(_MOST_BASES):
         own = (node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__"))
         made = next(own, None)
         if made is not None:
@@ -123,9 +186,10 @@ def _is_made_of_nothing(kind: ast.ClassDef, module: list[ast.stmt]) -> bool:
         base = kind.bases[0]
         if _is_machine(base):
             return True
-        if not isinstance(base, ast.Name) or base.id not in classes:
-            return False
-        kind = classes[base.id]
+        found, home = _definition(home.location, ast.unparse(base), home.folder)
+        if not isinstance(found, ast.ClassDef):
+            return isinstance(found, ast.Assign) and _is_machine(found.value)
+        kind = found
     return False
 
 

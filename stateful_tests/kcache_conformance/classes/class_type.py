@@ -193,11 +193,19 @@ def _writes_that_return(first: Mapping[Any, Outcome]) -> Calls:
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
-    """The class of a name, and what makes its objects."""
+    """The class of a name, or of what it gives, and what makes its objects."""
     makes: Any = load_object(name, wanted="Class")
     kind = makes.func if isinstance(makes, Applied) else makes
-    if not isinstance(kind, type):
+    if isinstance(kind, type):
+        return kind, makes
+    if not callable(kind):
         raise TargetError(f"{name} is a {type(kind).__name__}, not a class")
+    kind = type(_made(makes, name))
+    if kind.__module__ == "builtins":
+        raise TargetError(
+            f"{name} gives a {kind.__name__}, no object of a class that could be checked; a test is checked by "
+            "--type test"
+        )
     return kind, makes
 
 
