@@ -125,6 +125,14 @@ def read_history(
     Raises:
         FormatError: the lines are no history; the message names the line.
     """
+    header, found = read_numbered_history(lines, required, optional, codec)
+    return header, tuple(call for _, call in found)
+
+
+def read_numbered_history(
+    lines: Iterable[str], required: set[str], optional: set[str], codec: Codec
+) -> tuple[Json, tuple[tuple[int, Call[Any]], ...]]:
+    """The same, each call with the number of its line."""
     header: Json | None = None
     calls = []
     for number, data in read_documents(lines):
@@ -133,12 +141,12 @@ def read_history(
                 require_schema(data, HISTORY_SCHEMA)
                 header = fields_of(data, "a history's first line", {"schema", *required}, optional)
             else:
-                calls.append(decode_call(data, codec))
+                calls.append((number, decode_call(data, codec)))
         except ValueError as error:
             raise FormatError(f"line {number}: {error}") from None
     if header is None:
         raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')
-    return header, tuple(sorted(calls, key=lambda call: call.invoked))
+    return header, tuple(sorted(calls, key=lambda found: found[1].invoked))
 
 
 def encode_finding(finding: Finding, codec: Codec) -> Json:
