@@ -15,7 +15,7 @@ import pytest
 from kcache import testing
 from kcache.testing import clock, interleaved, replay, run
 from kcache_conformance.errors import ConformanceError, InconclusiveError
-from kcache_conformance.guessed_type import guessed_type
+from kcache_conformance.guessed_type import guessed_type, type_of_target
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -454,6 +454,22 @@ def test_what_makes_an_object_or_lacks_one_is_refused_as_a_test(name: str, said:
 def test_a_test_of_pytest_may_take_fixtures(file: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / file).write_text(MAKERS, encoding="utf-8")
     assert guessed_type(f"{tmp_path / file}:test_it") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def helper(): pass\ndef test_a(): pass\nclass TestB:\n    def test_c(self): pass\n", "test_a, TestB.test_c"),
+        ("class Stock:\n    def sell(self): pass\ndef make(): pass\n_hidden = 1\n", "Stock, make"),
+    ],
+)
+def test_a_file_without_a_name_is_told_with_its_names(text: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "things.py"
+    file.write_text(text, encoding="utf-8")
+    for said in (None, "test", "class"):
+        with pytest.raises(TargetError, match=rf"things\.py:NAME, with one of its names: {told}$"):
+            type_of_target(str(file), said)
+    assert type_of_target(f"{file}:{told.partition(',')[0]}", None).name in ("test", f"class={file}:Stock")
 
 
 SLOW = """

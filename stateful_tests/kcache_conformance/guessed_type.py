@@ -25,6 +25,8 @@ _MACHINES: Final = ("Machine", "machine_of")
 """What machines are derived from, or made by."""
 _MOST_IMPORTS: Final = 5
 _MOST_BASES: Final = 20
+_MOST_NAMES: Final = 20
+"""Of a file, that are told."""
 
 
 class _Home(NamedTuple):
@@ -37,6 +39,16 @@ class _Home(NamedTuple):
 
     location: str
     folder: Path | None
+
+    def read(self) -> tuple[str, list[ast.stmt]]:
+        """Its file, and its statements; nothing where there is none in Python."""
+        file = self.location if self.location.endswith(".py") else file_of_module(self.location, self.folder)
+        if file is None or not os.path.isfile(file):
+            return "", []
+        try:
+            return file, ast.parse(Path(file).read_bytes()).body
+        except (SyntaxError, ValueError, OSError):
+            return "", []
 
     @property
     def has_tests(self) -> bool:
@@ -56,6 +68,8 @@ def type_of_target(spec: str | None, said: str | None, model: str | None = None)
     Raises:
         TargetError: there is no such type, it cannot be made, or is no class that could be compared.
     """
+    if spec and ":" not in spec:
+        _require_name(spec)
     name = said or (CLASS if model is not None else guessed_type(spec) if spec else DEFAULT_TYPE)
     if model is not None and name != CLASS:
         raise TargetError(f"--spec is for --type {CLASS}, not for --type {name}")
@@ -64,6 +78,22 @@ def type_of_target(spec: str | None, said: str | None, model: str | None = None)
             raise TargetError(f"--type {CLASS} needs a TARGET: package.module:Class or path/to/file.py:Class")
         name = class_type_name(spec, model or "")
     return target_type_named(name)
+
+
+def _require_name(place: str) -> None:
+    """Refuses a file or module without a name in it, and says what there is: its tests, or all that has a name.
+
+    Raises:
+        TargetError: it is one.
+    """
+    _, module = _Home(place, None).read()
+    own = [name for node in module for name in _names(node) if not name.startswith("_")]
+    classes = [node for node in module if isinstance(node, ast.ClassDef)]
+    methods = [f"{kind.name}.{name}" for kind in classes for node in kind.body for name in _names(node)]
+    tests = [name for name in (*own, *methods) if name.rpartition(".")[2].startswith(TEST)]
+    if own:
+        told = ", ".join((tests or own)[:_MOST_NAMES])
+        raise TargetError(f"{place} names no target; write {place}:NAME, with one of its names: {told}")
 
 
 def guessed_type(spec: str) -> str:
@@ -84,9 +114,9 @@ def guessed_type(spec: str) -> str:
         return CLASS if _is_made_of_nothing(found, home) else DEFAULT_TYPE
     if isinstance(found, ast.Assign):
         return CLASS if _is_machine(found.value) else DEFAULT_TYPE
-    return (
-        _type_of_function(found, home, "." in named.attribute) if isinstance(found, ast.FunctionDef) else DEFAULT_TYPE
-    )
+    if isinstance(found, ast.FunctionDef):
+        return _type_of_function(found, home, "." in named.attribute)
+    return DEFAULT_TYPE
 
 
 def _definition(location: str, name: str, folder: Path | None = None, depth: int = 0) -> tuple[ast.stmt | None, _Home]:
@@ -98,14 +128,8 @@ def _definition(location: str, name: str, folder: Path | None = None, depth: int
         folder: from which modules are found, if it is not the current one.
         depth: how many imports have led there.
     """
-    file = location if location.endswith(".py") else file_of_module(location, folder)
-    home = _Home(location, Path(file).resolve().parent if file == location else folder)
-    if file is None or not os.path.isfile(file):
-        return None, home
-    try:
-        module = ast.parse(Path(file).read_bytes()).body
-    except (SyntaxError, ValueError, OSError):
-        return None, home
+    home = _Home(location, Path(location).resolve().parent if location.endswith(".py") else folder)
+    file, module = home.read()
     found: ast.stmt | None = None
     body: list[ast.stmt] = module
     for part in name.split("."):

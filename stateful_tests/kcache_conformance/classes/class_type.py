@@ -113,7 +113,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     _made(makes, target, "a second object")
     words = vocabulary_of(kind, made)
     if all(next(template.smallest(0)).is_attribute for template in words.templates):
-        what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
+        what = f"; no values are known for {', '.join(words.left_out)}" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
