@@ -102,7 +102,7 @@ def test_a_thread_makes_one_call_at_a_time(returned: int | None, invoked: int, c
     calls = call(1, "put", ["a", 2], 1, returned) + call(1, "put", ["a", 1], invoked, 9) + call(2, "size", [], 2, 8, 1)
     done = judge("--spec", "map", "-", input=f"{HEADER}\n{calls}")
     assert done.exit_code == code, done.output
-    assert ("line 3: thread 1 has not ended its call of line 2" in done.output) == (code == 2)
+    assert ("line 3: thread 1 begins a call before that of line 2 has returned" in done.output) == (code == 2)
 
 
 def test_who_forgets_to_say_what_was_called_is_told_how() -> None:

@@ -149,6 +149,26 @@ def read_numbered_history(
     return header, tuple(sorted(calls, key=lambda found: found[1].invoked))
 
 
+def require_one_at_a_time(found: Iterable[tuple[int, Call[Any]]]) -> None:
+    """Refuses calls of one thread that overlap: they would be those of two.
+
+    Args:
+        found: calls with the numbers of their lines, in the order of the invocations.
+
+    Raises:
+        FormatError: there are such calls.
+    """
+    last: dict[int, tuple[int, Call[Any]]] = {}
+    for number, call in found:
+        before, other = last.get(call.thread, (number, None))
+        if other is not None and (other.returned is None or call.invoked < other.returned):
+            raise FormatError(
+                f"line {number}: thread {call.thread} begins a call before that of line {before} has returned; give "
+                "each thread that calls a number of its own"
+            )
+        last[call.thread] = number, call
+
+
 def encode_finding(finding: Finding, codec: Codec) -> Json:
     """The JSON document of a finding."""
     data: Json = {

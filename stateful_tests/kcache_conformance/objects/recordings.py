@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcache_model.codec import Codec, read_numbered_history
+from kcache_model.codec import Codec, read_numbered_history, require_one_at_a_time
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.foreign_recordings import format_of, read_foreign
@@ -75,12 +75,7 @@ def _read(
         FormatError: the lines are no history, or a thread makes two calls at a time; the message names the line.
     """
     header, found = read_numbered_history(lines, set(), optional, codec)
-    last: dict[int, tuple[int, Call[Any]]] = {}
-    for number, call in found:
-        before, other = last.get(call.thread, (number, None))
-        if other is not None and (other.returned is None or call.invoked < other.returned):
-            raise FormatError(f"line {number}: thread {call.thread} has not ended its call of line {before}")
-        last[call.thread] = number, call
+    require_one_at_a_time(found)
     calls = (call if call.thread < 0 else replace(call, thread=RecordedThread(call.thread)) for _, call in found)
     return header, tuple(calls), tuple((number, number) for number, _ in found)
 
