@@ -129,7 +129,7 @@ def test_recordings_are_judged(run: Run, folder: Path) -> None:
     page = folder / "page.html"
     code, output = run("kcache", "judge", "--type", TYPE, str(file), "--html", str(page))
     assert code == 1
-    assert "value() of thread 2 gave 0, which no order of the calls allows" in " ".join(output.split())
+    assert "value() of thread 1 gave 0, which no order of the calls allows" in " ".join(output.split())
     assert 'id="picture"' in page.read_text(encoding="utf-8")
     file.write_text(header + RECORDED.replace('{"result": 0}', '{"result": 1}'), encoding="utf-8")
     assert run("kcache", "judge", "--type", TYPE, str(file))[0] == 0

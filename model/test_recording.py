@@ -216,6 +216,18 @@ def test_bad_input_is_refused_with_its_line(lines: list[str], message: str) -> N
     assert len(str(caught.value)) < 1_000
 
 
+@pytest.mark.parametrize(("thread", "invoked", "is_right"), [(0, 2, True), (1, 1, True), (0, 1, False)])
+def test_a_thread_of_a_history_makes_one_call_at_a_time(thread: int, invoked: int, is_right: bool) -> None:
+    first = LATE.replace("OUTCOME", '{"result": []}')
+    second = first.replace('"thread": 0', f'"thread": {thread}').replace('"invoked": 1', f'"invoked": {invoked}')
+    lines = ('{"schema": "kcache/history/1", "indexes": []}', first, second)
+    if is_right:
+        assert judged(*lines).verdict.status is Status.OK
+        return
+    with pytest.raises(FormatError, match="line 3: thread 0 begins a call before that of line 2 has returned"):
+        judged(*lines)
+
+
 def test_recording_that_is_cut_off_says_so() -> None:
     with pytest.raises(FormatError, match="line 3, the last one, is cut off"):
         judge_recording(lambda: [f"{HEADER}\n", f"{ADD}\n", ADDED[:20]])

@@ -30,6 +30,7 @@ from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.target_name import target_name
+from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.replay import follow
 from kcache_stress.explorer.replay_answer import ReplayAnswer
@@ -75,6 +76,50 @@ def test_its_twin_passes_in_every_order(target: str) -> None:
     found = explore(laboratory(target), program, ExploreOptions(seconds=60.0))
     assert found.finding is None
     assert found.is_exhausted, found.note
+
+
+SHOP = """
+class Shop:
+    def __init__(self, goods):
+        self._goods = goods
+
+    @classmethod
+    def opened(cls):
+        return cls(1)
+
+    def add(self):
+        goods = self._goods
+        self._goods = goods + 1
+        return goods
+
+class Counter(Shop):
+    add = None
+
+    def count(self):
+        return self._goods
+"""
+
+
+def test_what_gives_an_object_makes_those_of_its_class(tmp_path: Path) -> None:
+    (tmp_path / "shop_opened.py").write_text(SHOP, encoding="utf-8")
+    makers = "from shop_opened import Counter, Shop\n\ndef racy():\n    return Shop(2)\n\ndef right(goods=2):\n"
+    (tmp_path / "makers.py").write_text(f"{makers}    return Counter(goods)\n\ndef text():\n    return 'a'\n")
+    add, count = MethodCall("add", ()), MethodCall("count", ())
+    for name in ("shop_opened.py:Shop.opened", "makers.py:racy"):
+        found = explore(
+            laboratory(f"{tmp_path / name}"), ObjectProgram(threads=((add,), (add,))), ExploreOptions(seconds=60.0)
+        )
+        assert found.finding is not None
+        assert found.finding.status is Status.VIOLATION
+    for name in ("shop_opened.py:Counter.opened", "makers.py:right", "makers.py:right(3)"):
+        found = explore(
+            laboratory(f"{tmp_path / name}"), ObjectProgram(threads=((count,), (count,))), ExploreOptions(seconds=60.0)
+        )
+        assert found.finding is None
+        assert found.is_exhausted
+    for name, said in (("makers.py:text", "gives a str, no object of a class"), ("shop_opened.py:Shop", "name them")):
+        with pytest.raises(TargetError, match=said):
+            laboratory(f"{tmp_path / name}")
 
 
 def test_a_whole_run_finds_it_too() -> None:
@@ -174,7 +219,8 @@ def test_a_test_case_in_threads_passes_where_it_is_right() -> None:
         (f"{STOCK}:nothing", "has no nothing"),
         (f"{STOCK}:Stock(1, 2, 3)", "making an object of .* raised TypeError"),
         (f"{STOCK}:Stock(x)", "the arguments must be plain values"),
-        ("collections:ChainMap.fromkeys", "not a class"),
+        ("collections:ChainMap.fromkeys", "if it needs arguments, name them"),
+        ("string:digits", "is a str, not a class"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_line(target: str, text: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 from kcache import testing
 from kcache.testing import clock, interleaved, replay, run
 from kcache_conformance.errors import ConformanceError, InconclusiveError
-from kcache_conformance.guessed_type import guessed_type
+from kcache_conformance.guessed_type import guessed_type, type_of_target
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -333,6 +333,143 @@ def test_a_marked_test_may_take_arguments(tmp_path: Path) -> None:
     marked = "@kt.interleaved(seconds=1)\ndef test_it(tmp_path, number):\n    pass\n"
     (tmp_path / "marked.py").write_text(marked, encoding="utf-8")
     assert guessed_type(f"{tmp_path / 'marked.py'}:test_it") == "test"
+
+
+BASES = """
+from kcache import testing as kt
+
+class Base(kt.Machine):
+    pass
+
+Made = kt.machine_of(dict)
+
+class Needy:
+    def __init__(self, size):
+        pass
+"""
+
+DERIVED = """
+import {package}bases
+from {origin} import Base, Made as M, Needy
+
+class Imported(Base):
+    pass
+
+class OfModule({package}bases.Base):
+    pass
+
+class OfMade(M):
+    pass
+
+class OfNeedy(Needy):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("Imported", "class"), ("OfModule", "class"), ("OfMade", "class"), ("Base", "class"), ("OfNeedy", "indexer")],
+)
+def test_what_is_derived_is_seen_where_its_base_is(
+    name: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    for place, package, origin in ((tmp_path, "", "bases"), (folder, "package.", ".bases")):
+        (place / "bases.py").write_text(BASES, encoding="utf-8")
+        (place / "derived.py").write_text(DERIVED.format(package=package, origin=origin), encoding="utf-8")
+    assert guessed_type(f"{tmp_path / 'derived.py'}:{name}") == expected
+    monkeypatch.chdir(tmp_path)
+    assert guessed_type(f"package.derived:{name}") == expected
+
+
+MAKERS = """
+class Thing:
+    def __init__(self, size):
+        self.size = size
+
+    @classmethod
+    def small(cls):
+        return cls(1)
+
+    @classmethod
+    def of(cls, size):
+        return cls(size)
+
+    @staticmethod
+    def large():
+        return Thing(9)
+
+    def method(self):
+        return self.size
+
+    @classmethod
+    def test_it(cls):
+        pass
+
+def make():
+    return Thing(1)
+
+def body():
+    def inner():
+        return 1
+    inner()
+
+def test_it(fixture):
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Thing.small", "class"),
+        ("Thing.of", "indexer"),
+        ("Thing.large", "class"),
+        ("Thing.method", "test"),
+        ("Thing.test_it", "test"),
+        ("make", "class"),
+        ("body", "test"),
+    ],
+)
+def test_what_makes_an_object_is_no_test(name: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "makers.py").write_text(MAKERS, encoding="utf-8")
+    assert guessed_type(f"{tmp_path / 'makers.py'}:{name}") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("Thing.small", "is a class method, no test"), ("Thing.method", "not made without arguments")]
+)
+def test_what_makes_an_object_or_lacks_one_is_refused_as_a_test(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "makers.py").write_text(MAKERS, encoding="utf-8")
+    with pytest.raises(TargetError, match=said):
+        load_test(f"{tmp_path / 'makers.py'}:{name}")
+    assert load_test(f"{tmp_path / 'makers.py'}:body").attribute == "body"
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"), [("test_it.py", "test"), ("it_test.py", "test"), ("makers.py", "indexer")]
+)
+def test_a_test_of_pytest_may_take_fixtures(file: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(MAKERS, encoding="utf-8")
+    assert guessed_type(f"{tmp_path / file}:test_it") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def helper(): pass\ndef test_a(): pass\nclass TestB:\n    def test_c(self): pass\n", "test_a, TestB.test_c"),
+        ("class Stock:\n    def sell(self): pass\ndef make(): pass\n_hidden = 1\n", "Stock, make"),
+    ],
+)
+def test_a_file_without_a_name_is_told_with_its_names(text: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "things.py"
+    file.write_text(text, encoding="utf-8")
+    for said in (None, "test", "class"):
+        with pytest.raises(TargetError, match=rf"things\.py:NAME, with one of its names: {told}$"):
+            type_of_target(str(file), said)
+    assert type_of_target(f"{file}:{told.partition(',')[0]}", None).name in ("test", f"class={file}:Stock")
 
 
 SLOW = """

@@ -216,7 +216,7 @@ def test_a_method_that_cannot_be_called_is_left_out_with_the_reason(folder: Path
     assert made.not_tested(made.load("orders.py:Book")) == ()
     target_type_named.cache_clear()
     (folder / "orders.py").write_text(ORDERS.replace("side: Side", "side: type(print)"), encoding="utf-8")
-    reason = r"no public methods that can be called; save\(order: field 'side' of class Order has the type"
+    reason = r"no values are known for save\(order: field 'side' of class Order has the type"
     with pytest.raises(TargetError, match=reason):
         target_type_named(class_type_name("orders.py:Book"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,18 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from kcache_conformance.baseline import read_baseline, write_baseline
-from kcache_conformance.configuration import Configuration, ConfiguredTarget, Waiver, find_configuration
+from kcache_conformance.configuration import ConfiguredTarget, Waiver, find_configuration
 from kcache_conformance.events import SuiteResult
+from kcache_conformance.guessed_type import type_of_target
 from kcache_conformance.replay_request import replay_request
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import SavedFailures, read_failures, write_failures
 from kcache_conformance.suite_options import SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named
+from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 
 from .console import STATUS_STYLES, stdout_console
-from .exits import EXIT_CODES, INTERRUPTED, clear_errors, exit_code
+from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     Asked,
     budget_option,
@@ -117,69 +118,97 @@ def check(
     """
     console = stdout_console()
     with clear_errors():
-        runs = [
-            replace(run, options=_chosen(run, only, without, first))
-            for run in _runs(asked, find_configuration(Path.cwd()))
-        ]
+        outcomes: dict[str, SuiteResult | TargetError] = {}
+        runs = []
+        targets = _targets(asked)
+        for target in targets:
+            try:
+                run = _run(asked, target)
+                runs.append(replace(run, options=_chosen(run, only, without, first)))
+            except TargetError as error:
+                outcomes[target.name] = _unable(target.name, error, len(targets))
         accepted = {} if baseline is None else read_baseline(baseline)
         asked.outputs.touch()
-        results = []
         failures = read_failures() if is_saved else SavedFailures({})
         runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
         to_do = [
             TargetRun(run.name, _title(run), run.target, run.options, failures.of(run.options.kind, run.target))
             for run in runs
         ]
+        done = []
         for result, run in zip(run_all(console, to_do, jobs), runs, strict=False):
-            results.append(result)
+            if isinstance(result, TargetError):
+                outcomes[run.name] = _unable(run.name, result, len(targets))
+                continue
+            outcomes[run.name] = result
+            done.append((run, result))
             failures = _with_failures(failures, run, result)
-            outputs = asked.outputs if len(runs) == 1 else asked.outputs.named(run.name)
+            outputs = asked.outputs if len(targets) == 1 else asked.outputs.named(run.name)
             outputs.write(RunReport("check", _title(run), run.target, run.options, result))
             _print_waivers(console, run, result)
-        is_stopped = any(result.is_interrupted for result in results)
-        if new_baseline is not None and not is_stopped:
-            done = zip(runs, results, strict=False)
+        if new_baseline is not None and not any(result.is_interrupted for _, result in done):
             write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
         if is_saved:
             write_failures(failures)
-        if len(runs) > 1:
+        if len(targets) > 1:
             console.print()
-            console.print(_table(runs, results))
-    sys.exit(max((_exit_code(result, allow_skipped) for result in results), key=_SEVERITY.index))
+            console.print(_table({one.name: outcomes[one.name] for one in targets if one.name in outcomes}))
+    sys.exit(max((_exit_code(outcome, allow_skipped) for outcome in outcomes.values()), key=_SEVERITY.index))
 
 
-_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], EXIT_CODES[Status.VIOLATION], INTERRUPTED]
+_SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], USAGE, EXIT_CODES[Status.VIOLATION], INTERRUPTED]
+
+
+def _unable(name: str, error: TargetError, targets: int) -> TargetError:
+    """Say of one of several targets that it cannot be checked; the others can.
+
+    Raises:
+        TargetError: it is the only one.
+    """
+    if targets == 1:
+        raise error
+    click.echo(f"kcache: {name}: {error}", err=True)
+    return error
 
 
 def _accepting(run: _Run, rules: tuple[str, ...]) -> _Run:
     return replace(run, options=replace(run.options, waived=(*run.options.waived, *rules)))
 
 
-def _exit_code(result: SuiteResult, allow_skipped: bool) -> int:
+def _exit_code(result: SuiteResult | TargetError, allow_skipped: bool) -> int:
+    if isinstance(result, TargetError):
+        return USAGE
     is_ok = allow_skipped and result.verdict.startswith("ok, without")
     return exit_code(Status.OK if is_ok else result.status, is_interrupted=result.is_interrupted)
 
 
-def _runs(asked: Asked, configuration: Configuration) -> list[_Run]:
+def _targets(asked: Asked) -> list[ConfiguredTarget]:
+    """What is to be checked: targets of the file, or what is typed, with what the file says for all targets."""
+    configuration = find_configuration(Path.cwd())
     configured = configuration.targets
     if asked.target is not None and asked.target in configured:
-        return [_configured(asked, configured[asked.target])]
+        return [configured[asked.target]]
     if asked.target is None and not asked.is_reference and configured:
-        return [_configured(asked, target) for target in configured.values()]
-    target, options = asked.resolved()
-    return [_Run(target, target, asked.target_type, options)]
+        return [*configured.values()]
+    target, _ = replace(asked, kind=asked.kind or configuration.kind).resolved()
+    return [ConfiguredTarget(target, target, configuration.kind, given=configuration.given)]
 
 
-def _configured(asked: Asked, target: ConfiguredTarget) -> _Run:
-    """A target of the configuration: what is typed, or in the environment, overrides the file."""
+def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
+    """How a target is checked: what is typed, or in the environment, overrides the file.
+
+    Raises:
+        TargetError: its type cannot be made.
+    """
+    target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model)
     typed = {name: getattr(asked.options, name) for name in asked.typed}
-    options = replace(asked.options, **{name: getattr(target.options, name) for name in target.given})
-    options = replace(options, **typed, waived=target.options.waived)
+    waived = tuple(waiver.rule for waiver in target.waivers)
+    options = replace(asked.options, **{**target.given, **typed}, kind=target_type.name, waived=waived)
     if target.without:
-        phases = target_type_named(options.kind).phases
+        phases = target_type.phases
         left_out = phase_ids(target.without, tuple(phases))
         options = replace(options, phases=tuple(phase for phase in phases if phase not in left_out))
-    return _Run(target.name, target.factory, target_type_named(options.kind), options, target.waivers)
+    return _Run(target.name, target.factory, target_type, options, target.waivers)
 
 
 def _chosen(run: _Run, only: Sequence[str], without: Sequence[str], first: bool) -> SuiteOptions:
@@ -228,11 +257,14 @@ def _waiver_lines(run: _Run, result: SuiteResult) -> Iterator[str]:
             yield f"unused waiver: {waiver.rule}"
 
 
-def _table(runs: Sequence[_Run], results: Sequence[SuiteResult]) -> Table:
+def _table(outcomes: Mapping[str, SuiteResult | TargetError]) -> Table:
     table = Table("target", "verdict", "rules broken", "advice")
-    for run, result in zip(runs, results, strict=False):
+    for name, result in outcomes.items():
+        if isinstance(result, TargetError):
+            table.add_row(name, Text("cannot be checked", style=STATUS_STYLES[Status.UNKNOWN]))
+            continue
         wrong = [finding.rule for finding in result.findings if finding.status is not Status.OK]
         advice = [finding.rule for finding in result.findings if finding.is_advice and not finding.is_waived]
         verdict = Text(result.verdict, style=STATUS_STYLES[result.status])
-        table.add_row(run.name, verdict, *(", ".join(dict.fromkeys(rules)) for rules in (wrong, advice)))
+        table.add_row(name, verdict, *(", ".join(dict.fromkeys(rules)) for rules in (wrong, advice)))
     return table

@@ -16,8 +16,8 @@ import click
 from click.core import ParameterSource
 
 from kcache import Semantics
-from kcache_conformance.classes import BETWEEN, CLASS, PREFIX, class_type_name
-from kcache_conformance.guessed_type import guessed_type
+from kcache_conformance.classes import BETWEEN, CLASS, PREFIX
+from kcache_conformance.guessed_type import type_of_target
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import SPECIFIED, TARGET_TYPES, target_type_named
@@ -278,20 +278,34 @@ class Asked:
     """What a command line asks for that many commands can be asked for.
 
     Attributes:
-        target_type: of the target.
+        kind: the name of the type of the target, ``class`` for any class; ``None`` if none was given.
+        model: what a class is compared with; ``None`` if nothing was given.
         outputs: where the outcome is written.
         target: its name; ``None`` if none was given.
         is_reference: whether kcache's own is to be taken.
-        options: of a run.
+        options: of a run, but for the type.
         typed: the names of the options that were given, and are not at their defaults.
     """
 
-    target_type: TargetType
+    kind: str | None
+    model: str | None
     outputs: Outputs
     target: str | None
     is_reference: bool
     options: SuiteOptions
     typed: frozenset[str] = frozenset()
+
+    @functools.cached_property
+    def target_type(self) -> TargetType:
+        """The type of what is typed, if that is not the name of a target in a file.
+
+        Raises:
+            click.UsageError: it cannot be made.
+        """
+        try:
+            return type_of_target(self.target, self.kind, self.model)
+        except TargetError as error:
+            raise click.UsageError(str(error)) from None
 
     def resolved(self, *phases: str) -> tuple[str, SuiteOptions]:
         """The target, and the options of a run of these phases.
@@ -318,7 +332,7 @@ class Asked:
         if self.target is not None and self.is_reference:
             raise click.UsageError("give either a TARGET or --reference")
         target = self.target_type.reference if self.target is None else self.target
-        return target, replace(self.options, phases=phases)
+        return target, replace(self.options, kind=self.target_type.name, phases=phases)
 
 
 def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
@@ -332,41 +346,27 @@ def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
         target: str | None, is_reference: bool, target_type: TargetType | str, outputs: Outputs, **given: Any
     ) -> None:
         shared = {field.name: given.pop(field.name) for field in fields(SuiteOptions) if field.name in given}
-        chosen = _of_target(target_type, target, given.pop("model", None))
-        options = SuiteOptions(kind=chosen.name, **shared)
-        function(asked=Asked(chosen, outputs, target, is_reference, options, _typed({*shared})), **given)
+        kind = target_type if isinstance(target_type, str) else target_type.name
+        asked = Asked(
+            kind=kind if _is_typed("target_type") else None,
+            model=given.pop("model", None),
+            outputs=outputs,
+            target=target,
+            is_reference=is_reference,
+            options=SuiteOptions(**shared),
+            typed=_typed({*shared}),
+        )
+        function(asked=asked, **given)
 
     return command
 
 
-def _of_target(typed: TargetType | str, target: str | None, model: str | None) -> TargetType:
-    """The type of a target: what was typed, or a guess; of a class, with what it is compared with.
-
-    Raises:
-        click.UsageError: it cannot be made, or is no class that could be compared.
-    """
-    name = typed if isinstance(typed, str) else typed.name
-    if target and "kind" not in _typed(set()):
-        name = CLASS if model is not None else guessed_type(target)
-    if model is not None and name != CLASS:
-        raise click.UsageError(f"--spec is for --type {CLASS}, not for --type {name}")
-    if name == CLASS:
-        if not target:
-            raise click.UsageError(f"--type {CLASS} needs a TARGET: package.module:Class or path/to/file.py:Class")
-        name = class_type_name(target, model or "")
-    try:
-        return target_type_named(name)
-    except TargetError as error:
-        raise click.UsageError(str(error)) from None
-
-
 def _typed(names: set[str]) -> frozenset[str]:
     """Those of these options that the command line or the environment gives."""
-    context = click.get_current_context()
-    is_given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
-    typed = {name for name in names if context.get_parameter_source(name) in is_given}
-    if context.meta.get(_STRICT):
-        typed.add("contract")
-    if context.get_parameter_source("target_type") in is_given:
-        typed.add("kind")
-    return frozenset(typed)
+    is_strict = click.get_current_context().meta.get(_STRICT)
+    return frozenset({*filter(_is_typed, names), *(["contract"] if is_strict else [])})
+
+
+def _is_typed(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)

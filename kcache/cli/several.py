@@ -14,6 +14,7 @@ from kcache_conformance.events import PhaseFinished, SuiteResult
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
+from kcache_model.errors import TargetError
 from kcache_stress.interruption import ending_children, is_interrupted
 
 from .console import TerminalProgress, phase_line, progress_bar, run_and_print, show_result
@@ -41,8 +42,10 @@ class TargetRun:
     saved: TargetFailures
 
 
-def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterator[SuiteResult]:
-    """The results in the order of the runs, each shown before it is given; there are no more once the user stops.
+def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterator[SuiteResult | TargetError]:
+    """The results in the order of the runs, each shown before it is given, or why there is none.
+
+    There are no more once the user stops.
 
     Args:
         console: where they are shown.
@@ -51,7 +54,11 @@ def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterat
     """
     if at_once == 1 or len(runs) == 1:
         for run in runs:
-            result = run_and_print(console, run.title, run.target, run.options, saved=run.saved)
+            try:
+                result = run_and_print(console, run.title, run.target, run.options, saved=run.saved)
+            except TargetError as error:
+                yield error
+                continue
             yield result
             if result.is_interrupted:
                 return
@@ -65,6 +72,9 @@ def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterat
                 if found is None:
                     return
                 console.print(run.title, soft_wrap=True)
+                if isinstance(found, TargetError):
+                    yield found
+                    continue
                 for phase in found.phases:
                     console.print(phase_line(phase), soft_wrap=True)
                 show_result(console, run.target, run.options, found)
@@ -75,11 +85,14 @@ def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterat
             raise
 
 
-def _run(bar: Progress, run: TargetRun) -> SuiteResult | None:
-    """The result of one of several; ``None`` if the user stopped before it was begun."""
+def _run(bar: Progress, run: TargetRun) -> SuiteResult | TargetError | None:
+    """The result of one of several, or why there is none; ``None`` if the user stopped before it was begun."""
     if is_interrupted():
         return None
-    return run_suite(run.target, run.options, TerminalProgress(bar, _nothing, run.name), run.saved)
+    try:
+        return run_suite(run.target, run.options, TerminalProgress(bar, _nothing, run.name), run.saved)
+    except TargetError as error:
+        return error
 
 
 def _nothing(_: PhaseFinished) -> None:

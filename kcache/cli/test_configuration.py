@@ -144,6 +144,98 @@ def test_a_mistake_is_told_with_file_and_key(text: str, said: str, write: Write)
     assert said in " ".join(done.output.split())
 
 
+METERS = """
+import threading
+
+from kcache import testing as kt
+
+class Meter:
+    def __init__(self, count=0):
+        self._count = count
+
+    def add(self):
+        count = self._count
+        self._count = count + 1
+        return count
+
+class LockedMeter(Meter):
+    def __init__(self, count=0):
+        super().__init__(count)
+        self._lock = threading.Lock()
+
+    def add(self):
+        with self._lock:
+            return super().add()
+
+class MeterMachine(kt.Machine):
+    def subject(self):
+        return Meter()
+
+    @kt.rule()
+    def add(self, meter):
+        return meter.add()
+
+def test_both():
+    meter = Meter()
+    kt.run(meter.add, meter.add)
+    assert meter.add() == 2
+"""
+
+ANYTHING = """
+[tool.kcache.targets]
+none = { factory = "nothing.py:Meter" }
+class = { factory = "meters.py:Meter" }
+called = { factory = "meters.py:LockedMeter(2)" }
+said = { factory = "meters.py:LockedMeter", type = "class" }
+compared = { factory = "meters.py:Meter", spec = "meters.py:LockedMeter" }
+machine = { factory = "meters.py:MeterMachine" }
+test = { factory = "meters.py:test_both" }
+queue = { factory = "meters.py:Meter", type = "fifo" }
+"""
+
+
+@pytest.fixture
+def meters(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "meters.py").write_text(METERS, encoding="utf-8")
+    write(ANYTHING)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.usefixtures("meters")
+def test_whatever_can_be_typed_can_stand_in_the_file(jobs: str, tmp_path: Path) -> None:
+    only = ("--only", "explorer", "--budget", "500ms", "--no-saved")
+    done = kcache("check", *only, "-j", jobs, "--json", "out.json")
+    assert done.exit_code == 1, done.output
+    assert "kcache check --spec meters.py:LockedMeter meters.py:Meter (" in done.output
+    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in done.output.splitlines() if line[0:1] == "│"]
+    wrong, right, unable = "violation", "ok", "cannot be checked"
+    expected = {"none": unable, "class": wrong, "called": right, "said": right, "compared": wrong}
+    assert dict(rows) == {**expected, "machine": wrong, "test": wrong, "queue": unable}
+    assert "none: there is no file nothing.py" in done.output
+    assert "queue: the Meter that meters.py:Meter returned has no update" in done.output
+    assert {file.name for file in tmp_path.glob("out*")} == {f"out-{name}.json" for name, row in rows if row != unable}
+
+
+@pytest.mark.usefixtures("meters")
+def test_what_is_typed_beside_a_name_counts_more_than_the_file() -> None:
+    only = ("--only", "explorer", "--budget", "1ms", "--no-saved")
+    assert "kcache check meters.py:Meter (seed" in kcache("check", "queue", "--type", "class", *only).output
+    compared = kcache("check", "called", "--spec", "meters.py:LockedMeter(2)", *only)
+    assert "kcache check --spec meters.py:LockedMeter(2) meters.py:LockedMeter(2) (seed" in compared.output
+    assert kcache("check", "queue", *only).exit_code == 2
+    assert kcache("check", "queue", "--spec", "map", *only).exit_code == 2
+
+
+@pytest.mark.usefixtures("meters")
+def test_settings_of_all_targets_are_those_of_what_is_typed(write: Write) -> None:
+    write("[tool.kcache]\nbudget = '1ms'\nseed = 7\ntype = 'class'")
+    only = ("--only", "explorer", "--no-saved")
+    assert "(seed 7, budget 0.001 s)" in kcache("check", "meters.py:LockedMeter", *only).output
+    assert "(seed 3, budget 0.002 s)" in kcache("check", "meters.py:Meter", *only, "--seed=3", "--budget=2ms").output
+    assert "there is no target type" not in kcache("check", "meters.py:Meter", *only).output
+    assert "--type fifo" in kcache("check", "--reference", "--type", "fifo", *only).output
+
+
 def test_without_a_configuration_it_says_so(write: Write) -> None:
     write("[tool.other]")
     done = kcache("check")
@@ -155,7 +247,7 @@ def test_without_a_configuration_it_says_so(write: Write) -> None:
 def test_the_schema_agrees_with_what_is_read(write: Write, tmp_path: Path) -> None:
     file = Path(kcache_model.__file__).parent / "schemas" / "configuration.schema.json"
     validator = jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
-    right = {"budget": "1m", "targets": {"a": {"factory": "m:f", "waivers": [{"rule": "hang"}]}}}
+    right = {"budget": "1m", "targets": {"a": {"factory": "m:f", "spec": "map", "waivers": [{"rule": "hang"}]}}}
     assert validator.is_valid(right)
     for wrong in ({"budgt": "1m"}, {"budget": "soon"}, {"targets": {"a": {}}}, {"contract": "lax"}):
         assert not validator.is_valid(wrong)
@@ -167,7 +259,7 @@ def test_a_file_above_is_found_and_its_paths_are_its_own(write: Write, tmp_path:
     below.mkdir()
     found = find_configuration(below)
     assert found.targets["mine"].factory == "../store.py:new_indexer"
-    assert found.targets["mine"].options.contract is Contract.STRICT
+    assert found.targets["mine"].given["contract"] is Contract.STRICT
     assert found.targets["reference"].factory == "kcache:new_indexer"
     (below / "kcache.toml").write_text("typ = 'fifo'", encoding="utf-8")
     with pytest.raises(FormatError, match=r"kcache.toml: typ is no setting"):

@@ -45,7 +45,7 @@ def test_right_and_wrong(recording: Path) -> None:
     assert done.output.splitlines() == [f"kcache judge --spec map {recording}", "  4 calls", "", "ok"]
     done = judge("--spec", "map", "-", input=WRONG)
     assert done.exit_code == 1
-    told = "get('a') of thread 1 gave 2, which no order of the calls allows; the order that gets furthest:"
+    told = "get('a') of thread 0 gave 2, which no order of the calls allows; the order that gets furthest:"
     assert told in done.output
 
 
@@ -77,6 +77,41 @@ def test_every_format(recording: Path, tmp_path: Path) -> None:
     assert len(json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]) == 1
 
 
+def call(thread: int, name: str, arguments: list[Any], invoked: int, returned: int | None, result: Any = None) -> str:
+    ended = {} if returned is None else {"returned": returned, "outcome": {"result": result}}
+    return json.dumps({"thread": thread, "op": name, "arguments": arguments, "invoked": invoked, **ended}) + "\n"
+
+
+def test_threads_and_lines_are_those_of_the_file() -> None:
+    wrong = call(0, "put", ["a", 1], 1, 2), call(1, "get", ["a"], 5, 6, 1), call(2, "get", ["a"], 7, 8, 3)
+    pending = call(3, "get", ["a"], 3, None)
+    done = judge("--spec", "map", "-", input=f"{HEADER}\n{''.join((*wrong, pending))}")
+    assert done.exit_code == 1
+    assert "get('a') of thread 2 gave 3" in done.output
+    assert next(line for line in done.output.splitlines() if "thread 0  " in line).split() == [
+        *("thread", "0", "thread", "1", "thread", "2", "thread", "3")
+    ]
+    assert done.output.endswith(
+        "    line 2: put('a', 1) -> None\n    line 5: get('a') -> no response\n    line 3: get('a') -> 1\n"
+        "    line 4: get('a') -> 3\n\nviolation\n"
+    )
+
+
+@pytest.mark.parametrize(("returned", "invoked", "code"), [(5, 6, 0), (5, 5, 0), (5, 4, 2), (None, 6, 2)])
+def test_a_thread_makes_one_call_at_a_time(returned: int | None, invoked: int, code: int) -> None:
+    calls = call(1, "put", ["a", 2], 1, returned) + call(1, "put", ["a", 1], invoked, 9) + call(2, "size", [], 2, 8, 1)
+    done = judge("--spec", "map", "-", input=f"{HEADER}\n{calls}")
+    assert done.exit_code == code, done.output
+    assert ("line 3: thread 1 begins a call before that of line 2 has returned" in done.output) == (code == 2)
+
+
+def test_who_forgets_to_say_what_was_called_is_told_how() -> None:
+    done = judge("-", input=RIGHT)
+    assert done.exit_code == 2
+    assert "line 1: the first line lacks indexes" in done.output
+    assert "say with --spec what it is" in done.output
+
+
 @pytest.mark.parametrize(("initial", "code"), [("7", 0), ("8", 1)])
 def test_what_is_held_at_first(initial: str, code: int) -> None:
     read = history(("read", [], 7))
@@ -87,7 +122,7 @@ def test_a_long_history_is_told_by_few_calls() -> None:
     many = [("add", [number], True) for number in range(200)]
     done = judge("--spec", "set", "-", input=history(*many, ("contains", [3], False), ("size", [], 200)))
     assert done.exit_code == 1
-    assert "contains(3) of thread 1 gave False" in done.output
+    assert "contains(3) of thread 0 gave False" in done.output
     assert len(done.output.splitlines()) < 30
 
 

@@ -65,12 +65,17 @@ def test_targets_at_once_are_told_in_the_order_of_the_file(monkeypatch: pytest.M
     assert statuses == ["ok", "violation", "ok"]
 
 
-def test_a_target_that_cannot_be_loaded_ends_the_others(folder: Path) -> None:
-    file = folder / "kcache.toml"
-    file.write_text('[targets.first]\nfactory = "nosuch:factory"\n' + file.read_text(encoding="utf-8"))
-    done = check("-j", "4", "--only", "stateful", "--budget", "600s")
-    assert done.exit_code == 2
-    assert "there is no module nosuch" in done.stderr
+@pytest.mark.parametrize(("more", "code"), [(NAMES[2], 2), (NAMES[1], 1)])
+def test_a_target_that_cannot_be_loaded_ends_none_of_the_others(more: str, code: int, folder: Path) -> None:
+    factories = {"first": "nosuch:factory", NAMES[0]: EXAMPLES[NAMES[0]], more: EXAMPLES[more]}
+    targets = "".join(f'[targets.{name}]\nfactory = "{factory}"\n' for name, factory in factories.items())
+    (folder / "kcache.toml").write_text(targets, encoding="utf-8")
+    done = check("-j", "4")
+    assert done.exit_code == code
+    assert "first: there is no module nosuch" in done.stderr
+    rows = [line.split()[1:4] for line in done.stdout.splitlines() if line.startswith("│")]
+    assert [row[0] for row in rows] == [*factories]
+    assert [row[2] for row in rows] == ["cannot", "ok", "violation" if code == 1 else "ok"]
 
 
 @pytest.mark.parametrize("at_once", ["2", "3"])

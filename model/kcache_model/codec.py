@@ -125,6 +125,14 @@ def read_history(
     Raises:
         FormatError: the lines are no history; the message names the line.
     """
+    header, found = read_numbered_history(lines, required, optional, codec)
+    return header, tuple(call for _, call in found)
+
+
+def read_numbered_history(
+    lines: Iterable[str], required: set[str], optional: set[str], codec: Codec
+) -> tuple[Json, tuple[tuple[int, Call[Any]], ...]]:
+    """The same, each call with the number of its line."""
     header: Json | None = None
     calls = []
     for number, data in read_documents(lines):
@@ -133,12 +141,32 @@ def read_history(
                 require_schema(data, HISTORY_SCHEMA)
                 header = fields_of(data, "a history's first line", {"schema", *required}, optional)
             else:
-                calls.append(decode_call(data, codec))
+                calls.append((number, decode_call(data, codec)))
         except ValueError as error:
             raise FormatError(f"line {number}: {error}") from None
     if header is None:
         raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')
-    return header, tuple(sorted(calls, key=lambda call: call.invoked))
+    return header, tuple(sorted(calls, key=lambda found: found[1].invoked))
+
+
+def require_one_at_a_time(found: Iterable[tuple[int, Call[Any]]]) -> None:
+    """Refuses calls of one thread that overlap: they would be those of two.
+
+    Args:
+        found: calls with the numbers of their lines, in the order of the invocations.
+
+    Raises:
+        FormatError: there are such calls.
+    """
+    last: dict[int, tuple[int, Call[Any]]] = {}
+    for number, call in found:
+        before, other = last.get(call.thread, (number, None))
+        if other is not None and (other.returned is None or call.invoked < other.returned):
+            raise FormatError(
+                f"line {number}: thread {call.thread} begins a call before that of line {before} has returned; give "
+                "each thread that calls a number of its own"
+            )
+        last[call.thread] = number, call
 
 
 def encode_finding(finding: Finding, codec: Codec) -> Json:

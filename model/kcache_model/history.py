@@ -23,6 +23,17 @@ FINAL_THREAD = -2
 """The thread number of calls made after the threads ended."""
 
 
+class RecordedThread(int):
+    """The number that a thread has in a recording from elsewhere, which is told as it stands there."""
+
+    __slots__ = ()
+
+
+def thread_text(thread: int) -> str:
+    """How people are told of a thread: those of kcache are counted from 1."""
+    return f"thread {thread if isinstance(thread, RecordedThread) else thread + 1}"
+
+
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Op]):
     """One operation of one thread, from its invocation to its response.

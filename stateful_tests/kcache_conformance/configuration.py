@@ -10,15 +10,14 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from kcache_model.errors import FormatError
 from kcache_model.indexers.items import Semantics
 from kcache_model.rules import Contract
-
-from .suite_options import SuiteOptions
+from kcache_model.target_name import target_name
 
 FILES: Final = ("kcache.toml", "pyproject.toml")
 """Where a configuration is looked for: in the current directory, then in those above it."""
@@ -45,17 +44,19 @@ class ConfiguredTarget:
 
     Attributes:
         name: how the project calls it.
-        factory: ``package.module:factory`` or ``path/to/file.py:factory``, which works from the current directory.
-        options: of its runs; its type is one of them.
-        given: the names of the options that the file sets.
+        factory: what a command line calls TARGET; it works from the current directory.
+        kind: the name of its type; ``None`` if the file does not say it.
+        model: what a class is compared with; ``None`` if the file does not say it.
+        given: the options of its runs that the file sets.
         without: the phases that are left out.
         waivers: what the project accepts.
     """
 
     name: str
     factory: str
-    options: SuiteOptions
-    given: frozenset[str]
+    kind: str | None = None
+    model: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     waivers: tuple[Waiver, ...] = ()
 
@@ -67,10 +68,14 @@ class Configuration:
     Attributes:
         file: which one; ``None`` if there is none.
         targets: name -> target, in the order of the file.
+        kind: the name of the type of all targets that say none, those that are typed, too; ``None`` likewise.
+        given: the options of all targets.
     """
 
     file: Path | None = None
     targets: Mapping[str, ConfiguredTarget] = field(default_factory=dict)
+    kind: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_configuration(folder: Path) -> Configuration:
@@ -169,13 +174,14 @@ def _configuration(file: Path, values: object, folder: Path) -> Configuration:
         if not factory:
             raise one.wrong("factory", "is missing: write package.module:factory or path/to/file.py:factory")
         given = {**shared, **_options(one)}
+        kind, model = given.pop("kind", None), one.take("spec", str)
         without = one.take("without", list, _texts) or ()
         waivers = tuple(_waiver(file, name, waiver) for waiver in one.take("waivers", list) or ())
-        one.end((*_OPTIONS, "factory", "without", "waivers"))
-        options = replace(SuiteOptions(**given), waived=tuple(waiver.rule for waiver in waivers))
+        one.end((*_OPTIONS, "factory", "spec", "without", "waivers"))
         place = _from(folder, file.parent, factory)
-        found[name] = ConfiguredTarget(name, place, options, frozenset(given), without, waivers)
-    return Configuration(file, found)
+        model = model and _from(folder, file.parent, model)
+        found[name] = ConfiguredTarget(name, place, kind, model, given, without, waivers)
+    return Configuration(file, found, shared.pop("kind", None), shared)
 
 
 def _options(table: _Table) -> dict[str, Any]:
@@ -194,7 +200,7 @@ def _waiver(file: Path, target: str, values: object) -> Waiver:
 
 def _from(folder: Path, home: Path, factory: str) -> str:
     """The factory as it is found from the current directory."""
-    file, _, name = factory.rpartition(":")
+    file = target_name(factory).location
     if not file.endswith(".py") or Path(file).is_absolute() or folder == home:
         return factory
-    return f"{Path(os.path.relpath(home / file, folder)).as_posix()}:{name}"
+    return Path(os.path.relpath(home / file, folder)).as_posix() + factory.removeprefix(file)

@@ -79,13 +79,14 @@ def import_paths(folder: Path) -> ImportPaths:
     return ImportPaths(tuple(map(str, _configured(folder))), tuple(map(str, usual)))
 
 
-def file_of_module(module: str) -> str | None:
+def file_of_module(module: str, folder: Path | None = None) -> str | None:
     """The file of a module, found without importing what it is in.
 
     Args:
         module: its full name.
+        folder: of the module that imports it; the current one by default.
     """
-    return _file_of(module, sys.path)
+    return _file_of(module, sys.path, folder)
 
 
 def is_found_here(module: str, file: Path) -> bool:
@@ -110,12 +111,12 @@ def path_from_here(file: Path) -> str | None:
     return Path(os.path.relpath(file, here)).as_posix()
 
 
-def _file_of(module: str, path: list[str]) -> str | None:
+def _file_of(module: str, path: list[str], folder: Path | None = None) -> str | None:
     def step(found: tuple[ModuleSpec | None, list[str]], part: str) -> tuple[ModuleSpec | None, list[str]]:
         spec = PathFinder.find_spec(part, found[1]) if found[1] else None
         return spec, list(spec.submodule_search_locations or ()) if spec is not None else []
 
-    here = Path.cwd()
+    here = folder or Path.cwd()
     start: tuple[ModuleSpec | None, list[str]] = None, import_paths(here).around(path, str(here))
     try:
         spec, _ = functools.reduce(step, module.split("."), start)

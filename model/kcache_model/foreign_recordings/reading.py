@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..errors import FormatError
-from ..history import Call
+from ..history import Call, RecordedThread
 from ..object_types.plain import MethodCall, known_call, known_methods, plain_value
 from ..outcomes import UNTOLD, Outcome, returned
 from ..standard_specifications import Specifies
@@ -114,10 +114,11 @@ class _Translator:
         refusal = self._specification.refusal(operation)
         if refusal:
             raise FormatError(f"{operation}: {refusal}")
+        thread = RecordedThread(begin.process)
         if foreign.is_pending:
-            return Call(begin.process, operation, foreign.invoked, None, None) if operation.is_write else None
+            return Call(thread, operation, foreign.invoked, None, None) if operation.is_write else None
         outcome = returned(False) if is_unequal else self._outcome(operation, begin.value, given)
-        return Call(begin.process, operation, foreign.invoked, foreign.returned, outcome)
+        return Call(thread, operation, foreign.invoked, foreign.returned, outcome)
 
     def _operation(self, f: str, key: Any, asked: Any, given: Any) -> tuple[MethodCall, Any]:
         """What was called, and what it gave without the key."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..history import FINAL_THREAD, Call
+from ..history import FINAL_THREAD, Call, thread_text
 from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
 from ..outcomes import Outcome
@@ -109,7 +109,7 @@ def _reason(order: Sequence[Call[Any]], wrong: Call[Any], expected: Outcome) -> 
         own = f"{len(order)} calls, the last of them {own},"
     after = f"after {own}" if own else "on the new object"
     whose = (
-        f" of thread {wrong.thread + 1}"
+        f" of {thread_text(wrong.thread)}"
         if wrong.thread >= 0
         else " after the threads ended" * (wrong.thread == FINAL_THREAD)
     )

@@ -117,7 +117,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     _made(makes, target, "a second object")
     words = vocabulary_of(kind, made)
     if all(next(template.smallest(0)).is_attribute for template in words.templates):
-        what = f"; {', '.join(words.left_out)} need values that are not known" if words.left_out else ""
+        what = f"; no values are known for {', '.join(words.left_out)}" if words.left_out else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
@@ -212,11 +212,19 @@ def _writes_that_return(first: Mapping[Any, Outcome]) -> Calls:
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
-    """The class of a name, and what makes its objects."""
+    """The class of a name, or of what it gives, and what makes its objects."""
     makes: Any = load_object(name, wanted="Class")
     kind = makes.func if isinstance(makes, Applied) else makes
-    if not isinstance(kind, type):
+    if isinstance(kind, type):
+        return kind, makes
+    if not callable(kind):
         raise TargetError(f"{name} is a {type(kind).__name__}, not a class")
+    kind = type(_made(makes, name))
+    if kind.__module__ == "builtins":
+        raise TargetError(
+            f"{name} gives a {kind.__name__}, no object of a class that could be checked; a test is checked by "
+            "--type test"
+        )
     return kind, makes
 
 

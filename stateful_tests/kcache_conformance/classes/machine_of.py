@@ -62,7 +62,7 @@ def machine_of(
     unknown = tuple(text for text in words.left_out if text.partition("(")[0] not in leave_out)
     templates = [template for template in words.templates if template.name not in leave_out]
     if not templates:
-        what = f"; {', '.join(unknown)} need values that are not known" if unknown else ""
+        what = f"; no values are known for {', '.join(unknown)}" if unknown else ""
         raise TargetError(f"{kind.__name__} has no public methods that can be called{what}; write rules of a Machine")
     if unknown:
         names = ", ".join(repr(text.partition("(")[0]) for text in unknown)

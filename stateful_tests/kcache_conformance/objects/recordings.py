@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcache_model.codec import read_history
+from kcache_model.codec import Codec, read_numbered_history, require_one_at_a_time
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.foreign_recordings import format_of, read_foreign
-from kcache_model.history import Call
+from kcache_model.history import Call, RecordedThread
 from kcache_model.linearizability import SearchBudget
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.judging import Judge, judge_of
@@ -29,12 +29,12 @@ class JudgedCalls:
     Attributes:
         calls: what was recorded, in the order of the invocations.
         verdict: whether some order of the calls explains it.
-        lines: where each call begins, and where it ends if it does; empty where each is one line.
+        lines: where each call begins, and where it ends if it does.
     """
 
     calls: tuple[Call[Any], ...]
     verdict: CallsVerdict
-    lines: tuple[tuple[int, int | None], ...] = ()
+    lines: tuple[tuple[int, int | None], ...]
 
     @property
     def finding(self) -> Finding | None:
@@ -57,13 +57,27 @@ class JudgedCalls:
         )
 
     def _places(self, shown: tuple[Call[Any], ...]) -> Iterable[str]:
-        lines = dict(zip(map(id, self.calls), self.lines, strict=False))
+        lines = dict(zip(map(id, self.calls), self.lines, strict=True))
         for call in shown:
             if id(call) in lines:
                 begin, end = lines[id(call)]
-                where = f"line {begin}" if end is None else f"lines {begin} to {end}"
+                where = f"line {begin}" if end in (None, begin) else f"lines {begin} to {end}"
                 told = "no response" if call.outcome is None else outcome_text(call.outcome)
                 yield f"{where}: {brief_text(call.operation)} -> {told}"
+
+
+def _read(
+    lines: Iterable[str], optional: set[str], codec: Codec
+) -> tuple[Any, tuple[Call[Any], ...], tuple[tuple[int, int | None], ...]]:
+    """The header of a history, its calls with the threads as they are numbered there, and where each stands.
+
+    Raises:
+        FormatError: the lines are no history, or a thread makes two calls at a time; the message names the line.
+    """
+    header, found = read_numbered_history(lines, set(), optional, codec)
+    require_one_at_a_time(found)
+    calls = (call if call.thread < 0 else replace(call, thread=RecordedThread(call.thread)) for _, call in found)
+    return header, tuple(calls), tuple((number, number) for number, _ in found)
 
 
 def judge_calls(
@@ -82,13 +96,13 @@ def judge_calls(
         FormatError: the lines are no history; the message names the line.
     """
     assert target_type.specification is not None
-    header, calls = read_history(lines, set(), {"program"}, target_type.codec)
+    header, calls, places = _read(lines, {"program"}, target_type.codec)
     program = target_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
     specification = target_type.specification(program)
     judge = Judge(
         specification, specification.initial(program), strict_errors=strict_errors or target_type.exact_errors
     )
-    return JudgedCalls(calls, judge.judge(calls, budget or SearchBudget(seconds=60.0)))
+    return JudgedCalls(calls, judge.judge(calls, budget or SearchBudget(seconds=60.0)), places)
 
 
 def judge_specified(
@@ -127,7 +141,7 @@ def judge_specified(
         foreign = read_foreign(kept, found, specification)
         calls, places = foreign.calls, foreign.lines
     elif any(map(str.strip, kept)):
-        _, calls = read_history(kept, set(), set(), type_of_specification(name).codec)
+        _, calls, places = _read(kept, set(), type_of_specification(name).codec)
     told = getattr(specification, "told", lambda call: call)
     calls = tuple(map(told, calls))
     judge = judge_of(specification, strict_errors=strict_errors or not isinstance(specification, Specifies))

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call, thread_text
 from kcache_model.render import call_text, outcome_text
 
 _MOST_COLUMNS = 4
@@ -16,7 +16,7 @@ _MOST_COLUMNS = 4
 
 def lane_name(thread: int) -> str:
     """What the lane of a thread is called."""
-    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread, f"thread {thread + 1}")
+    return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread) or thread_text(thread)
 
 
 def lane_order(thread: int) -> tuple[int, int]:

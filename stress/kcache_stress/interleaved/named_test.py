@@ -133,6 +133,7 @@ def load_test(spec: Any) -> InterleavedTest:
     if isinstance(function, type) or not callable(function):
         raise TargetError(f"{spec} is no test: name a function, or Class.method")
     module = _module_of(spec)
+    _require_no_maker(spec, function, _holder_of(module, attribute))
     named = named_packages(function, spec)
     file = Path(location).resolve() if location.endswith(".py") else None
     own = () if file is not None else (location.partition(".")[0],)
@@ -148,6 +149,28 @@ def load_test(spec: Any) -> InterleavedTest:
         imported,
         conftests,
     )
+
+
+def _require_no_maker(spec: str, function: object, holder: object) -> None:
+    """What would fail without being a test is refused.
+
+    Raises:
+        TargetError: it is a class method that makes objects, or a method of a class that pytest could not make.
+    """
+    if inspect.ismethod(function) and not function.__name__.startswith("test"):
+        raise TargetError(f"{spec} is a class method, no test; if it makes objects of a class, say --type class")
+    if not isinstance(holder, type) or _is_unittest(holder):
+        return
+    try:
+        inspect.signature(holder).bind()
+    except ValueError:  # parts in C tell no signature
+        pass
+    except TypeError:
+        name = spec.rpartition(".")[0]
+        raise TargetError(
+            f"{spec} is no test, for {holder.__name__} is not made without arguments; to check the class, name it with "
+            f"them: '{name}(...)'"
+        ) from None
 
 
 def _module_of(spec: str) -> ModuleType:

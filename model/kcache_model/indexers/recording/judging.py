@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ...codec import require_one_at_a_time
 from ...linearizability import SearchBudget
 from ...render import brief_text, outcome_text
 from ...verdict import Status, Verdict
@@ -175,10 +176,18 @@ def _judged_as_a_whole(recording: Recording, *, strict_errors: bool, budget: Sea
 
 
 def _located(recording: Recording) -> list[LocatedCall]:
-    return list(recording.calls) if recording.calls is not None else assembled(recording.events or ())
+    if recording.calls is None:
+        return assembled(recording.events or ())
+    found = sorted(recording.calls, key=_invoked)
+    require_one_at_a_time((lines.begin, call) for lines, call in found)
+    return found
+
+
+def _invoked(located: LocatedCall) -> int:
+    return located[1].invoked
 
 
 def _history(header: History, located: Iterable[LocatedCall]) -> tuple[History, tuple[Lines, ...]]:
-    found = sorted(located, key=lambda line_and_call: line_and_call[1].invoked)
+    found = sorted(located, key=_invoked)
     calls = tuple([call for _, call in found])
     return replace(header, calls=calls), tuple([line for line, _ in found])

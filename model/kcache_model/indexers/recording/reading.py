@@ -58,6 +58,11 @@ def _header(data: object) -> tuple[str, History]:
         raise FormatError(
             f'the first line must have "schema": "{EVENTS_SCHEMA}" or "{HISTORY_SCHEMA}", found {shown(schema)}'
         )
+    if schema == HISTORY_SCHEMA and isinstance(data, dict) and "indexes" not in data:
+        raise FormatError(
+            "the first line lacks indexes, which those of an indexed cache have; of calls on anything else, say with "
+            "--spec what it is: map, register, queue, ..."
+        )
     fields = fields_of(data, "the first line", {"schema", "indexes"}, {"semantics"})
     semantics = member_of(Semantics, fields.get("semantics", "classic"), "semantics")
     return schema, History(texts_of(fields["indexes"]), (), semantics)
