@@ -15,6 +15,10 @@ import threading
 import time
 
 
+class Odd(Exception):
+    pass
+
+
 class Door:
     def __init__(self):
         self._lock = threading.Lock()
@@ -54,6 +58,9 @@ class Door:
         while not self._is_open:
             pass
 
+    def fail(self):
+        raise Odd(self)
+
     def today(self):
         import datetime
 
@@ -83,12 +90,15 @@ class Shut(Door):
         ("late", False),  # somebody opens in the end
         ("poll", False),  # it waits for the time, again and again
         ("spin", False),  # it waits for nothing
+        ("fail enter", True),
+        ("fail open enter", False),
         ("today", False),  # as the clock may have its say
     ],
 )
 def test_a_wait_that_nothing_ends_is_known(calls: str, wait: bool, tmp_path: Path) -> None:
     virtual = _virtual("Door", tmp_path)
     called = [(int(call[-1]) if call[-1].isdigit() else 1, MethodCall(call.rstrip("123"))) for call in calls.split()]
+    assert virtual.wait([(1, MethodCall("enter"))])
     assert [virtual.wait(called) for _ in range(2)] == [wait, wait]
     assert virtual.wait([(1, MethodCall("enter"))])
 

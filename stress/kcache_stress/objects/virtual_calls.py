@@ -65,7 +65,8 @@ class VirtualCalls:
             self._is_out_of_reach = True
             return False
         problem = execution.problem
-        if problem is None or problem.kind is not FindingKind.DEADLOCK or execution.doubts:
+        # What no event tells of matters to other orders, not to this one; what is real, such as a clock, does.
+        if problem is None or problem.kind is not FindingKind.DEADLOCK or self._copies.sandbox.scheduler.doubts:
             return False
         return execution.threads > 0  # there are none where the constructor waits
 
