@@ -33,6 +33,7 @@ PROPERTY: Final = "kcache"
 _FOUND: Final = "fails in some order"
 _EXPLORED: Final = "explored"
 _AS_IT_IS: Final = "ran as it is"
+_SPENT: Final = "budget spent"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
@@ -206,7 +207,7 @@ class _Explorer:
             _note(item, _EXPLORED, f"{executions}, exhausted")
         else:
             no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
-            _note(item, _EXPLORED, f"{executions}, {f'no proof: {no_proof}' if no_proof else 'budget spent'}")
+            _note(item, _EXPLORED, f"{executions}, {f'no proof: {no_proof}' if no_proof else _SPENT}")
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Keeps how the session ended."""
@@ -236,6 +237,9 @@ class _Explorer:
         kinds = (_FOUND, _EXPLORED, _AS_IT_IS)
         told = [f"{sum(text.startswith(f'{kind}:') for text in lines.values())} {kind}" for kind in kinds]
         terminalreporter.write_line(f"{', '.join(told)}; {len(tests) - len(lines)} start none")
+        if any(text.endswith(_SPENT) for text in lines.values()):
+            spent = self.config.option.kcache_test_budget
+            terminalreporter.write_line(f"{_SPENT} after {spent:g} s: --budget-per-test tries more orders")
 
 
 def _not_explored(item: pytest.Item, started: _Started) -> str:

@@ -279,6 +279,32 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
     assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
 
 
+MANY_ORDERS = """
+import threading
+from counters import Locked
+
+def test_many():
+    counter = Locked()
+    threads = [threading.Thread(target=lambda: [counter.add() for _ in range(9)]) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counter.count == 27
+"""
+
+
+def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
+    project: Path, run_command: Callable[..., Any]
+) -> None:
+    (project / "test_many.py").write_text(MANY_ORDERS, encoding="utf-8")
+    asked = ("--budget-per-test", "0.5s", "pytest", "--", "-p", "no:cacheprovider")
+    for name, is_spent in (("test_many.py", True), ("test_counters.py::test_locked", False)):
+        done = run_command(project, "kcache", "run", *asked, name)
+        assert ("executions, budget spent\n" in done.stdout) == is_spent, done.stdout
+        assert ("budget spent after 0.5 s: --budget-per-test tries more orders\n" in done.stdout) == is_spent
+
+
 STANDSTILL = """
 import subprocess
 import sys

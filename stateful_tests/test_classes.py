@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import random
 import re
 import sys
@@ -26,8 +27,9 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.indexers.target import make_target
-from kcache_model.object_types.plain import MethodCall, ObjectProgram
+from kcache_model.object_types.plain import Functional, MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
+from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
@@ -344,9 +346,22 @@ class Gate:
 """
 
 
-@pytest.mark.parametrize(("last", "most"), [("wait", 8), ("clear", 5)])
-def test_the_calls_of_a_class_that_wait_are_learnt_in_a_few_waits(
-    last: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+class GateModel:
+    def __init__(self, last: str) -> None:
+        self.last = last
+
+    def initial(self) -> bool:
+        return False
+
+    def apply(self, is_open: bool, call: MethodCall) -> tuple[bool, None] | None:
+        waits = call.name == "enter" or (call.name, self.last) == ("leave", "wait")
+        sets = call.name == "open" or (call.name, self.last) == ("leave", "set")
+        return None if waits and not is_open else (sets or waits, None)
+
+
+@pytest.mark.parametrize("last", ["wait", "set", "clear"])
+def test_the_calls_of_a_class_that_wait_are_learnt_in_one_wait(
+    last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = []
     call = PatientCaller.call
@@ -359,8 +374,14 @@ def test_the_calls_of_a_class_that_wait_are_learnt_in_a_few_waits(
     monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(PatientCaller, "call", counted)
     (tmp_path / "gate.py").write_text(WAITING.format(last=last), encoding="utf-8")
-    target_type_named(class_type_name(f"{tmp_path / 'gate.py'}:Gate"))
-    assert most // 3 <= sum(waits) <= most
+    made = laboratory(f"{tmp_path / 'gate.py'}:Gate")
+    calls = [MethodCall(name) for name in ("enter", "leave", "open", "shut")]
+    pairs = [ObjectProgram(threads=pair) for pair in itertools.product(itertools.product(calls, repeat=2), repeat=2)]
+    specifications = made._object_type.specification(pairs[0]), Functional(GateModel(last))
+    found, expected = ([may_wait_for_ever(each, pair) for pair in pairs] for each in specifications)
+    assert found == expected
+    assert 50 < sum(found) < len(pairs) - 50
+    assert sum(waits) == 1
 
 
 def test_a_name_with_arguments_is_taken_apart() -> None:

@@ -75,6 +75,7 @@ def test_a_pool_is_explored_too() -> None:
 
 
 POOLED = """
+import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -105,6 +106,15 @@ def takes_it_twice():
             lock.acquire()
 
     kt.run(twice, twice)
+
+
+def feeds_a_worker():
+    tasks = queue.Queue()
+    worker = threading.Thread(target=lambda: tasks.get())
+    worker.start()
+    for task in range(HOW):
+        tasks.put(task)
+    worker.join()
 """
 
 
@@ -114,6 +124,7 @@ def takes_it_twice():
         ("in_a_pool", "futures", ["waits in Future#1.result()", "thread 2 waits for something to do"]),
         ("in_a_pool", "as_completed(futures)", [" as_completed() begins", "waits in as_completed()"]),
         ("takes_it_twice", "()", ["thread 1 waits for lock, held by thread 1"]),
+        ("feeds_a_worker", "0", ["thread 1 waits for the end of a thread", "thread 2 waits in Queue#1.get()"]),
     ],
 )
 def test_who_waits_for_what_in_a_pool(
@@ -131,6 +142,14 @@ def test_who_waits_for_what_in_a_pool(
     assert "NoneType" not in text
     if name == "in_a_pool":
         assert "held by" not in text
+
+
+def test_a_worker_that_gets_its_task_waits_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "pooled.py").write_text(POOLED.replace("HOW", "1"), encoding="utf-8")
+    laboratory = InterleavedLaboratory(f"{tmp_path / 'pooled.py'}:feeds_a_worker")
+    found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=400))
+    assert found.finding is None
+    assert found.is_exhausted, found.note
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,17 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.object_type import MakeDriver
+from kcache_model.object_types.object_type import Driver, MakeDriver
 from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type, plain_codec, plain_value
 from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import WAITS, Outcome, error_text
 from kcache_model.target_name import Applied
-from kcache_stress.loading import load_object
+from kcache_stress.loading import load_object, named_packages
+from kcache_stress.objects.named_target import place_named
 
 from ..objects.as_target_type import target_type
 from ..objects.sequential import PatientCaller
@@ -23,6 +24,9 @@ from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import BETWEEN, PREFIX
 from .signatures import vocabulary_of
+
+if TYPE_CHECKING:
+    from kcache_stress.objects.virtual_calls import VirtualCalls
 
 _PATIENCE_SECONDS: Final = 0.5
 _MOST_BEFORE: Final = 4
@@ -61,7 +65,7 @@ def class_type(name: str) -> TargetType:
     """
     target, _, model = name.removeprefix(PREFIX).partition(BETWEEN)
     kind, makes = _loaded(target)
-    calls = _of_machine(kind, model) if _is_machine(kind) else _of_class(kind, makes, target, model)
+    calls = _of_machine(kind, target, model) if _is_machine(kind) else _of_class(kind, makes, target, model)
     found = target_type(
         replace(
             object_type(
@@ -96,18 +100,17 @@ def _is_machine(kind: type) -> bool:
     return any(base.__qualname__ == "Machine" and base.__module__ == f"{__package__}.machine" for base in kind.__mro__)
 
 
-def _of_machine(kind: Any, model: str) -> _Calls:
+def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     from .machine import rules_of
     from .machine_type import MachineDriver, machine_vocabulary
 
     if model:
         raise TargetError(f"{kind.__name__} is a Machine: give it a model = ..., in place of --spec")
     makes = kind.model
-    compared = partial(MachineDriver, kind, ObjectProgram())
-    if makes is not None:
-        compared = partial(compared, makes=lambda _: makes())
+    compared = partial(MachineDriver, kind, ObjectProgram(), makes=_compared_subject)
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
-    replayed = ReplaySpecification(_Replay(compared, invariants))
+    replay = _Replay(compared, partial(_virtual, target, partial(MachineDriver, makes=_compared_subject)), invariants)
+    replayed = ReplaySpecification(replay)
     has_checks = makes is not None or bool(invariants)
     return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
 
@@ -122,7 +125,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
     compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
-    replay = _Replay(compared)
+    replay = _Replay(compared, partial(_virtual, model or target, PlainDriver))
     first = {call: replay((call,)) for call in (next(template.smallest(0)) for template in words.templates)}
     unsteady = _unsteady(target, first, replay)
     useless = {call.name for call in unsteady if not call.is_write}
@@ -236,22 +239,45 @@ def _made(makes: Callable[[], Any], name: str, what: str = "an object") -> objec
         raise TargetError(f"making {what} of {name} raised {error_text(error)}{more}") from error
 
 
+def _compared_subject(machine: Any) -> object:
+    """What the rules of a machine are called on, one after another: its model, if it has one."""
+    makes = type(machine).model
+    return machine.subject() if makes is None else makes()
+
+
+def _virtual(name: str, driver: Callable[..., Driver]) -> VirtualCalls:
+    """Calls on virtual threads, on objects of what has been loaded by its name."""
+    from kcache_stress.objects.virtual_calls import VirtualCalls  # of the explorer, which is not always needed
+
+    place = place_named(name, frozenset(named_packages(load_object(name), name)))
+    return VirtualCalls(place, lambda factory, **more: driver(factory, ObjectProgram(), **more))
+
+
 class _Replay:
     """Makes calls on new objects, in threads that are left behind where a call does not return.
 
     Other threads than the last time, so that what tells who they are is not the same twice. To see that a call waits
-    takes time, so that is remembered, but of calls that have returned the time before.
+    takes time, so that is remembered, but of calls that have returned the time before. Once one has waited, virtual
+    threads are asked first: they know at once.
 
     Args:
         makes: makes a driver of a new object.
+        virtual: makes the same calls of the same objects on virtual threads.
         invariants: calls that are not made.
 
     Attributes:
         makes: as given; other drivers must wait for the same.
     """
 
-    def __init__(self, makes: Callable[[], Any], invariants: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        makes: Callable[[], Any],
+        virtual: Callable[[], VirtualCalls],
+        invariants: frozenset[str] = frozenset(),
+    ) -> None:
         self.makes = makes
+        self._make_virtual = virtual
+        self._virtual: VirtualCalls | None = None
         self._invariants = invariants
         self._callers: dict[int, PatientCaller] = {}
         self._others: dict[int, PatientCaller] = {}
@@ -264,15 +290,19 @@ class _Replay:
             return outcome
         if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
             return WAITS
+        called = [call if isinstance(call, CalledBy) else CalledBy(call, -1) for call in calls]
+        if self._virtual is not None and self._virtual.wait([(by.thread, by.operation) for by in called]):
+            return WAITS
         driver = self.makes()
         self._callers, self._others = self._others, self._callers
-        for position, call in enumerate(calls):
-            by = call if isinstance(call, CalledBy) else CalledBy(call, -1)
+        for position, by in enumerate(called):
             caller = self._callers.setdefault(by.thread, PatientCaller())
             outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS)
             if outcome.waits:
                 if calls != self._returned:
                     self._waiting.add(calls[: position + 1])
+                if self._virtual is None:
+                    self._virtual = self._make_virtual()
                 return outcome
         self._returned = calls
         return outcome

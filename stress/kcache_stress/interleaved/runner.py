@@ -166,10 +166,11 @@ class InterleavedRunner(ScenarioRunner):
                     body()
             except _Over:
                 return self._asked.works if self._asked is not None else ()
-            except (Aborted, UncontrolledError, SetupDeadlockError):
+            except (Aborted, UncontrolledError):
                 raise
-            except BaseException:  # what it fails of before there are threads is told by an execution
-                pass
+            except BaseException as error:  # what it fails of before there are threads is told by an execution
+                if isinstance(error, SetupDeadlockError) and self._asked is not None:
+                    raise
             finally:
                 scheduler.on_idle_start = lambda: None
             self._shape.is_whole = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -63,9 +64,18 @@ class Place:
 
 def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
     """Where the code of a target is that was loaded by name."""
-    named = target_name(target.name)
+    return place_named(target.name, {*object_type.instrument, *named_packages(target.factory, target.name)})
+
+
+def place_named(name: str, packages: Set[str]) -> Place:
+    """Where the code is of what has been loaded by its name.
+
+    Args:
+        name: as the command line takes it.
+        packages: to instrument, beside its own.
+    """
+    named = target_name(name)
     location = named.location
-    packages = {*object_type.instrument, *named_packages(target.factory, target.name)}
     from ..explorer.reach import folder_of  # of the explorer, which is not always needed
 
     folder = folder_of(location)

@@ -24,6 +24,9 @@ _SELECTIVE: Final = 0.5
 _BY_KIND: Final = 0.5
 """In how many of the executions threads that do the same count as one: many of them do not drown a single other one."""
 
+_UNWEIGHTED: Final = 0.1
+"""In how many of the executions all threads weigh the same."""
+
 _LOOKED_AT_FIRST: Final = 20
 _LOOKED_AT_EVERY: Final = 10
 """How many executions, and then one in how many, are searched for events that race."""
@@ -56,6 +59,7 @@ class SelectiveWalk(Sampling):
         self._is_done = True
         self._enabled: set[int] = set()
         self._threads = 0
+        self._most_threads = 0
 
     def begin(self, scheduler: Scheduler) -> None:
         """Select what counts; what was done before, if others chose until now, is not left to do."""
@@ -70,10 +74,16 @@ class SelectiveWalk(Sampling):
             thread: sum(count for (sort, _), count in counts.items() if sort in self._counting)
             for thread, counts in self._counts.items()
         }
-        for child in sorted(self._parents, reverse=True):  # who starts others has a lower number than they
+        if self._random.random() < _UNWEIGHTED:
+            totals = self._totals = {}
+        for child in (
+            sorted(self._parents, reverse=True) if totals else ()
+        ):  # who starts others has a lower number than they
             totals[self._parents[child]] = totals.get(self._parents[child], 0) + totals.get(child, 0)
         self._left = dict(totals)
-        self._kinds = {thread: (totals[thread], frozenset(counts.items())) for thread, counts in self._counts.items()}
+        self._kinds = {
+            thread: (totals.get(thread, 1), frozenset(counts.items())) for thread, counts in self._counts.items()
+        }
         self._chosen, self._is_done = -1, True
         self._threads = max(scheduler.program_threads, len(scheduler.threads))
         for thread, kind, obj, slot in scheduler.trace:
@@ -134,7 +144,9 @@ class SelectiveWalk(Sampling):
                     sort = _sort(*part)
                     if sort is not None:
                         counts.setdefault(thread, Counter())[sort, part[0]] += 1
-        self._counts.update(counts)
+        if step.threads >= self._most_threads:
+            self._most_threads = step.threads
+            self._counts.update(counts)
         self._seen.update(sort for found in counts.values() for sort, _ in found)
         if self._executions <= _LOOKED_AT_FIRST or self._executions % _LOOKED_AT_EVERY == 0:
             for race in happens_before(trace, step.threads).races:

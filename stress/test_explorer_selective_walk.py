@@ -1,0 +1,75 @@
+"""Selective walk: what it learns of some executions must not keep it from the others."""
+
+from pathlib import Path
+
+import pytest
+
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+
+POOL = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+
+class Stats:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._counts = {}
+        self._total = 0
+
+    def hit(self, name):
+        with self._lock:
+            self._counts[name] = self._counts.get(name, 0) + 1
+        self._total += 1
+
+    def hit_safe(self, name):
+        with self._lock:
+            self._total += 1
+
+
+def run_all(jobs):
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return [one.result() for one in [pool.submit(job) for job in jobs]]
+
+
+def test_racy():
+    stats = Stats()
+    run_all([lambda: stats.hit("a"), lambda: stats.hit("a")])
+    assert stats._total == 2
+
+
+def test_safe():
+    stats = Stats()
+    run_all([lambda: stats.hit_safe("a"), lambda: stats.hit_safe("a")])
+    assert stats._total == 2
+"""
+"""A pool starts its second worker only while the first is busy: where it is always done by then, nothing goes wrong."""
+
+SEEDS = range(6)
+
+
+def walked(folder: Path, name: str, seed: int) -> tuple[bool, set[int]]:
+    """Whether a test fails within some walks, and the numbers of threads that there were in these."""
+    (folder / "pool.py").write_text(POOL, encoding="utf-8")
+    threads: set[int] = set()
+    with InterleavedLaboratory(f"{folder / 'pool.py'}:{name}").opened(InterleavedProgram()) as made:
+        found = search(
+            made.runner,
+            SelectiveWalk(seed),
+            made.judge,
+            SearchLimits(200),
+            on_execution=lambda execution: threads.add(execution.threads),
+        )
+    return found.problem is not None, threads
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_walks_in_which_a_worker_does_all_do_not_lead_to_more_of_these(seed: int, tmp_path: Path) -> None:
+    assert walked(tmp_path, "test_racy", seed)[0]
+
+
+def test_its_twin_is_walked_as_far_and_not_accused(tmp_path: Path) -> None:
+    assert walked(tmp_path, "test_safe", SEEDS[0]) == (False, {2, 3})
