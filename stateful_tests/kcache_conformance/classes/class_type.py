@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS: Final = 0.5
 _MOST_BEFORE: Final = 4
-"""Calls after which one that waits is tried: each costs that patience."""
+"""Calls after which one that waits is tried: where virtual threads cannot tell, each costs that patience."""
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
 
