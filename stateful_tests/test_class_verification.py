@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kcache_conformance.classes import class_type_name
+from kcache_conformance.objects.sequential import PatientCaller
 from kcache_conformance.runs.outcomes import Certificate
 from kcache_conformance.runs.verify import verify
 from kcache_model.bound import parse_bound
 from kcache_model.finding import FindingKind
+from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
 OTHERS = """
@@ -78,11 +81,11 @@ class Ruled:
 """
 
 
-def verified(text: str, name: str, folder: Path) -> Certificate:
+def verified(text: str, name: str, folder: Path, bound: str = "2x1") -> Certificate:
     file = folder / f"{name.lower()}.py"
     file.write_text(text, encoding="utf-8")
     target = f"{file}:{name}"
-    return verify(target, parse_bound("2x1"), type=class_type_name(target))
+    return verify(target, parse_bound(bound), type=class_type_name(target))
 
 
 @pytest.mark.parametrize(("kind", "status"), [("HasTag", Status.VIOLATION), ("Thing", Status.OK)])
@@ -99,3 +102,51 @@ def test_what_other_programs_left_is_no_wrong_result_of_one_thread(tmp_path: Pat
     (tmp_path / "blind").mkdir()
     blind = RULED.format(others=OTHERS, old="old", restored="old", used="1 if rule() else 2")
     assert verified(blind, "Ruled", tmp_path / "blind").tally.finding is None
+
+
+BOUNDED = """
+import threading
+
+
+class Bounded:
+    def __init__(self):
+        self._items = []
+        self._changed = threading.Condition()
+
+    def put(self, item: int):
+        with self._changed:
+            while self._items:
+                self._changed.wait()
+            {inside}
+        {outside}
+        with self._changed:
+            self._changed.notify_all()
+
+    def get(self):
+        with self._changed:
+            while not self._items:
+                self._changed.wait()
+            self._changed.notify_all()
+            return self._items.pop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "status"),
+    [("pass", "self._items.append(item)", Status.VIOLATION), ("self._items.append(item)", "pass", Status.OK)],
+)
+def test_calls_that_wait_are_verified_in_one_real_wait(
+    inside: str, outside: str, status: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[bool] = []
+    call = PatientCaller.call
+
+    def counted(*given: Any) -> tuple[Outcome, str]:
+        outcome = call(*given)
+        waits.append(outcome[0].waits)
+        return outcome
+
+    monkeypatch.setattr(PatientCaller, "call", counted)
+    text = BOUNDED.format(inside=inside, outside=outside)
+    assert verified(text, "Bounded", tmp_path, "2x2").status is status
+    assert sum(waits) == 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS: Final = 0.5
 _MOST_BEFORE: Final = 4
-"""Calls after which one that waits is tried: each costs that patience."""
+"""Calls after which one that waits is tried: where virtual threads cannot tell, each costs that patience."""
 _MOST_VALUES: Final = 8
 """Calls of a method with different values."""
 _MOST_PAIRS: Final = 100
