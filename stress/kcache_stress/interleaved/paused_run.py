@@ -342,7 +342,8 @@ class _Conductor(Unwatched):
         """What changes while anything goes on."""
         if not self._is_over:
             return self._beats, self._turn, self._has_begun
-        return self._places()
+        # Whoever looks at frames keeps what they hold: finalizers run later than they would.
+        return self._places() if self._script.standstill else None
 
     def _places(self) -> object:
         """Where the threads are."""
