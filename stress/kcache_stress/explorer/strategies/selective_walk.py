@@ -76,9 +76,7 @@ class SelectiveWalk(Sampling):
         }
         if self._random.random() < _UNWEIGHTED:
             totals = self._totals = {}
-        for child in (
-            sorted(self._parents, reverse=True) if totals else ()
-        ):  # who starts others has a lower number than they
+        for child in sorted(self._parents, reverse=True) if totals else ():  # who starts has a lower number than they
             totals[self._parents[child]] = totals.get(self._parents[child], 0) + totals.get(child, 0)
         self._left = dict(totals)
         self._kinds = {
