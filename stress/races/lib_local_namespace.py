@@ -5,7 +5,8 @@ def make():
     return threading.local(), []
 def f(s):
     s[0].x = 0
-    s[1].append(s[0].__dict__)
+    s[1].append(s[0].__dict__)  #R
+#C     s[1].append({"x": s[0].x})
     nop()
     return s[0].x
 def g(s):

@@ -4,7 +4,8 @@ def nop():
 def make():
     return struct.Struct("i")
 def f(s):
-    s.__init__("q")
+    s.__init__("q")  #R
+#C     struct.Struct("q")
 def g(s):
     old = s.size
     nop()
