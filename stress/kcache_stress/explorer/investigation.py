@@ -25,6 +25,8 @@ from .strategies.scheduled import Replay
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
+_MOST_BEGINNINGS: Final = 2
+"""How often a search begins anew: once for each of the reasons that there are."""
 _INHERITED: Final = "only after what other programs have left in its modules"
 _UNSEEN: Final = (
     "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
@@ -126,11 +128,11 @@ def investigate(
         return _search(experiment, plan(experiment), seconds, seen)
 
     result = _investigated(opened, granularity, searched, seconds)
-    while (
-        result.is_surprised or result.starts_anew
-    ):  # schedules are followed where modules are loaded as for the search
+    for _ in range(_MOST_BEGINNINGS):
+        if not (result.is_surprised or result.starts_anew):
+            break
         if seen:
-            seen.clear()
+            seen.clear()  # schedules are followed where modules are loaded as they were for the search
         result = _after(result, _investigated(opened, granularity, searched, seconds))
     if result.problem is not None or not result.coverage.is_complete or seen is None:
         return result
