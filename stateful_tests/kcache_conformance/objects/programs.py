@@ -62,9 +62,8 @@ def random_program(
             last = (*program.threads[position], object_type.unblock)
             threads = (*program.threads[:position], last, *program.threads[position + 1 :])
             program = program.with_calls(program.prefix, threads)
-        if any(operation.is_write for operation in program.operations()) and not _may_wait_for_ever(
-            object_type, program
-        ):
+        is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in program.operations())
+        if is_wanted and not _may_wait_for_ever(object_type, program):
             return program
     raise ValueError(f"no program of {object_type.name} was found in which nobody waits for ever")
 
@@ -94,8 +93,8 @@ def small_scope(
                 if not any(operation.is_write for thread in threads for operation in thread):
                     continue
                 for prefix in ((), *((operation,) for operation in first)):
-                    program = way.with_calls(prefix, threads)
-                    if not _may_wait_for_ever(object_type, program):
+                    program = object_type.completed(way.with_calls(prefix, threads))
+                    if object_type.is_valid(program) and not _may_wait_for_ever(object_type, program):
                         yield program
 
 
@@ -104,7 +103,7 @@ def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTem
     return tuple(
         template
         for template in object_type.vocabulary
-        if any(target.allows_call(operation) for operation in template.smallest(0))
+        if not template.ends and any(target.allows_call(operation) for operation in template.smallest(0))
     )
 
 
@@ -133,7 +132,7 @@ def _drawn(
         if operation.is_write and not outcome.waits and operation != object_type.unblock:
             prefix, states = (*prefix, operation), after
     threads = tuple(tuple(drawn() for _ in range(size)) for size in rng.choice(shapes))
-    return way.with_calls(prefix, threads)
+    return object_type.completed(way.with_calls(prefix, threads))
 
 
 def _is_allowed(target: ObjectTarget, program: Any) -> bool:
