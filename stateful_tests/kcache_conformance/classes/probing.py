@@ -25,6 +25,8 @@ _MOST_VALUES: Final = 8
 _MOST_PAIRS: Final = 100
 _CLOCK_TICKS: Final = (0.05, 1.1)
 """Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
+_MOST_WRITES: Final = 12
+"""Calls that are made of other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
 """How often a call is repeated to see whether it returns the same. A coin is alike so often once in 2,048 times."""
 
@@ -119,8 +121,10 @@ class Probed:
         Raises:
             TargetError: a call returns something else on a new object once other objects have been called, for good.
         """
-        for call, outcome in self.first.items():
-            later = outcome if outcome.waits or call.name in self.unsteady else self._tries(self._with_needed(call))
+        steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in self.unsteady]
+        for (call, outcome), write in itertools.product(steady, self._writes[:_MOST_WRITES]):
+            self._tries((write,))
+            later = self._tries(self._with_needed(call))
             if later != outcome:
                 raise TargetError(
                     f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "
