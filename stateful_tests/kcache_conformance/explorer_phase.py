@@ -13,7 +13,7 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 
 from .budget_slices import as_time_passes
-from .phase import PhaseContext, PhaseOutcome
+from .phase import Coverage, PhaseContext, PhaseOutcome
 
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
@@ -53,11 +53,12 @@ def explorer_phase(
     if context.spec is None:
         return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
     counts = Counter(programs=0, executions=0, exhausted=0)
+    coverage: Coverage = Counter()
     refused: list[str] = []
     no_proof = ""
     try:
         for search, fraction in zip(searches(context.spec), as_time_passes(context.seconds), strict=False):
-            context.on_progress(fraction, PhaseOutcome(counts))
+            context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue
@@ -67,6 +68,7 @@ def explorer_phase(
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
             explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
+            coverage.update(explored.calls)
             if explored.refused:
                 refused.append(explored.refused)
                 if not counts["programs"] and len(refused) == _MOST_REFUSED:
@@ -78,9 +80,10 @@ def explorer_phase(
             if explored.finding is not None and not context.is_known(explored.finding):
                 found = alone(explored.finding.program) or explored.finding
                 if not context.is_known(found):
-                    return PhaseOutcome(counts, replace(found, phase="explorer"))
+                    return PhaseOutcome(counts, replace(found, phase="explorer"), coverage)
             if search.laboratory.sandbox.scheduler.is_stuck:
                 break
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
-    return PhaseOutcome(counts if counts["programs"] else {}, refused="".join(refused[:1]), no_proof=no_proof)
+    counted = counts if counts["programs"] else {}
+    return PhaseOutcome(counted, None, coverage, refused="".join(refused[:1]), no_proof=no_proof)
