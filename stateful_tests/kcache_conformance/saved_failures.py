@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,7 +131,7 @@ class FailuresAgain:
     Attributes:
         findings: what still fails.
         fixed: how many do not fail any more.
-        unsettled: those of which that is not known: real threads did not fail again, or there was no time.
+        unsettled: those of which that is not known: real threads did not fail again, or the user stopped.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -145,8 +144,8 @@ class FailuresAgain:
         return len(self.findings) + self.fixed + len(self.unsettled)
 
 
-def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, seconds: float) -> FailuresAgain:
-    """Replay saved failures, in child processes, for as long as there is time; the first one in any case.
+def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> FailuresAgain:
+    """Replay saved failures in child processes, all of them unless the user stops.
 
     Those that cannot be read or scheduled any more count as fixed: the code is another one. So do all if the target
     declares more than it did.
@@ -160,7 +159,6 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
 
     from .replays import replay_requested
 
-    end = time.monotonic() + seconds
     try:
         offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}
     except Interrupted:
@@ -170,8 +168,8 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
     fixed = 0
-    for position, request in enumerate(saved.requests):
-        if is_interrupted() or (position and time.monotonic() >= end):
+    for request in saved.requests:
+        if is_interrupted():
             left.append(request)
             continue
         try:

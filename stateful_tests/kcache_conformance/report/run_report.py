@@ -60,6 +60,13 @@ class RunReport:
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
+def verdict_line(kind: str, result: SuiteResult) -> str:
+    """The last line of a run: the verdict, what it rests on, and how long the run took."""
+    shown = f": {result.shown}," if result.status is Status.OK and result.shown else ""
+    parts = (f"{result.verdict}{shown} after {result.seconds:.1f} s", without_text(kind, result))
+    return ", ".join(filter(None, parts))
+
+
 def without_text(kind: str, result: SuiteResult) -> str:
     """What an ``ok`` says nothing of: the methods of a class that were never called; empty if there are none."""
     names = uncalled(result.not_tested) if kind.startswith(PREFIX) and result.status is Status.OK else ()

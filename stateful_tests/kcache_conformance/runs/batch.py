@@ -185,7 +185,7 @@ def programs_of(batch: Batch, laboratory: Laboratory[Any, Any]) -> Iterable[Any]
     exploring, target = exploring_of(batch.type), laboratory.target
     numbers = range(first, first + count)
     drawn = (exploring.random_program(target, number, batch.shape, batch.semantics) for number in numbers)
-    return itertools.chain(exploring.lonely_calls(target), drawn) if batch.is_first else drawn
+    return itertools.islice(itertools.chain(exploring.lonely_calls(target), drawn), count) if batch.is_first else drawn
 
 
 def exploring_of(name: str) -> Exploring:
