@@ -238,6 +238,7 @@ def explore(
                 no_proof=tally.note,
                 seconds=tally.seconds,
                 is_interrupted=tally.is_interrupted,
+                tested=description.tested,
             )
         )
     if status is Status.UNKNOWN:
