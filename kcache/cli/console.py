@@ -18,7 +18,7 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_tested_text, verdict_line
+from kcache_conformance.report.run_report import RunReport, not_tested_text, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -203,6 +203,8 @@ def show_result(
         console.print()
         console.print(f"  promise, usual cause and cure of each: kcache rules {known}", soft_wrap=True)
     console.print()
+    if result.tested:
+        console.print(f"  {tested_line(result.tested)}", soft_wrap=True, markup=False, highlight=False)
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
     finite = [phase for phase in result.phases if phase.phase not in LEAST_PROGRAMS]

@@ -241,6 +241,7 @@ def explore(
             no_proof=tally.note,
             seconds=tally.seconds,
             is_interrupted=tally.is_interrupted,
+            tested=description.tested,
         )
         asked.outputs.write(report)
     if status is Status.UNKNOWN:

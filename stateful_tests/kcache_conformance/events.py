@@ -18,9 +18,15 @@ INDISPENSABLE = frozenset({"explorer"})
 
 @dataclass(frozen=True)
 class TargetLoaded:
-    """The implementation answers; ``not_tested`` lists the operations and features that it does not support."""
+    """The implementation answers.
+
+    Attributes:
+        not_tested: the operations and features that it does not support.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
+    """
 
     not_tested: tuple[str, ...]
+    tested: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,7 @@ class SuiteResult:
         seconds: how long it took.
         unsettled: saved failures of which it is not known whether they still are there.
         is_interrupted: whether the user stopped it.
+        tested: version and file of the code under test; empty if it was not loaded.
     """
 
     status: Status
@@ -123,6 +130,7 @@ class SuiteResult:
     seconds: float
     unsettled: tuple[ReplayRequest, ...] = ()
     is_interrupted: bool = False
+    tested: str = ""
 
     @property
     def verdict(self) -> str:

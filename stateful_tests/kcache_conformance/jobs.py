@@ -21,6 +21,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
+from kcache_stress.tested import tested_text
 
 from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
@@ -89,7 +90,9 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
         )
         try:
             deadline = time.monotonic() + options.budget_seconds
-            _run_phases(target_type_named(options.kind).load(target), None, options, deadline, known, watch, told)
+            origin = getattr(target, "factory", target)
+            loaded = target_type_named(options.kind).load(target)
+            _run_phases(loaded, origin, options, deadline, known, watch, told)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -150,17 +153,19 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
 
 def _run_phases(
     target: Any,
-    spec: str | None,
+    origin: Any,
     options: SuiteOptions,
     deadline: float,
     known: Known,
     watch: ProgressListener,
     listener: Listener,
 ) -> None:
+    """Run the phases on a loaded target; ``origin`` is its name, or the factory that was given."""
+    spec = origin if isinstance(origin, str) else None
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target)))
+    listener(TargetLoaded(target_type.not_tested(target), tested_text(origin)))
 
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress

@@ -115,6 +115,7 @@ class _Log:
         self._options = options
         self._phases: list[PhaseFinished] = []
         self._not_tested: tuple[str, ...] = ()
+        self._tested = ""
         self._provisional: Finding | None = None
         self.phase = options.phases[0]
         self.known = Known(target_type.rules)
@@ -126,7 +127,7 @@ class _Log:
     def __call__(self, event: Event) -> None:
         match event:
             case TargetLoaded():
-                self._not_tested = event.not_tested
+                self._not_tested, self._tested = event.not_tested, event.tested
             case PhaseStarted():
                 self.phase = event.phase
             case PhaseProgress():
@@ -254,6 +255,7 @@ class _Log:
             seconds,
             self._unsettled,
             self._is_interrupted,
+            self._tested,
         )
 
 

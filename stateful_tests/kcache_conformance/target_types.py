@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pkgutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -92,7 +93,7 @@ def target_type_named(name: str) -> TargetType:
 
 @functools.cache
 def _built_in(name: str) -> TargetType:
-    return _as_target_type(name, load_object(f"{__package__}.{_BUILT_IN[name]}"))
+    return _as_target_type(name, pkgutil.resolve_name(f"{__package__}.{_BUILT_IN[name]}"))
 
 
 def _as_target_type(name: str, found: object) -> TargetType:

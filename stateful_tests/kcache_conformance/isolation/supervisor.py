@@ -100,7 +100,7 @@ def run_job(
     """
     import tempfile  # not for the child, which imports this module as well
 
-    from .child import kill, start
+    from .child import import_path, kill, start
 
     with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
@@ -111,6 +111,7 @@ def run_job(
             "journal": str(journal),
             "stacks": str(stacks),
             "patience": patience_seconds,
+            "path": import_path(),
         }
         with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
             child = start(errors, folder, {HASH_SEED: str(hash_seed), **(environment or {})})

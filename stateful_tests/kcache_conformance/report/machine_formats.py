@@ -34,6 +34,7 @@ def write_json(report: RunReport, file: Path) -> None:
         "schema": RESULT_SCHEMA,
         "versions": versions(),
         "target": target,
+        "tested": result.tested,
         "status": result.status.value,
         "interrupted": result.is_interrupted,
         "seconds": round(result.seconds, 3),

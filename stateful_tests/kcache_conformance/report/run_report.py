@@ -74,6 +74,11 @@ def without_text(kind: str, result: SuiteResult) -> str:
     return f"without {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
 
 
+def tested_line(tested: str) -> str:
+    """Return the line that names version and file of the code under test."""
+    return f"tested: {tested}"
+
+
 def not_tested_text(kind: str, names: Sequence[str]) -> str:
     """A line about what is not tested; of the methods of a class, also how they can be.
 
@@ -99,6 +104,7 @@ def report_of_one_phase(
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
     is_interrupted: bool = False,
+    tested: str = "",
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -112,10 +118,11 @@ def report_of_one_phase(
         not_tested: what the target does not offer.
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
+        tested: version and file of the code under test.
     """
     name = report.options.phases[0]
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
     findings = () if finding is None else (finding,)
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, is_interrupted=is_interrupted)
+    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
     return replace(report, result=result)
