@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -15,6 +15,7 @@ from kcache_stress.loading import load_object
 from .classes import PREFIX
 from .gallery import queue_gallery
 from .target_type import TargetType
+from .token_trust import require_trusted
 
 ENTRY_POINTS: Final = "kcache.target_types"
 """The group of entry points under which other packages offer target types, or object types."""
@@ -105,13 +106,23 @@ def _as_target_type(name: str, found: object) -> TargetType:
     return found if found.name == name else replace(found, name=name)
 
 
-def type_of_token(token: str) -> TargetType | None:
-    """The target type whose findings carry such replay tokens.
+def type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str] = ()) -> TargetType | None:
+    """The target type whose findings carry such replay tokens; what the token names is checked before it is imported.
+
+    Args:
+        token: the token.
+        is_trusted: whether the user trusts whoever wrote the token: it may name any code.
+        named: targets that the user has named, which the token may name, too.
 
     Raises:
         FormatError: the token is damaged.
+        UntrustedError: replaying it would run code that is not the project's.
         TargetError: its target type is not installed here.
     """
+    if not token.startswith((OBJECT_TOKENS, *_PREFIXES)):
+        return None
+    if not is_trusted:
+        require_trusted([token], named)
     if token.startswith(OBJECT_TOKENS):
         return target_type_named(token.removeprefix(OBJECT_TOKENS).rpartition(".")[0])
     names = next((names for prefix, names in _PREFIXES.items() if token.startswith(prefix)), ())
