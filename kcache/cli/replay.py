@@ -20,7 +20,7 @@ from kcache_conformance.saved_failures import read_failures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named, type_of_token
+from kcache_conformance.target_types import target_type_named, trusted_type_of_token
 from kcache_conformance.token_trust import require_trusted
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, FindingKind
@@ -122,7 +122,7 @@ def replay(
         outputs.touch()
         if last and not trust:
             require_trusted(words)
-        target_type = type_of_token(words[0], is_trusted=trust)
+        target_type = trusted_type_of_token(words[0], is_trusted=trust)
         if len(words) == 1 and target_type is not None:
             if any(written.values()):
                 _write(target_type, words[0], test_file, issue_file, patience_seconds)

@@ -19,7 +19,7 @@ from kcache_stress.explorer.replay_token import ReplayToken
 from .indexers.program_job import run_program_in_child
 from .replay_request import ReplayRequest
 from .target_type import TargetType, execution_stopped
-from .target_types import target_type_named, type_of_token
+from .target_types import target_type_named, trusted_type_of_token
 from .token_trust import require_trusted
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def replay_requested(
     """
     match request.words:
         case (word,):
-            target_type = type_of_token(word, named=named)
+            target_type = trusted_type_of_token(word, named=named)
             if target_type is None:
                 raise FormatError(f"{word[:40]} is no replay token")
             return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)

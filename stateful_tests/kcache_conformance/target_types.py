@@ -15,7 +15,6 @@ from kcache_stress.loading import load_object
 from .classes import PREFIX
 from .gallery import queue_gallery
 from .target_type import TargetType
-from .token_trust import require_trusted
 
 ENTRY_POINTS: Final = "kcache.target_types"
 """The group of entry points under which other packages offer target types, or object types."""
@@ -106,8 +105,8 @@ def _as_target_type(name: str, found: object) -> TargetType:
     return found if found.name == name else replace(found, name=name)
 
 
-def type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str] = ()) -> TargetType | None:
-    """The target type whose findings carry such replay tokens; what the token names is checked before it is imported.
+def trusted_type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str] = ()) -> TargetType | None:
+    """The same as :func:`type_of_token`, after a check of all that the token names: before anything is imported.
 
     Args:
         token: the token.
@@ -122,7 +121,19 @@ def type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str
     if not token.startswith((OBJECT_TOKENS, *_PREFIXES)):
         return None
     if not is_trusted:
+        from .token_trust import require_trusted  # most processes replay nothing
+
         require_trusted([token], named)
+    return type_of_token(token)
+
+
+def type_of_token(token: str) -> TargetType | None:
+    """The target type whose findings carry such replay tokens; the type of a class is made by importing the class.
+
+    Raises:
+        FormatError: the token is damaged.
+        TargetError: its target type is not installed here.
+    """
     if token.startswith(OBJECT_TOKENS):
         return target_type_named(token.removeprefix(OBJECT_TOKENS).rpartition(".")[0])
     names = next((names for prefix, names in _PREFIXES.items() if token.startswith(prefix)), ())

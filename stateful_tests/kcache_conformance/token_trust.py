@@ -25,6 +25,7 @@ from kcache_stress.loading import TARGET_PREFIX
 
 from .classes import BETWEEN, PREFIX
 from .configuration import find_configuration
+from .gallery import is_example
 from .source_definitions import definition
 
 _OWN: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance"})
@@ -219,12 +220,13 @@ def _is_defined_here(target: TargetName) -> bool:
 
 
 def _is_below_here(file: str | None) -> bool:
-    """Whether a file lies in the current folder or below, and is not installed there."""
+    """Whether a file lies in the current folder or below and is not installed there; or is an example of kcache's."""
     if not file:
         return False
     try:
         path, here = Path(file).resolve(), Path.cwd().resolve()
         is_installed = path.is_relative_to(Path(sysconfig.get_path("stdlib")).resolve())
-        return path.is_relative_to(here) and not is_installed and not _INSTALLED & {*path.relative_to(here).parts}
+        is_below = path.is_relative_to(here) and not is_installed and not _INSTALLED & {*path.relative_to(here).parts}
+        return is_below or is_example(path)
     except (OSError, ValueError):
         return False
