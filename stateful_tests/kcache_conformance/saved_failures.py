@@ -15,6 +15,7 @@ from kcache_model.finding import Finding
 from kcache_model.rules import Contract
 from kcache_stress.interruption import Interrupted, is_interrupted
 
+from .classes import BETWEEN, PREFIX
 from .jobs import not_tested_in_child
 from .replay_request import ReplayRequest
 from .suite_options import SuiteOptions
@@ -158,7 +159,10 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
     from kcache_stress.explorer.replay_answer import ReplayAnswer
 
     from .replays import replay_requested
+    from .token_trust import UntrustedError
 
+    _, _, model = options.kind.removeprefix(PREFIX).partition(BETWEEN)
+    named = [one for one in (target, model, options.kind) if ":" in one]
     try:
         offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}
     except Interrupted:
@@ -173,7 +177,10 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
             left.append(request)
             continue
         try:
-            found = replay_requested(request, seconds=_SECONDS, patience_seconds=options.patience_seconds)
+            found = replay_requested(request, named, seconds=_SECONDS, patience_seconds=options.patience_seconds)
+        except UntrustedError:  # another program has written the file
+            left.append(request)
+            continue
         except (FormatError, TargetError, CannotExploreError):
             fixed += 1
             continue
