@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from kcache_conformance.report.methods_text import MethodsReport, encode_methods, methods_lines
+from kcache_conformance.completeness import MethodsReport
+from kcache_conformance.report.methods_text import encode_methods, methods_lines
 
 _ALL = MethodsReport(
     called=("acquire", "release"),

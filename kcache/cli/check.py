@@ -33,6 +33,7 @@ from .options import (
     data_races_option,
     instrument_option,
     jobs_option,
+    leave_out_option,
     patience_option,
     programs_option,
     seed_option,
@@ -96,6 +97,7 @@ class _Run:
 @jobs_option("How many of several targets are checked at once; the phases of one run one after another.")
 @data_races_option
 @instrument_option
+@leave_out_option
 @patience_option
 @verbosity_options
 @outputs_option
@@ -202,7 +204,8 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
     Raises:
         TargetError: its type cannot be made.
     """
-    target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model)
+    leave_out = asked.options.leave_out or target.given.get("leave_out", ())
+    target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model, leave_out)
     typed = {name: getattr(asked.options, name) for name in asked.typed}
     waived = tuple(waiver.rule for waiver in target.waivers)
     given = {**target.given, **typed}

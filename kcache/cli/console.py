@@ -18,7 +18,7 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_tested_text, tested_line, verdict_line
+from kcache_conformance.report.run_report import RunReport, methods_text, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -190,8 +190,8 @@ def show_result(
         if is_coverage_shown and phase.coverage:
             console.print()
             console.print(coverage_table(phase.coverage, phase.overlapped))
-    if result.not_tested:
-        console.print(f"  {not_tested_text(options.kind, result.not_tested)}", soft_wrap=True)
+    for line in methods_text(options.kind, result):
+        console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
     for finding in result.findings:
         if finding.is_waived:
             continue
@@ -213,6 +213,6 @@ def show_result(
         console.print(
             f"  longer than the budget of {options.budget_text}: {names} always run to their end", soft_wrap=True
         )
-    line = Text(verdict_line(options.kind, result))
-    line.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))
-    console.print(line, soft_wrap=True)
+    verdict = Text(verdict_line(result))
+    verdict.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))
+    console.print(verdict, soft_wrap=True)

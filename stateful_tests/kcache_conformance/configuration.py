@@ -165,6 +165,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, type, Callable[[Any], Any]]]] = {
     "seed": ("seed", int, int),
     "instrument": ("instrument", list, _texts),
     "declare": ("declared", list, _texts),
+    "leave_out": ("leave_out", list, _texts),
 }
 """Key -> the option that it sets, the type of its value, and how that is read."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Final
 
 from kcache_model.errors import TargetError
@@ -23,13 +24,16 @@ _MOST_NAMES: Final = 20
 """Of a file, that are told."""
 
 
-def type_of_target(spec: str | None, said: str | None, model: str | None = None) -> TargetType:
+def type_of_target(
+    spec: str | None, said: str | None, model: str | None = None, leave_out: Sequence[str] = ()
+) -> TargetType:
     """The type of a target; of a class, with what it is compared with.
 
     Args:
         spec: the target; ``None`` for kcache's own.
         said: the name of its type, ``class`` for any class; ``None`` if nothing is said.
         model: what a class is compared with; ``None`` if nothing is said.
+        leave_out: the methods of a class that are never called.
 
     Raises:
         TargetError: there is no such type, it cannot be made, or is no class that could be compared.
@@ -42,7 +46,9 @@ def type_of_target(spec: str | None, said: str | None, model: str | None = None)
     if name == CLASS:
         if not spec:
             raise TargetError(f"--type {CLASS} needs a TARGET: package.module:Class or path/to/file.py:Class")
-        name = class_type_name(spec, model or "")
+        name = class_type_name(spec, model or "", leave_out)
+    elif leave_out:
+        raise TargetError(f"--leave-out is for --type {CLASS}, not for --type {name}")
     return target_type_named(name)
 
 

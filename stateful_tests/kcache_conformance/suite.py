@@ -14,6 +14,7 @@ from kcache_model.verdict import Status
 from kcache_stress.interruption import Interrupted
 
 from .budget_slices import LEAST_PROGRAMS
+from .completeness import methods_report
 from .events import (
     INDISPENSABLE,
     Event,
@@ -25,6 +26,7 @@ from .events import (
     PhaseStarted,
     SuiteResult,
     TargetLoaded,
+    incomplete_reasons,
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
 from .replay_request import ReplayRequest
@@ -116,6 +118,7 @@ class _Log:
         self._phases: list[PhaseFinished] = []
         self._not_tested: tuple[str, ...] = ()
         self._tested = ""
+        self._calls: tuple[str, ...] = ()
         self._provisional: Finding | None = None
         self.phase = options.phases[0]
         self.known = Known(target_type.rules)
@@ -127,7 +130,7 @@ class _Log:
     def __call__(self, event: Event) -> None:
         match event:
             case TargetLoaded():
-                self._not_tested, self._tested = event.not_tested, event.tested
+                self._not_tested, self._tested, self._calls = event.not_tested, event.tested, event.calls
             case PhaseStarted():
                 self.phase = event.phase
             case PhaseProgress():
@@ -186,7 +189,7 @@ class _Log:
     @property
     def has_done_the_least(self) -> bool:
         """Whether the phase under way is a random one that has run as many programs as it must."""
-        done = self._so_far.get(self.phase)
+        done = self._so_far.get(self.phase) if self.phase not in self.finished else None
         least = LEAST_PROGRAMS.get(self.phase)
         return done is not None and least is not None and done.counts.get("programs", 0) >= least
 
@@ -232,6 +235,8 @@ class _Log:
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
+        methods = methods_report(self._calls, self._not_tested, [phase.coverage for phase in self._phases])
+        reasons = reasons or [*incomplete_reasons(methods)]
         seed = self._type.hash_seed(self._options.seed)
         findings = sorted(self.known.findings, key=_urgency)
         if has_name:  # the programs as they ran in the child, so that another one can do the same
@@ -256,6 +261,7 @@ class _Log:
             self._unsettled,
             self._is_interrupted,
             self._tested,
+            methods,
         )
 
 

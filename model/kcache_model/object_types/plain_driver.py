@@ -64,7 +64,7 @@ _WITHOUT_IDENTITY: Final = (
 )
 """Types of which Python itself makes a new object, or takes an old one, as it likes; and what a module shares."""
 
-_ITERATORS: Final = (
+_ITERATORS: Final[tuple[type, ...]] = (
     types.GeneratorType,
     enumerate,
     filter,
@@ -202,7 +202,7 @@ class PlainDriver:
         return bool(type(context).__exit__(context, None, None, None))
 
     def _shared_results(self) -> Iterator[str]:
-        """Which results are the same object, with the public attributes of each; then what callbacks were called with."""
+        """Which results are the same object, with its public attributes; then what callbacks were called with."""
         groups: dict[int, list[str]] = {}
         objects: dict[int, object] = {}
         for thread, results in sorted(self._results.items()):
@@ -247,7 +247,10 @@ class _Calling:
 
 
 def plain_value(value: object) -> Any:
-    """A result as plain, immutable data: lists as tuples, sets sorted, immutable values by their text, the rest by type."""
+    """A result as plain, immutable data.
+
+    Lists become tuples, sets are sorted, immutable values become their text, and any other object its type.
+    """
     kind = type(value)  # isinstance() would ask the object itself for its class
     if value is None or issubclass(kind, (*_PLAIN, LateArgument)):
         return value

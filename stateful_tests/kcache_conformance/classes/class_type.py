@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.object_type import Driver, MakeDriver
 from kcache_model.object_types.callbacks import decode_callback
-from kcache_model.object_types.method_call import MethodCall
-from kcache_model.object_types.plain import Applies, ObjectProgram, object_type, plain_argument, plain_codec
+from kcache_model.object_types.object_type import Driver, MakeDriver
+from kcache_model.object_types.plain import (
+    Applies,
+    ObjectProgram,
+    PlainTarget,
+    object_type,
+    plain_argument,
+    plain_codec,
+)
 from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
@@ -24,9 +31,9 @@ from ..objects.as_target_type import target_type
 from ..objects.sequential import PatientCaller
 from ..objects.specifications import specification_named
 from ..target_type import TargetType
-from . import BETWEEN, PREFIX
+from . import parse_class_type_name
 from .probing import Probed
-from .public_calls import public_calls
+from .public_calls import method_name, public_calls
 from .vocabulary_choice import vocabulary_of
 
 if TYPE_CHECKING:
@@ -64,9 +71,12 @@ def class_type(name: str) -> TargetType:
     Raises:
         TargetError: there is no such class or model, its objects cannot be made, or none of its methods can be called.
     """
-    target, _, model = name.removeprefix(PREFIX).partition(BETWEEN)
+    target, model, leave_out = parse_class_type_name(name)
     kind, makes = _loaded(target)
-    calls = _of_machine(kind, target, model) if _is_machine(kind) else _of_class(kind, makes, target, model)
+    if _is_machine(kind):
+        calls = _of_machine(kind, target, model)
+    else:
+        calls = _of_class(kind, makes, target, model, leave_out)
     found = target_type(
         replace(
             object_type(
@@ -85,8 +95,15 @@ def class_type(name: str) -> TargetType:
     return replace(
         found,
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
-        not_tested=lambda loaded: tuple(sorted({*loaded.unsupported, *calls.left_out})),
+        not_tested=lambda loaded: _left_out(loaded, calls.left_out),
+        calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
     )
+
+
+def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
+    """What is left out of a target: names that the user or the target gave, and others with the reason."""
+    chosen = target.unsupported
+    return tuple(sorted({*chosen, *(text for text in reasons if method_name(text) not in chosen)}))
 
 
 def _argument(data: Any) -> Any:
@@ -119,10 +136,13 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
 
 
-def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> _Calls:
+def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
     made = _made(makes, target)
     _made(makes, target, "a second object")
-    offered, left_out = public_calls(kind, made)
+    everything, cannot = public_calls(kind, made)
+    _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
+    offered = [call for call in everything if method_name(call.name) not in leave_out]
+    left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
     compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
@@ -144,6 +164,20 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
     )
     driver = partial(PlainDriver, untold=probed.unsteady)
     return _Calls(templates, named, driver, ReplaySpecification(replay), bool(model), probed.returns_objects)
+
+
+def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names of methods that there are not.
+
+    Raises:
+        TargetError: a name is none of a public method.
+    """
+    names = sorted(set(map(method_name, known)))
+    for name in leave_out:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {close[0]}?" if close else f"; its methods are {', '.join(names)}"
+            raise TargetError(f"{target} has no public method {name} that could be left out{hint}")
 
 
 def _specified(made: object, target: str, name: str) -> _Calls:

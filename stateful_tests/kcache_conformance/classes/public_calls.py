@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -75,22 +76,28 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
     return calls, left_out
 
 
+def method_name(text: str) -> str:
+    """The name of the method of a call, or of what is left out: ``size`` of ``size.set`` and ``size (reason)``."""
+    return re.split(r"[ (.]", text)[0]
+
+
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """The public members as their classes declare them, but for those of ``object``, in the order of their names."""
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
         is_public = not name.startswith("_") or name in _OPERATORS or name in _ASYNC_OPERATORS
         declared = vars(owner)[name]
-        if is_public and owner is not object and declared is not None:
-            if not isinstance(declared, (staticmethod, classmethod, type)):
-                yield name, declared
+        is_of_object = declared is not None and not isinstance(declared, (staticmethod, classmethod, type))
+        if is_public and is_of_object and owner is not object:
+            yield name, declared
 
 
 def _is_async(declared: Any) -> bool:
     function = inspect.unwrap(declared) if callable(declared) else declared
-    return any(
-        inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (declared, function)
-    ) or getattr(declared, "__name__", "") in _ASYNC_OPERATORS
+    return (
+        any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (declared, function))
+        or getattr(declared, "__name__", "") in _ASYNC_OPERATORS
+    )
 
 
 def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:

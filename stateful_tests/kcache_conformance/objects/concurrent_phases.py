@@ -23,6 +23,7 @@ from .programs import (
     LARGER_SHAPES,
     SHAPES,
     NoProgramError,
+    each_call,
     litmus_tests,
     lonely_calls,
     random_program,
@@ -146,6 +147,8 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
     litmus = list(litmus_tests(object_type, context.target))
+    if not litmus:
+        yield from each_call(object_type, context.target)
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
     for number in itertools.count():
         shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES

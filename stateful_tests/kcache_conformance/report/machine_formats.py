@@ -20,6 +20,7 @@ from ..target_types import target_type_named
 from .capturing import captured
 from .certificate import encode_certificate
 from .finding_places import place_of_finding, versions
+from .methods_text import encode_methods
 from .run_report import RunReport
 from .story import story_sentences
 
@@ -49,6 +50,7 @@ def write_json(report: RunReport, file: Path) -> None:
             "phases": list(options.phases),
         },
         "not_tested": list(result.not_tested),
+        "methods": encode_methods(result.methods),
         "reasons": list(result.reasons),
         "phases": [_phase(phase) for phase in result.phases],
         "findings": [
