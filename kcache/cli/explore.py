@@ -195,7 +195,7 @@ def explore(
             patience_seconds=suite_options.patience_seconds,
         )
         console.print(title + seen_text(description), soft_wrap=True)
-        with progress(console) as show, executor(dask) as pool:
+        with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
                 examples = replace(template, seeds=(_first_seed(seed), suite_options.programs or _MOST_EXAMPLES))
                 tally = explore_examples(examples, lambda so_far: show(None, so_far))

@@ -96,7 +96,7 @@ def verify(
     )
     with clear_errors():
         asked.outputs.touch()
-        with progress(console) as show, executor(dask) as pool:
+        with progress(console, suite_options.budget_seconds) as show, executor(dask) as pool:
             certificate = run_verification(
                 target,
                 bound,

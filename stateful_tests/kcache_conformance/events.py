@@ -168,7 +168,7 @@ class SuiteResult:
         if 0 < programs == exhausted and not rounds:
             return proved_text(programs)
         tried = [f"{programs} program{'s' * (programs != 1)}"] if programs else []
-        tried += [f"{exhausted} of them exhausted"] if exhausted else []
+        tried += [f"{'all' if exhausted == programs else exhausted} of them exhausted"] if exhausted else []
         stressed = f"{rounds} round{'s' * (rounds != 1)} with real threads" if rounds else ""
         all_tried = " and ".join(filter(None, (", ".join(tried), stressed)))
         return f"no fault found in {all_tried}" if all_tried else ""

@@ -14,6 +14,7 @@ from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 
 from .budget_slices import LEAST_PROGRAMS
+from .execution_counter import ExecutionCounter
 from .phase import Coverage, PhaseContext, PhaseOutcome
 
 _LEAST_SECONDS: Final = 1.0
@@ -58,15 +59,23 @@ def explorer_phase(
     counts = Counter(programs=0, executions=0, exhausted=0)
     coverage: Coverage = Counter()
     refused: list[str] = []
+    so_far = 0.0
+
+    def on_executions(more: int) -> None:
+        counted = {**counts, "executions": counts["executions"] + more}
+        context.on_progress(so_far, PhaseOutcome(counted, None, coverage))
+
+    watch = ExecutionCounter(context.watch, on_executions)
     no_proof = ""
     try:
         steps = context.steps(least=LEAST_PROGRAMS["explorer"])
-        for (_, fraction), search in zip(steps, searches(context.spec), strict=False):
-            context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
+        for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
+            watch.reset()
+            context.on_progress(so_far, PhaseOutcome(counts, None, coverage))
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue
-            left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
+            left = max(_LEAST_SECONDS, context.seconds * (1.0 - so_far))
             options = replace(
                 search.options,
                 seconds=left if context.seconds == inf else min(search.options.seconds, left),
@@ -75,7 +84,7 @@ def explorer_phase(
             )
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
-            explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
+            explored = explore(search.laboratory, search.program, options, watch, context.on_finding)
             search.on_explored(explored)
             coverage.update(explored.calls)
             if explored.refused:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
-from kcache_stress.explorer.explore import Explored, ExploreOptions, hunting
+from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, hunting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
 
@@ -54,6 +54,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         minimise_seconds=_MINIMISE_SECONDS,
     )
 
+    exhaustive = replace(options, strategy=StrategyName.DPOR, executions=_SCOPE_EXECUTIONS)
     scope = _Scope(object_type, context)
 
     def searches(_: str) -> Iterator[Search]:
@@ -61,7 +62,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
-                yield Search(laboratory, small, replace(options, executions=_SCOPE_EXECUTIONS), scope.note)
+                yield Search(laboratory, small, exhaustive, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:
                 return
             yield Search(laboratory, program, hunting(options, number), scope.note_larger)

@@ -30,6 +30,7 @@ from kcache_stress.loading import TARGET_PREFIX
 from kcache_stress.tested import tested_text
 
 from ..classes import PREFIX
+from ..execution_counter import ExecutionCounter
 from ..suite_options import DEFAULT_TYPE
 from ..target_type import Exploring, execution_stopped
 from ..target_types import target_type_named
@@ -309,10 +310,16 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 
 def _explored(job: BatchJob) -> Tally:
     tally, options = Tally(), job.batch.options
+
+    def on_executions(more: int) -> None:
+        job.on_tally(replace(tally, executions=tally.executions + more))
+
+    watch = ExecutionCounter(job.watch, on_executions)
     for program in programs_of(job.batch, job.laboratory):
         if job.batch.is_whole:
             options = replace(options, seconds=min(job.batch.options.seconds, job.deadline - time.monotonic()))
-        explored = explore(job.laboratory, program, options, job.watch, job.on_finding)
+        watch.reset()
+        explored = explore(job.laboratory, program, options, watch, job.on_finding)
         is_cut = explored.finding is None and not explored.is_exhausted and time.monotonic() > job.deadline
         if is_cut and job.batch.is_whole:
             break
