@@ -8,12 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError
-from kcache_model.finding import Finding
-from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.progress import ProgressListener
+from kcache_model.verdict import Status
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.spared import Spared
 
 from .budget_slices import as_time_passes
 from .phase import PhaseContext, PhaseOutcome
+from .symptoms import Known
 
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
@@ -34,6 +38,29 @@ class Search:
     laboratory: Laboratory[Any, Any]
     program: Any
     options: ExploreOptions
+
+
+def explore_for_more(
+    search: Search, known: Known, watch: ProgressListener, on_finding: Callable[[Finding], None]
+) -> Explored:
+    """Explore a program for what is not known yet: behind a known fault the search goes on.
+
+    Most known faults are recognised by the functions that meet. One whose schedule does not show them is recognised when
+    it has been made smaller; the program is then searched once more for other kinds of faults.
+    """
+    kinds: frozenset[FindingKind] = frozenset()
+    executions = 0
+    while True:
+        spared = Spared(known.findings, kinds)
+        explored = explore(search.laboratory, search.program, search.options, watch, on_finding, spared)
+        executions += explored.executions
+        explored = replace(explored, executions=executions, spared=explored.spared + len(kinds))
+        found = explored.finding
+        if found is None or not known.has(found):
+            return explored
+        if found.kind in kinds or explored.refused:  # it is of a smaller program: this one has nothing else
+            return replace(explored, finding=None, spared=explored.spared + 1)
+        kinds |= {found.kind}
 
 
 def explorer_phase(
@@ -66,7 +93,8 @@ def explorer_phase(
             options = replace(search.options, seconds=seconds, data_races=context.options.data_races)
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
-            explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
+            search = replace(search, options=options)
+            explored = explore_for_more(search, context.known, context.watch, context.on_finding)
             if explored.refused:
                 refused.append(explored.refused)
                 if not counts["programs"] and len(refused) == _MOST_REFUSED:
@@ -74,8 +102,10 @@ def explorer_phase(
                 if explored.finding is None:
                     continue
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
+            if explored.spared and any(one.status is Status.VIOLATION for one in context.known.findings):
+                context.met["known"] += 1
             no_proof = no_proof or explored.no_proof
-            if explored.finding is not None and not context.is_known(explored.finding):
+            if explored.finding is not None:
                 found = alone(explored.finding.program) or explored.finding
                 if not context.is_known(found):
                     return PhaseOutcome(counts, replace(found, phase="explorer"))

@@ -17,6 +17,7 @@ from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned
+from ..places import place_of
 from ..target_name import target_name
 from .object_type import Load, ObjectType, ReadBack, Remarks
 from .specification import Specification
@@ -212,7 +213,7 @@ class PlainDriver:
         except self._passing:
             raise
         except (Exception, SystemExit) as error:
-            return raised(type(error).__name__, error_text(error))
+            return replace(raised(type(error).__name__, error_text(error)), where=place_of(error))
 
     def value_of(self, operation: MethodCall) -> object:
         """What the method returns, as it is; raises what it raises."""

@@ -15,12 +15,13 @@ from kcache_model.progress import NoProgress, ProgressListener
 
 from ..loading import load_object
 from .counterexample import Counterexample, Possible
-from .execution import A
+from .execution import A, Problem
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
 from .judgement.call_judge import CallJudge
 from .judgement.data_races import DataRaceJudge
 from .laboratory import Laboratory, P
+from .spared import Spared, SparingJudge
 from .strategies.dpor import Dpor
 from .strategies.guided import Guided
 from .strategies.interface import Coverage, Strategy
@@ -116,6 +117,7 @@ class Explored:
         note: why the search is no proof, where the strategy can tell.
         audited: how many executions at opcodes it was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
+        spared: how many executions showed what was known, and counted as if nothing were wrong.
     """
 
     coverage: Coverage
@@ -124,6 +126,7 @@ class Explored:
     note: str = ""
     audited: int = 0
     refused: str = ""
+    spared: int = 0
 
     @property
     def no_proof(self) -> str:
@@ -134,7 +137,7 @@ class Explored:
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and nothing is wrong with any but data races."""
         found = self.finding
-        return self.coverage is Coverage.EXHAUSTED and (found is None or found.kind is FindingKind.DATA_RACE)
+        return self.coverage is Coverage.EXHAUSTED and not self.spared and (found is None or found.kind is FindingKind.DATA_RACE)
 
 
 def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
@@ -155,6 +158,7 @@ def explore(
     options: ExploreOptions,
     watch: ProgressListener | None = None,
     on_finding: Callable[[Finding], None] = lambda _: None,
+    spared: Spared | None = None,
 ) -> Explored:
     """Search the interleavings of ``program``, and explain the first that is wrong.
 
@@ -164,15 +168,23 @@ def explore(
         options: how to search.
         watch: told of the program, and of each execution.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
+        spared: what is known, and does not end the search.
     """
-    return _Exploration(laboratory, options, watch or NoProgress(), on_finding).run(program)
+    return _Exploration(laboratory, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
 
 
 @contextlib.contextmanager
-def seeking_data_races(opened: Opened[A]) -> Iterator[Experiment[A]]:
+def seeking_data_races(opened: Opened[A], is_known: Callable[[Problem], bool] = lambda _: False) -> Iterator[Experiment[A]]:
     """An experiment whose judge tells of data races where it finds nothing else."""
     with opened as (runner, judge):
-        yield Experiment(runner, DataRaceJudge(judge, runner))
+        yield Experiment(runner, DataRaceJudge(judge, runner, is_known))
+
+
+@contextlib.contextmanager
+def _sparing(opened: Opened[A], spared: Spared) -> Iterator[Experiment[A]]:
+    """An experiment whose judge does not report what is known."""
+    with opened as (runner, judge):
+        yield Experiment(runner, SparingJudge(judge, runner, spared))
 
 
 @dataclass(frozen=True)
@@ -181,14 +193,15 @@ class _Exploration(Generic[P, A]):
     options: ExploreOptions
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
+    spared: Spared
     seeks_data_races: bool = False
 
     def run(self, program: P) -> Explored:
         explored = self._explored(program)
-        if not self.options.data_races or explored.finding is not None or explored.refused:
-            return explored
-        again = replace(self, seeks_data_races=True)._explored(program)
-        return replace(explored, executions=explored.executions + again.executions, finding=again.finding)
+        if self.options.data_races and explored.finding is None and not explored.refused:
+            again = replace(self, seeks_data_races=True)._explored(program)
+            explored = replace(explored, executions=explored.executions + again.executions, finding=again.finding)
+        return replace(explored, spared=self.spared.met.total())
 
     def _explored(self, program: P) -> Explored:
         share = self.laboratory.share
@@ -224,7 +237,9 @@ class _Exploration(Generic[P, A]):
             laboratory = self.laboratory.at(granularity)
         laboratory.sandbox.while_loading = lambda: self._unwatched(program)
         opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
-        return seeking_data_races(opened) if self.seeks_data_races else opened
+        if self.spared.findings or self.spared.kinds:
+            opened = _sparing(opened, self.spared)
+        return seeking_data_races(opened, self.spared.knows) if self.seeks_data_races else opened
 
     @contextlib.contextmanager
     def _unwatched(self, program: P) -> Iterator[None]:
