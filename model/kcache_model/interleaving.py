@@ -180,9 +180,10 @@ class Interleaving:
     def conflicts(self) -> tuple[frozenset[str], ...]:
         """For each interruption: ``FILE in FUNCTION: ATTRIBUTE`` of the two functions that met there.
 
-        These are the function that was interrupted, and the one in which another thread first touched what both use.
-        The attribute is empty if that is no attribute. Lines are not compared: the same race shows in other lines in
-        other programs.
+        These are the function that was interrupted, and the one in which another thread then touched what both use:
+        best what the interrupted thread had touched and touches again, for that is what it took for unchanged. The
+        attribute is empty if that is no attribute. Lines are not compared: the same race shows in other lines in other
+        programs.
         """
         return tuple(self._met(at, thread) for at, thread in self._interruptions())
 
@@ -194,12 +195,23 @@ class Interleaving:
 
     def _met(self, at: int, thread: int) -> frozenset[str]:
         last = self._last(thread, at)
-        functions = ["" if last is None else _function(last)]
-        for event in self.events[at:]:
-            if event.thread != thread and event.meets and event.where:
-                attribute = event.slot if re.fullmatch(r"\.\w+", event.slot) else ""
-                return frozenset(f"{function}: {attribute}" for function in (*functions, _function(event)))
-        return frozenset(functions)
+        function = "" if last is None else _function(last)
+        before, after = self._touched(thread, self.events[:at]), self._touched(thread, self.events[at:])
+        others = [one for one in self.events[at:] if one.thread != thread and one.meets and one.where]
+        if not others:
+            return frozenset({function})
+
+        def shared(event: InterleavingEvent) -> int:
+            places = {*event.reads, *event.writes}
+            return (not places.isdisjoint(before)) + (not places.isdisjoint(before & after))
+
+        met = max(others, key=shared)
+        attribute = met.slot if re.fullmatch(r"\.\w+", met.slot) else ""
+        return frozenset(f"{one}: {attribute}" for one in (function, _function(met)))
+
+    @staticmethod
+    def _touched(thread: int, events: Iterable[InterleavingEvent]) -> set[int]:
+        return {place for one in events if one.thread == thread for place in (*one.reads, *one.writes)}
 
     def _last(self, thread: int, end: int) -> InterleavingEvent | None:
         """The last event of a thread before a position that is at a line of the target."""

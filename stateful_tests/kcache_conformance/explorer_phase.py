@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -45,22 +46,24 @@ def explore_for_more(
 ) -> Explored:
     """Explore a program for what is not known yet: behind a known fault the search goes on.
 
-    Most known faults are recognised by the functions that meet. One whose schedule does not show them is recognised when
-    it has been made smaller; the program is then searched once more for other kinds of faults.
+    Most known faults are recognised by the functions that meet. A fault whose schedule does not show them is recognised
+    when it has been made smaller; the program is then searched once more for other kinds of faults.
     """
     kinds: frozenset[FindingKind] = frozenset()
-    executions = 0
+    executions, began, options = 0, time.monotonic(), search.options
     while True:
         spared = Spared(known.findings, kinds)
-        explored = explore(search.laboratory, search.program, search.options, watch, on_finding, spared)
+        explored = explore(search.laboratory, search.program, options, watch, on_finding, spared)
         executions += explored.executions
         explored = replace(explored, executions=executions, spared=explored.spared + len(kinds))
         found = explored.finding
         if found is None or not known.has(found):
             return explored
-        if found.kind in kinds or explored.refused:  # it is of a smaller program: this one has nothing else
+        left = search.options.seconds - (time.monotonic() - began)
+        if found.kind in kinds or explored.refused or left <= 0:  # of kinds, it is of a smaller program
             return replace(explored, finding=None, spared=explored.spared + 1)
         kinds |= {found.kind}
+        options = replace(search.options, seconds=left)
 
 
 def explorer_phase(

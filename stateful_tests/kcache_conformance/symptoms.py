@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -162,6 +162,13 @@ class Known:
         symptoms = self.symptoms | self.symptoms_of(finding)
         others = (one for one in self.findings if not _says_more(finding, one))
         return Known(self.rules, (*others, finding), symptoms, frozenset(spared))
+
+    def adding_all(self, findings: Iterable[Finding]) -> Known:
+        """The same and those findings that are not known."""
+        known = self
+        for finding in findings:
+            known = known if known.has(finding) else known.adding(finding)
+        return known
 
 
 def weighed(finding: Finding, rules: Mapping[str, Rule], options: SuiteOptions) -> Finding:

@@ -137,7 +137,11 @@ class Explored:
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and nothing is wrong with any but data races."""
         found = self.finding
-        return self.coverage is Coverage.EXHAUSTED and not self.spared and (found is None or found.kind is FindingKind.DATA_RACE)
+        return (
+            self.coverage is Coverage.EXHAUSTED
+            and not self.spared
+            and (found is None or found.kind is FindingKind.DATA_RACE)
+        )
 
 
 def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
@@ -174,7 +178,9 @@ def explore(
 
 
 @contextlib.contextmanager
-def seeking_data_races(opened: Opened[A], is_known: Callable[[Problem], bool] = lambda _: False) -> Iterator[Experiment[A]]:
+def seeking_data_races(
+    opened: Opened[A], is_known: Callable[[Problem], bool] = lambda _: False
+) -> Iterator[Experiment[A]]:
     """An experiment whose judge tells of data races where it finds nothing else."""
     with opened as (runner, judge):
         yield Experiment(runner, DataRaceJudge(judge, runner, is_known))

@@ -1,4 +1,4 @@
-"""Searches that go on behind a fault that is known: an execution that shows it again counts as if nothing were wrong."""
+"""Searches that go on behind a known fault: an execution that shows it again counts as if nothing were wrong."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .happens_before import HappensBefore
 from .rendering.renderer import Texts, render_interleaving
 
 _MOST_RENDERED: Final = 30
-"""Executions of one program that are rendered to compare where threads meet; each costs another execution. If all of them show
-known faults, further problems of the same kind in this program count as known, too."""
+"""Executions of one program that are rendered to compare where threads meet; each costs another execution. If all of
+them show known faults, further problems of the same kind in this program count as known, too."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SparingJudge(Generic[A]):
         granularity = self._runner.sandbox.granularity
         if granularity.is_of_opcodes or spared.met[kind] >= _MOST_RENDERED:  # opcodes have no accesses to compare
             return spared.met[kind] > 0
-        places = frozenset[str]().union(*(one.conflicts[0] for one in shown if one.conflicts))
+        places = {place for one in shown for first in one.conflicts[:1] for place in first}
         if not places:
             return False
         schedule = realised(execution, problem, order, granularity)
