@@ -211,7 +211,8 @@ class _Exploration(Generic[P, A]):
 
     def _explored(self, program: P) -> Explored:
         share = self.laboratory.share
-        samples = 0 if self.seeks_data_races else share.due()
+        proves = not (self.seeks_data_races or self.spared.findings or self.spared.kinds)
+        samples = share.due() if proves else 0
         try:
             result = self._investigated(program, self.options, self.laboratory.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result)
