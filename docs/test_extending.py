@@ -61,7 +61,7 @@ def test_a_correct_counter_passes(command: str, run: Run) -> None:
     "command",
     [
         ("check", "-x"),
-        pytest.param(("explore",), marks=pytest.mark.nightly),
+        pytest.param(("explore", "-x"), marks=pytest.mark.nightly),
         pytest.param(("explore", "--generator", "hypothesis"), marks=pytest.mark.nightly),
         pytest.param(("verify",), marks=pytest.mark.nightly),
         pytest.param(("stress", "--budget", "120s"), id="stress", marks=pytest.mark.nightly),
@@ -188,7 +188,7 @@ class RoundRobin(Strategy):
 @pytest.mark.nightly
 def test_a_strategy_of_ones_own(run: Run, folder: Path) -> None:
     (folder / "turns.py").write_text(STRATEGY, encoding="utf-8")
-    code, output = run("kcache", "explore", *LOSSY, "--strategy", "turns:RoundRobin", "--budget", "20s")
+    code, output = run("kcache", "explore", "-x", *LOSSY, "--strategy", "turns:RoundRobin", "--budget", "20s")
     assert code == 1, output
     assert "strategy turns:RoundRobin" in output
     code, output = run("kcache", "explore", *LOSSY, "--strategy", "turns:Nothing")

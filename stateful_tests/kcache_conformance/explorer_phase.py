@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -9,13 +10,17 @@ from math import inf
 from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.progress import ProgressListener
+from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.spared import Spared
 
 from .budget_slices import LEAST_PROGRAMS
 from .execution_counter import ExecutionCounter
 from .phase import Coverage, PhaseContext, PhaseOutcome
+from .symptoms import Known
 
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
@@ -38,6 +43,31 @@ class Search:
     program: Any
     options: ExploreOptions
     on_explored: Callable[[Explored], None] = lambda _: None
+
+
+def explore_for_more(
+    search: Search, known: Known, watch: ProgressListener, on_finding: Callable[[Finding], None]
+) -> Explored:
+    """Explore a program for what is not known yet: behind a known fault the search goes on.
+
+    Most known faults are recognised by the functions that meet. A fault whose schedule does not show them is recognised
+    when it has been made smaller; the program is then searched once more for other kinds of faults.
+    """
+    kinds: frozenset[FindingKind] = frozenset()
+    executions, began, options = 0, time.monotonic(), search.options
+    while True:
+        spared = Spared(known.findings, kinds)
+        explored = explore(search.laboratory, search.program, options, watch, on_finding, spared)
+        executions += explored.executions
+        explored = replace(explored, executions=executions, spared=explored.spared + len(kinds))
+        found = explored.finding
+        if found is None or not known.has(found):
+            return explored
+        left = search.options.seconds - (time.monotonic() - began)
+        if found.kind in kinds or explored.refused or left <= 0:  # of kinds, it is of a smaller program
+            return replace(explored, finding=None, spared=explored.spared + 1)
+        kinds |= {found.kind}
+        options = replace(search.options, seconds=left)
 
 
 def explorer_phase(
@@ -84,7 +114,8 @@ def explorer_phase(
             )
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
-            explored = explore(search.laboratory, search.program, options, watch, context.on_finding)
+            search = replace(search, options=options)
+            explored = explore_for_more(search, context.known, watch, context.on_finding)
             search.on_explored(explored)
             coverage.update(explored.calls)
             if explored.refused:
@@ -94,8 +125,10 @@ def explorer_phase(
                 if explored.finding is None:
                     continue
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
+            if explored.spared and any(one.status is Status.VIOLATION for one in context.known.findings):
+                context.met["known"] += 1
             no_proof = no_proof or explored.no_proof
-            if explored.finding is not None and not context.is_known(explored.finding):
+            if explored.finding is not None:
                 found = alone(explored.finding.program) or explored.finding
                 if not context.is_known(found):
                     return PhaseOutcome(counts, replace(found, phase="explorer"), coverage)

@@ -90,7 +90,7 @@ def methods_text(kind: str, result: SuiteResult) -> list[str]:
 def report_of_one_phase(
     report: RunReport,
     status: Status,
-    finding: Finding | None,
+    findings: Sequence[Finding],
     counts: Mapping[str, int],
     reason: str = "",
     *,
@@ -105,7 +105,7 @@ def report_of_one_phase(
     Args:
         report: without a result.
         status: the verdict.
-        finding: what is wrong, if anything.
+        findings: what is wrong, if anything.
         counts: what was counted.
         reason: why the verdict is UNKNOWN.
         no_proof: why a search proves nothing.
@@ -115,8 +115,8 @@ def report_of_one_phase(
         tested: version and file of the code under test.
     """
     name = report.options.phases[0]
-    phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
-    findings = () if finding is None else (finding,)
+    first = next(iter(findings), None)
+    phase = PhaseFinished(name, counts, inconclusive=reason, finding=first, no_proof=no_proof, findings=len(findings))
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
+    result = SuiteResult(status, tuple(findings), (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
     return replace(report, result=result)
