@@ -33,7 +33,7 @@ MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the c
 FOREVER: Final = 50_000
 """More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
 TICK: Final = 1e-6
-"""How many seconds pass with each reading of the clock."""
+"""The seconds that pass with each reading of the clock, unless :attr:`Scheduler.tick` says otherwise."""
 _AT_ONCE = 1_000 * TICK
 """Timeouts that lie no further apart may end in any order: what lies between them may be nothing but readings."""
 _SPARE_GREENLETS = 4
@@ -64,7 +64,7 @@ class Scheduler:
         watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
-        now: the virtual time, in seconds. polled: how much of it passed because somebody asked for it all the time.
+        now: the virtual time, in seconds; ``tick`` of them pass with each reading. polled: how much of it passed because somebody asked for it all the time.
         clock_reads: thread -> how often it has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
@@ -87,6 +87,7 @@ class Scheduler:
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now, self.polled, self.timeouts_left, self.longest = 0.0, 0.0, 0, float("inf")
+        self.tick = TICK
         self.clock_reads: dict[int, int] = {}
         self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
         self.asks_at_starts = self.tells_identities = False
