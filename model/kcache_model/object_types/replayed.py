@@ -10,7 +10,7 @@ Calls that wait for each other need further steps, see :mod:`kcache_model.linear
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from ..errors import TargetError
@@ -101,11 +101,13 @@ class Stage:
         outcomes: for each step, what each of its calls gave; one that has not ended waits.
         can_pass: whether a wait with a timeout has not ended, so that time may pass.
         is_quiet: whether each call has ended or waits for another one; one that polls does neither.
+        seconds: of virtual time, for each step.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
     can_pass: bool
     is_quiet: bool = True
+    seconds: tuple[float, ...] = field(default=(), compare=False)
 
 
 class Stages(Protocol):
@@ -125,11 +127,16 @@ class ReplaySpecification:
             of the calls (linearizability needs no other specification). Or it is of a plain model with the same
             methods.
         is_of_target: whether the object is one of the class under test.
+        timing: a replay on objects of the class under test; by default ``replay``.
     """
 
-    def __init__(self, replay: Callable[[Calls], Outcome], *, is_of_target: bool = False) -> None:
+    def __init__(
+        self, replay: Callable[[Calls], Outcome], *, is_of_target: bool = False, timing: Stages | None = None
+    ) -> None:
         self.is_of_target = is_of_target
         self._replay = replay
+        self._timing: Any = timing or replay
+        self._seconds: dict[Calls, tuple[float, ...]] = {}
         self._stage: Callable[[Calls], Stage | None] = getattr(replay, "stage", lambda _: None)
         self._known: dict[Calls, Outcome] = {}
         self._stages: dict[Calls, Stage | None] = {}
@@ -225,6 +232,14 @@ class ReplaySpecification:
             if not outcomes[0].waits and outcomes not in seen:
                 seen.add(outcomes)
                 yield after, outcomes
+
+    def seconds(self, calls: Calls) -> tuple[float, ...]:
+        """How long each of some calls takes that are made one after another; () if that cannot be told."""
+        counted = _counted(calls)
+        if counted not in self._seconds:
+            stage = self._timing.stage(counted) if calls and hasattr(self._timing, "stage") else None
+            self._seconds[counted] = () if stage is None else stage.seconds
+        return self._seconds[counted]
 
     def _staged(self, steps: Calls) -> Stage | None:
         counted = _counted(steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from operator import add, ne
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -58,6 +59,23 @@ def follow(
         if right:
             return tuple(dict.fromkeys(after for after, _ in right)), right[0][1]
     return (found[0][0],), found[0][1]
+
+
+def real_seconds(specification: Specification[Any, Any], program: CallProgram[Any]) -> tuple[float, float]:
+    """The time that a program takes, which waits and sleeps: if its threads run one after another; at least, at most.
+
+    Specifications that do not know of time say that it takes none.
+    """
+    seconds = getattr(specification, "seconds", None)
+    if seconds is None:
+        return 0.0, 0.0
+    threads = [
+        tuple(as_called(specification, operation, number) for operation in thread)
+        for number, thread in enumerate(program.threads)
+    ]
+    orders = itertools.permutations(threads)
+    found = [sum(seconds((*program.prefix, *itertools.chain(*order)))) for order in orders]
+    return min(found), max(found)
 
 
 def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgram[Any]) -> bool:

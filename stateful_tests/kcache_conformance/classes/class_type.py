@@ -104,7 +104,8 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     makes = kind.model
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
     replay = Replay(target, kind, partial(MachineDriver, makes=_compared_subject), invariants)
-    replayed = ReplaySpecification(replay, is_of_target=makes is None)
+    subject = Replay(target, kind, MachineDriver, invariants)
+    replayed = ReplaySpecification(replay, is_of_target=makes is None, timing=subject)
     has_checks = makes is not None or bool(invariants)
     return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
 
@@ -132,7 +133,8 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> 
         *(f"{call.name} (it never returned in one thread)" for call in _endless(first, replay)),
         *(f"{name} (it raised {error} with all values that were tried)" for name, error in _refused(called, replay)),
     )
-    replayed = ReplaySpecification(replay, is_of_target=not model)
+    timing = Replay(target, makes, PlainDriver)
+    replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     return _Calls(called, left_out, replay.driver, replayed, bool(model))
 
 

@@ -51,13 +51,9 @@ class VirtualCalls:
 
     Args:
         place: where the target is.
-
-    Attributes:
-        seconds: how much virtual time the last step of the last replay took.
     """
 
     def __init__(self, place: Place) -> None:
-        self.seconds = 0.0
         self._place = place
         self._copies = Copies(place.instrument, folder=place.folder)
         self._copies.sandbox.scheduler.is_patient = lambda: False
@@ -106,7 +102,6 @@ class VirtualCalls:
                 self._made = None
                 sandbox.reset()
                 scheduler.tick = TICK
-        self.seconds = director.seconds
         return None if is_lost else director.stage
 
     def _set_up(self, load: Loads) -> Sequence[Callable[[], None]]:
@@ -171,7 +166,6 @@ class _Director:
     Attributes:
         works: what the callers do.
         stage: what came of the steps.
-        seconds: how much virtual time the last step took.
         is_lost: whether that cannot be told.
     """
 
@@ -184,10 +178,10 @@ class _Director:
         self._paused = -1
         self._passes = 0
         self._calls: list[tuple[_Made, ...]] = []
+        self._seconds: list[float] = []
         self._choices = self._directed()
         self.works: list[Callable[[], object]] = [partial(self._work, turn) for turn in self._turns.values()]
         self.stage = Stage((), can_pass=False, is_quiet=False)
-        self.seconds = 0.0
         self.is_lost = False
 
     def choose(self, _: int) -> int:
@@ -204,7 +198,7 @@ class _Director:
 
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
-        return Stage(outcomes, bool(self._next_timeouts()), is_quiet)
+        return Stage(outcomes, bool(self._next_timeouts()), is_quiet, tuple(self._seconds))
 
     def _work(self, turn: _Turn) -> None:
         while True:
@@ -227,7 +221,7 @@ class _Director:
                     yield from self._settle()
                 if not isinstance(step, Begun):
                     yield from self._wait_for(calls[0])
-            self.seconds = self._scheduler.now - began
+            self._seconds.append(self._scheduler.now - began)
 
     def _overtake(self, step: Overtaken, calls: tuple[_Made, ...]) -> _Choices:
         """Pause the slow call, and let each of the others give up waiting meanwhile; else all of them wait."""
