@@ -65,9 +65,10 @@ class CallJudge:
         self._starts: dict[tuple[Monitor[Any, Any, Any], tuple[Outcome, ...]], int] = {}
         self._initial = self.monitor.start
         # Most calls wait for nobody: only where no order of whole calls will do, calls may begin while others wait.
-        self._waiting: WaitingMonitor | None = None
-        if hasattr(specification, "begin"):
-            self._waiting = WaitingMonitor(specification, initial, self._called, self._agrees)
+        self._waiting = [
+            WaitingMonitor(specification, initial, self._called, self._agrees, overtakes=overtakes)
+            for overtakes in ((False, True) if hasattr(specification, "begin") else ())
+        ]
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[Monitor[Any, Any, Any], int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
@@ -101,8 +102,9 @@ class CallJudge:
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         found = self._first_unexplained(self.monitor, execution, outcomes, shape)
-        if found is not None and self._waiting is not None:
-            found = self._first_unexplained(self._waiting, execution, outcomes, shape)
+        for waiting in self._waiting:
+            if found is not None:
+                found = self._first_unexplained(waiting, execution, outcomes, shape)
         if found is not None:
             if not found.order:
                 return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
