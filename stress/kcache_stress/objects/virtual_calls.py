@@ -96,7 +96,7 @@ class VirtualCalls:
                 scheduler.settle()
                 scheduler.watcher = None
                 director = _Director(scheduler, self._made, steps, {who: idle + at for at, who in enumerate(callers)})
-                scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0)
+                scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.doubts)
             finally:
                 self._made = None
