@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
+from kcache_model.object_types.specification import real_seconds
 from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, hunting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
@@ -43,6 +44,8 @@ _LEAST_LARGER: Final = 60
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
+_QUICK_SECONDS: Final = 0.05
+"""The most time that a program may wait: each of its rounds waits, and most races need many rounds."""
 
 
 def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
@@ -129,7 +132,7 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
-        programs = itertools.cycle(itertools.islice(_programs(object_type, context), _PROGRAMS_UNDER_STRESS))
+        programs = _quick_first(object_type, _programs(object_type, context))
         rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
         for (_, fraction), program in zip(context.steps(least=LEAST_PROGRAMS["stress"]), rounds, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
@@ -143,6 +146,19 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
                 finding = stress.finding(program, found, seconds=context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)
     return PhaseOutcome(counts, None, *covered)
+
+
+def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[Any]:
+    """Some programs again and again: those that wait or sleep for long are left out, unless there are no others."""
+    slow: list[Any] = []
+    quick: list[Any] = []
+    for program in itertools.islice(programs, _PROGRAMS_UNDER_STRESS):
+        if real_seconds(object_type.specification(program), program)[0] > _QUICK_SECONDS:
+            slow.append(program)
+        else:
+            quick.append(program)
+            yield program
+    yield from itertools.cycle(quick or slow)
 
 
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:

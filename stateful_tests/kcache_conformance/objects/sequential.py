@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
@@ -15,6 +15,10 @@ from kcache_stress.objects.named_target import new_object
 from kcache_stress.thread_pool import ThreadPool
 
 from ..phase import Coverage
+
+_QUICK_SECONDS: Final = 0.05
+_MOST_WAITED_SECONDS: Final = 1.0
+"""Once so much time went by in calls that wait or sleep, further ones are left out: others show more in that time."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,14 @@ class Mismatch:
 
 
 class PatientCaller:
-    """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs."""
+    """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs.
+
+    Attributes:
+        waited: how many seconds went by in calls that are known to wait or sleep.
+    """
 
     def __init__(self) -> None:
+        self.waited = 0.0
         self._pool: ThreadPool | None = None
 
     def call(
@@ -136,15 +145,25 @@ class SequentialRun:
     def _step(self, operation: Any) -> tuple[Mismatch | None, Outcome]:
         if not self._target.allows_call(operation) or self.would_wait(operation):
             return None, WAITS
+        seconds = self._seconds(operation)
+        if seconds > _QUICK_SECONDS and self._hands.waited > _MOST_WAITED_SECONDS:
+            return None, WAITS
+        self._hands.waited += seconds
         self.program = self.program.with_calls((*self.program.prefix, operation))
         self._watch.note(self._type.noted(self.program))
-        observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds)
+        observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds + seconds)
         self._watch.rest()
         self._states, expected = follow(self._specification, self._states, operation, observed)
         self.coverage[str(operation.name), "ok" if expected.error is None else str(expected.error)] += 1
         if observed.agrees_with(expected, strict_errors=self._strict_errors):
             return None, observed
         return Mismatch(self.program, expected, observed, stacks), observed
+
+    def _seconds(self, operation: Any) -> float:
+        """How long the next call will wait or sleep, if that is known."""
+        seconds = getattr(self._specification, "seconds", None)
+        found = () if seconds is None else seconds((*self.program.prefix, operation))
+        return found[-1] if found else 0.0
 
 
 def run_program(

@@ -293,10 +293,10 @@ class Sandbox:
         """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
         self._hooks.get(hook_name("call"), lambda _: None)(callee)
 
-    def reset(self, program_threads: int = 0) -> None:
+    def reset(self, program_threads: int = 0, random_seed: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
-        self._world.forget_threads(program_threads)
+        self._world.forget_threads(program_threads, random_seed)
         self._environment.start_over()
         if "logging" in self._modules.private:
             self._modules.private["logging"].root.manager._clear_cache()  # of levels: each logger asks for its own once
