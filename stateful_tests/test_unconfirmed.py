@@ -86,7 +86,7 @@ def verdict_on_page(result: SuiteResult) -> str:
 def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
     result = checked("locked")
     assert result.status is Status.UNKNOWN
-    assert all("unseen_keeper.held" in finding.unseen for finding in result.findings)
+    assert all("unseen_keeper.held" in finding.unconfirmed for finding in result.findings)
     assert result.reasons == ("explorer: what it found is not confirmed",)
     assert verdict_on_page(result) == "unknown"
 
@@ -96,9 +96,9 @@ def test_the_same_without_the_lock_is_one(checked) -> None:
     result = checked("unlocked")
     assert result.status is Status.VIOLATION
     (finding,) = result.findings
-    assert finding.unseen == ""
+    assert finding.unconfirmed == ""
     assert finding.schedule
-    assert "Real threads go wrong in it, too." in finding.detail
+    assert "real threads fail in the same program" in finding.detail
     assert verdict_on_page(result) == "failed"
 
 
