@@ -12,10 +12,10 @@ from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.verdict import Status
 
 KEEPER = """
-    LOCK = __import__("_thread").RLock()  # of the process: no import tells of it
+    LOCKS = [__import__("_thread").RLock()]  # of the process: no import tells of it, nor does a name
 
     def held(function, *arguments):
-        with LOCK:
+        with LOCKS[0]:
             return function(*arguments)
 
     def free(function, *arguments):
@@ -164,7 +164,7 @@ def test_code_from_a_text_is_refused_with_its_line(tmp_path) -> None:
 
 ONCE = """
     import contextlib
-    LOCK = {lock}
+    LOCKS = [{lock}]
 
     class Once:
         def __init__(self, make):
@@ -174,7 +174,7 @@ ONCE = """
             self.name = name
 
         def __get__(self, obj, owner):
-            with LOCK:
+            with LOCKS[0]:
                 if self.name not in obj.__dict__:
                     obj.__dict__[self.name] = self.make(obj)
                 return obj.__dict__[self.name]

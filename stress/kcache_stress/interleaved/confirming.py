@@ -139,7 +139,7 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
 def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
     """Runs in which nothing pauses the threads, with more and less noise."""
     until, freely = time.monotonic() + _FREE_SECONDS, Script((), {}, script.standstill)
-    noise, before = Noise(0), sys.getswitchinterval()
+    noise, before = Noise(0, with_library=True), sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         for level in itertools.islice(itertools.cycle(_LEVELS), _FREE_RUNS):
