@@ -17,8 +17,10 @@ from types import ModuleType
 from typing import Any, Final
 
 _NAMES: Final = {
-    threading: ("Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier", "Timer", "Thread", "local")
-    + ("Lock", "RLock", "current_thread", "get_ident"),
+    threading: (
+        *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"),
+        *("Timer", "Thread", "local", "current_thread", "get_ident"),
+    ),
     _thread: ("allocate_lock", "RLock", "get_ident"),
     queue: (),
 }
