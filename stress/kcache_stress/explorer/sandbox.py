@@ -40,6 +40,7 @@ from .virtual.library import Replaced, make_builtins, make_importlib, make_plain
 from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
 from .virtual.shared_locks import SharedLocks
+from .virtual.standstill import not_watched
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
 from .virtual.world import PRIVATE_MODULES, World
 
@@ -298,7 +299,14 @@ class Sandbox:
         return code
 
     def compile(self, source: bytes, path: str) -> CodeType:
-        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker."""
+        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker.
+
+        Code under test may import it in an execution: the time that this takes is not the time of the code.
+        """
+        with self.while_loading(), not_watched():
+            return self._compiled(source, path)
+
+    def _compiled(self, source: bytes, path: str) -> CodeType:
         reading = read(source, path)
         if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
