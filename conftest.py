@@ -98,6 +98,7 @@ _VARIABLE = (
     (re.compile(r"kc1\.[A-Za-z0-9_=-]+"), "kc1.WORD"),
     (re.compile(r"[0-9]+ (rounds|programs|scenarios|operations|runs)"), r"N \1"),
     (re.compile(r"\b0x[0-9a-f]+"), "0xADDRESS"),
+    (re.compile(r"(?<=  tested: )\S.*"), "VERSION, FILE"),
     (re.compile(r"CPython 3\.[0-9.]+[0-9]( \(free-threaded\))?"), "CPython VERSION"),
 )
 
@@ -173,7 +174,7 @@ class WarmChild:
     def can_serve(cls, environment: dict[str, str]) -> bool:
         """Whether a child needs nothing that the server has in another way."""
         changed = {name for name, value in environment.items() if value != os.environ.get(name)}
-        is_usual = changed <= {"PYTHONPATH", HASH_SEED} and environment[HASH_SEED] == "0"
+        is_usual = changed <= {HASH_SEED} and environment[HASH_SEED] == "0"
         return is_usual and os.getpid() == cls._home
 
     @classmethod

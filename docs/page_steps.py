@@ -13,6 +13,7 @@ Run = Callable[..., CompletedProcess[str]]
 
 _VARIABLE = (
     (re.compile(r"\S*/site-packages/"), ""),
+    (re.compile(r"(?<=  tested: )\S.*"), "VERSION, FILE"),
     (re.compile(r"CPython [0-9.]+( \(free-threaded\))?"), "CPython"),
     (re.compile(r"paused at\s+"), "paused at "),
     (re.compile(r"\b(k[a-z]1\.(?:[\w=.:]+\.)?)eN\S+"), r"\1WORD"),

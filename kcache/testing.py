@@ -38,7 +38,7 @@ from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named, type_of_token
+from kcache_conformance.target_types import target_type_named, trusted_type_of_token
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
@@ -306,13 +306,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def replay(word: str, *, patience_seconds: float = 3.0) -> None:
+def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> None:
     """Follow the schedule of a counterexample again; returns only if it is fixed.
 
     Args:
         word: the replay token that was printed: ``kx1.`` (or ``kq1.``, ``ki1.``, ``kf1.``, ``kt1.``, ``ko1.``) and
             some hundred characters.
         patience_seconds: how long one execution may take.
+        trust: run the target although it is not in the current folder, nor named in the configuration.
 
     Raises:
         ConformanceError: it still fails.
@@ -322,7 +323,7 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
         TargetError: there is no such target any more.
     """
     __tracebackhide__ = True
-    target_type = type_of_token(word)
+    target_type = trusted_type_of_token(word, is_trusted=trust)
     if target_type is None:
         raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_tested_text, without_text
+from kcache_conformance.report.run_report import RunReport, not_tested_text, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -28,6 +29,9 @@ from kcache_stress.interruption import heeding_interrupts
 from .exits import BEGAN
 
 _PLAIN_WIDTH = 100
+
+_OVERRUN = 1.2
+"""Of the budget: what takes longer is said."""
 
 _WIDTH = max(map(len, PHASE_TITLES.values()))
 
@@ -199,8 +203,16 @@ def show_result(
         console.print()
         console.print(f"  promise, usual cause and cure of each: kcache rules {known}", soft_wrap=True)
     console.print()
+    if result.tested:
+        console.print(f"  {tested_line(result.tested)}", soft_wrap=True, markup=False, highlight=False)
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
-    without = without_text(options.kind, result)
-    took = f" after {result.seconds:.1f} s{f', {without}' if without else ''}"
-    console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(took), soft_wrap=True)
+    finite = [phase for phase in result.phases if phase.phase not in LEAST_PROGRAMS]
+    if result.seconds > _OVERRUN * options.budget_seconds and finite:
+        names = ", ".join(PHASE_TITLES.get(phase.phase, phase.phase) for phase in finite)
+        console.print(
+            f"  longer than the budget of {options.budget_text}: {names} always run to their end", soft_wrap=True
+        )
+    line = Text(verdict_line(options.kind, result))
+    line.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))
+    console.print(line, soft_wrap=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kcache_conformance.classes import PREFIX
 from kcache_conformance.report.certificate import certificate_rows
-from kcache_conformance.report.run_report import not_tested_text
+from kcache_conformance.report.run_report import not_tested_text, tested_line
 from kcache_conformance.runs.outcomes import Certificate, Description, Tally
 from kcache_conformance.target_type import TargetType
 from kcache_model.verdict import Status
@@ -62,13 +62,14 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
 
 
 def seen_text(description: Description) -> str:
-    """What of the target's code is seen, a line for each way."""
+    """The code under test, and what of it is seen, a line for each way."""
+    tested = f"\n  {tested_line(description.tested)}" if description.tested else ""
     parts = {
         "instrumented": description.instrumented,
         "on virtual threads and locks, as it is": description.virtual,
         "not seen": description.opaque,
     }
-    seen = "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
+    seen = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
     if description.partly_in_c:
         seen += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
     return seen + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")

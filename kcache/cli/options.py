@@ -93,6 +93,16 @@ def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
     )
 
 
+programs_option = click.option(
+    "--programs",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    envvar="KCACHE_PROGRAMS",
+    help="Run so many programs in each random phase, so that the outcome does not depend on the machine. Without "
+    "--budget there is no limit in time; with it, whichever comes first ends the phase.",
+)
+
+
 def seed_option(text: str) -> Callable[[F], F]:
     """``--seed``, with the help text of the command."""
     return click.option(

@@ -149,4 +149,5 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         not_tested=(*certificate.description.unsupported, *certificate.description.left_out),
         seconds=certificate.seconds,
         is_interrupted=tally.is_interrupted,
+        tested=certificate.description.tested,
     )

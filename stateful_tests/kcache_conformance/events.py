@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from kcache_model.finding import Finding
 from kcache_model.indexers.program import History
@@ -18,9 +18,15 @@ INDISPENSABLE = frozenset({"explorer"})
 
 @dataclass(frozen=True)
 class TargetLoaded:
-    """The implementation answers; ``not_tested`` lists the operations and features that it does not support."""
+    """The implementation answers.
+
+    Attributes:
+        not_tested: the operations and features that it does not support.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
+    """
 
     not_tested: tuple[str, ...]
+    tested: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,9 @@ class PhaseFinished:
         refused: why it cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls of several threads as they overlapped, where all went right.
         no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
+        proved: the bound of which all programs are right in every interleaving: ``threads``, ``calls`` of each, and how
+            many ``programs`` there are; empty if there is none.
+        seconds: how long it took, all turns together.
     """
 
     phase: str
@@ -93,6 +102,8 @@ class PhaseFinished:
     sample: History | None = None
     no_proof: str = ""
     findings: int = 0
+    proved: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,7 @@ class SuiteResult:
         seconds: how long it took.
         unsettled: saved failures of which it is not known whether they still are there.
         is_interrupted: whether the user stopped it.
+        tested: version and file of the code under test; empty if it was not loaded.
     """
 
     status: Status
@@ -118,6 +130,7 @@ class SuiteResult:
     seconds: float
     unsettled: tuple[ReplayRequest, ...] = ()
     is_interrupted: bool = False
+    tested: str = ""
 
     @property
     def verdict(self) -> str:
@@ -127,6 +140,41 @@ class SuiteResult:
         missing = [phase.phase for phase in self.phases if phase.refused and phase.phase in INDISPENSABLE]
         is_all = self.status is Status.UNKNOWN and 0 < len(self.reasons) == len(missing) < len(self.phases)
         return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value
+
+    @property
+    def shown(self) -> str:
+        """What an ``ok`` rests on: the bound that was proved, or what was tried; empty if no programs were counted."""
+        for phase in self.phases:
+            if phase.proved:
+                return proved_text(**phase.proved)
+        rounds = sum(phase.counts.get("programs", 0) for phase in self.phases if phase.phase == "stress")
+        programs = sum(phase.counts.get("programs", 0) for phase in self.phases) - rounds
+        exhausted = sum(phase.counts.get("exhausted", 0) for phase in self.phases)
+        if 0 < programs == exhausted and not rounds:
+            return proved_text(programs)
+        tried = [f"{programs} program{'s' * (programs != 1)}"] if programs else []
+        tried += [f"{exhausted} of them exhausted"] if exhausted else []
+        stressed = f"{rounds} round{'s' * (rounds != 1)} with real threads" if rounds else ""
+        all_tried = " and ".join(filter(None, (", ".join(tried), stressed)))
+        return f"no fault found in {all_tried}" if all_tried else ""
+
+
+_WORDS: Final = ("no", "one", "two", "three", "four")
+
+
+def proved_text(programs: int, threads: int = 0, calls: int = 0) -> str:
+    """``all 6 programs of two threads with up to two calls are correct in every interleaving``.
+
+    Args:
+        programs: how many.
+        threads: the most threads of a program; 0 where the programs are no bound's.
+        calls: the most calls of a thread.
+    """
+    what, verb = ("the program", "is") if programs == 1 else (f"all {programs} programs", "are")
+    if threads:
+        what += f" of {'up to ' * (threads > 2)}{_WORDS[threads]} threads"
+        what += f" with up to {_WORDS[calls]} calls" if calls > 1 else " with one call"
+    return f"{what} {verb} correct in every interleaving"
 
 
 Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | FindingAdded | PhaseFinished

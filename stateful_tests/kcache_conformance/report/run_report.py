@@ -60,11 +60,23 @@ class RunReport:
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
+def verdict_line(kind: str, result: SuiteResult) -> str:
+    """The last line of a run: the verdict, what it rests on, and how long the run took."""
+    shown = f": {result.shown}," if result.status is Status.OK and result.shown else ""
+    parts = (f"{result.verdict}{shown} after {result.seconds:.1f} s", without_text(kind, result))
+    return ", ".join(filter(None, parts))
+
+
 def without_text(kind: str, result: SuiteResult) -> str:
     """What an ``ok`` says nothing of: the methods of a class that were never called; empty if there are none."""
     names = uncalled(result.not_tested) if kind.startswith(PREFIX) and result.status is Status.OK else ()
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"without {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
+
+
+def tested_line(tested: str) -> str:
+    """Return the line that names version and file of the code under test."""
+    return f"tested: {tested}"
 
 
 def not_tested_text(kind: str, names: Sequence[str]) -> str:
@@ -92,6 +104,7 @@ def report_of_one_phase(
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
     is_interrupted: bool = False,
+    tested: str = "",
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -105,10 +118,11 @@ def report_of_one_phase(
         not_tested: what the target does not offer.
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
+        tested: version and file of the code under test.
     """
     name = report.options.phases[0]
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
     findings = () if finding is None else (finding,)
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, is_interrupted=is_interrupted)
+    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
     return replace(report, result=result)

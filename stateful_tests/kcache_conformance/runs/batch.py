@@ -27,6 +27,7 @@ from kcache_stress.explorer.reach import parts_in_c
 from kcache_stress.explorer.sources import digests_of, loaded_modules
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
+from kcache_stress.tested import tested_text
 
 from ..classes import PREFIX
 from ..suite_options import DEFAULT_TYPE
@@ -185,7 +186,7 @@ def programs_of(batch: Batch, laboratory: Laboratory[Any, Any]) -> Iterable[Any]
     exploring, target = exploring_of(batch.type), laboratory.target
     numbers = range(first, first + count)
     drawn = (exploring.random_program(target, number, batch.shape, batch.semantics) for number in numbers)
-    return itertools.chain(exploring.lonely_calls(target), drawn) if batch.is_first else drawn
+    return itertools.islice(itertools.chain(exploring.lonely_calls(target), drawn), count) if batch.is_first else drawn
 
 
 def exploring_of(name: str) -> Exploring:
@@ -248,6 +249,7 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
             target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
             digests_of({**loaded_modules(), **laboratory.sandbox.sources}),
+            tested_text(target),
         )
     outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
@@ -118,6 +119,7 @@ class Explored:
         note: why the search is no proof, where the strategy can tell.
         audited: how many executions at opcodes it was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
+        calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
     """
 
     coverage: Coverage
@@ -126,6 +128,7 @@ class Explored:
     note: str = ""
     audited: int = 0
     refused: str = ""
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def no_proof(self) -> str:
@@ -177,6 +180,17 @@ def seeking_data_races(opened: Opened[A]) -> Iterator[Experiment[A]]:
         yield Experiment(runner, DataRaceJudge(judge, runner))
 
 
+@contextlib.contextmanager
+def _counting_calls(opened: Opened[A], calls: Counter[tuple[str, str]]) -> Iterator[Experiment[A]]:
+    """An experiment whose calls are added to ``calls`` when it is left."""
+    with opened as experiment:
+        try:
+            yield experiment
+        finally:
+            if isinstance(experiment.judge, CallJudge):
+                calls.update(experiment.judge.calls)
+
+
 @dataclass(frozen=True)
 class _Exploration(Generic[P, A]):
     laboratory: Laboratory[P, A]
@@ -184,8 +198,12 @@ class _Exploration(Generic[P, A]):
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
     seeks_data_races: bool = False
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def run(self, program: P) -> Explored:
+        return replace(self._run(program), calls=self.calls)
+
+    def _run(self, program: P) -> Explored:
         explored = self._explored(program)
         if not self.options.data_races or explored.finding is not None or explored.refused:
             return explored
@@ -226,6 +244,7 @@ class _Exploration(Generic[P, A]):
             laboratory = self.laboratory.at(granularity)
         laboratory.sandbox.while_loading = lambda: self._unwatched(program)
         opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
+        opened = _counting_calls(opened, self.calls)
         return seeking_data_races(opened) if self.seeks_data_races else opened
 
     @contextlib.contextmanager

@@ -70,7 +70,7 @@ class RealRun:
     def _timed(self, thread: int, operation: Any) -> Outcome:
         """Make a call and note it."""
         invoked = clock()
-        outcome = self._driver.call(operation)
+        outcome = self._driver.call(operation, thread)
         self.calls.append(Call(thread, operation, invoked, clock(), outcome))
         return outcome
 
