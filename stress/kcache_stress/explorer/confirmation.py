@@ -67,19 +67,18 @@ def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str)
     Args:
         finding: of the explorer.
         confirmation: the answer of real threads.
-        unseen: the code that ran in it without being seen, or another reason for doubt; empty if there is none.
+        unseen: why it may be an artefact, as the sandbox says; empty if all code was seen.
     """
     text, detail = confirmation.text, finding.detail
     if confirmation.is_confirmed:
         if interpreter.has_gil():
             detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
         return replace(finding, unconfirmed="", detail=_lines(detail, text))
-    doubt = f"code ran that kcache does not see and that may hold locks ({unseen})" if unseen else ""
     if confirmation.answer is Answer.NOT_TRIED:
-        return replace(finding, unconfirmed=doubt, detail=_lines(detail, text))
+        return replace(finding, unconfirmed=unseen, detail=_lines(detail, text))
     if interpreter.has_gil() and Possible.FREE_THREADED in detail:
         text += _NEEDS_FREE_THREADS
-    return replace(finding, unconfirmed="; ".join(filter(None, (text, doubt))))
+    return replace(finding, unconfirmed="; ".join(filter(None, (text, unseen))))
 
 
 def _lines(*texts: str) -> str:

@@ -293,7 +293,7 @@ class Sandbox:
             unseen = unseen_opcodes(trace, lambda code: code.co_filename not in files and self.gate.is_opaque(code))
         else:
             unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
-        return unseen or late_finalizer(trace)
+        return f"code that is not seen may hold locks: {unseen}" if unseen else late_finalizer(trace)
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
         step = Together(parts)
