@@ -318,8 +318,8 @@ def _no_matter_of_order(finding: Finding) -> str:
         return finding.summary
     if finding.interleaving is None:
         return f"it does not show again with the same schedule: {finding.summary}"
-    if finding.unseen:
-        return f"{finding.summary}; real threads do not show it, and code that is not seen ran: {finding.unseen}"
+    if finding.unconfirmed:
+        return f"{finding.summary}; not confirmed: {finding.unconfirmed}"
     return f"under the explorer it fails in every order: {finding.summary}" if FAILS_ALWAYS in finding.detail else ""
 
 

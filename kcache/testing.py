@@ -352,7 +352,7 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     Raises:
         ConformanceError: it still fails.
         InconclusiveError: its schedule does not fail any more, and not all others could be tried; or real threads did
-            not fail again.
+            not fail again; or it still fails, and is not confirmed.
         FormatError: the word is damaged.
         TargetError: there is no such target any more.
     """
@@ -363,6 +363,8 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if found.finding is not None:
         text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)
+        if found.status is not Status.VIOLATION:
+            raise InconclusiveError(text)
         raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
     if found.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
         raise InconclusiveError(found.note)

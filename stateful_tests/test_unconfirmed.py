@@ -12,10 +12,10 @@ from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.verdict import Status
 
 KEEPER = """
-    LOCK = __import__("_thread").RLock()  # of the process: no import tells of it
+    LOCKS = [__import__("_thread").RLock()]  # of the process: no import tells of it, nor does a name
 
     def held(function, *arguments):
-        with LOCK:
+        with LOCKS[0]:
             return function(*arguments)
 
     def free(function, *arguments):
@@ -86,7 +86,7 @@ def verdict_on_page(result: SuiteResult) -> str:
 def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
     result = checked("locked")
     assert result.status is Status.UNKNOWN
-    assert all("unseen_keeper.held" in finding.unseen for finding in result.findings)
+    assert all("unseen_keeper.held" in finding.unconfirmed for finding in result.findings)
     assert result.reasons == ("explorer: what it found is not confirmed",)
     assert verdict_on_page(result) == "unknown"
 
@@ -96,9 +96,9 @@ def test_the_same_without_the_lock_is_one(checked) -> None:
     result = checked("unlocked")
     assert result.status is Status.VIOLATION
     (finding,) = result.findings
-    assert finding.unseen == ""
+    assert finding.unconfirmed == ""
     assert finding.schedule
-    assert "Real threads go wrong in it, too." in finding.detail
+    assert "real threads fail in the same program" in finding.detail
     assert verdict_on_page(result) == "failed"
 
 
@@ -164,7 +164,7 @@ def test_code_from_a_text_is_refused_with_its_line(tmp_path) -> None:
 
 ONCE = """
     import contextlib
-    LOCK = {lock}
+    LOCKS = [{lock}]
 
     class Once:
         def __init__(self, make):
@@ -174,7 +174,7 @@ ONCE = """
             self.name = name
 
         def __get__(self, obj, owner):
-            with LOCK:
+            with LOCKS[0]:
                 if self.name not in obj.__dict__:
                     obj.__dict__[self.name] = self.make(obj)
                 return obj.__dict__[self.name]

@@ -28,7 +28,6 @@ from kcache_model.render import printable
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 
 from .console import seconds_so_far, show_finding, stdout_console
@@ -37,12 +36,6 @@ from .options import budget_option, contract_option, patience_option, strict_err
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
-_STATUSES = {
-    ReplayAnswer.REPRODUCED: Status.VIOLATION,
-    ReplayAnswer.FIXED: Status.OK,
-    ReplayAnswer.CHANGED: Status.UNKNOWN,
-    ReplayAnswer.UNKNOWN: Status.UNKNOWN,
-}
 _WORD = re.compile(r"k[a-z]\d\..+(?<!\.py)")
 """What begins and ends as a replay token, or the word of a program, does."""
 
@@ -197,7 +190,7 @@ def _debug(target_type: TargetType, word: str) -> None:
 def _follow(target_type: TargetType, word: str, seconds: float, patience: float, outputs: Outputs) -> None:
     found = replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience)
     token = target_type.tokens.decode(word)
-    status = _STATUSES[found.answer]
+    status = found.status
     console = stdout_console()
     line = f"{found.answer.value.upper()}: {printable(found.note)}"
     console.print(Text(line, style=_STYLES.get(status, "bold yellow")), soft_wrap=True)
@@ -233,7 +226,7 @@ def _run(target: str, program: str, seconds: float, options: SuiteOptions, outpu
         strict_errors=options.strict_errors,
         contract=options.contract,
     )
-    status = _STATUSES[found.answer]
+    status = found.status
     console.print(found.note, style=_STYLES.get(status), soft_wrap=True)
     if found.finding is not None:
         show_finding(console, found.finding, target, strict_errors=options.strict_errors)

@@ -40,11 +40,6 @@ EXPLANATIONS = {
 _ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict asks for it."
 _HARMLESS = "Advice: a data race need not do any harm; with --contract strict it is a violation."
 
-UNCONFIRMED = (
-    "Not confirmed: real threads did not show anything wrong in the same program, and not all that happens in it is "
-    "known. Code that is not instrumented may have locks of its own: instrument it to be sure. Here, "
-)
-
 PHASE_TITLES = {
     "saved": "saved failures",
     "smoke": "smoke test",
@@ -85,6 +80,11 @@ def print_finding(
         console.print(Text(f"    {command}"), soft_wrap=True)
 
 
+def unconfirmed_text(finding: Finding) -> str:
+    """The sentence about a finding that is not confirmed."""
+    return printable(f"Not confirmed: {finding.unconfirmed}.")
+
+
 def heading(finding: Finding) -> str:
     """``NONLINEARIZABLE half-applied-write``: the kind, or that it is advice; and the rule where that says more."""
     kind = "ADVICE" if finding.is_advice else finding.kind.value.upper()
@@ -97,8 +97,8 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
         yield Text(_HARMLESS if finding.kind is FindingKind.DATA_RACE else _ADVICE)
-    if finding.unseen:
-        yield Text(UNCONFIRMED + printable(finding.unseen))
+    if finding.unconfirmed:
+        yield Text(unconfirmed_text(finding))
     yield Text()
     yield _indented(Text(printable(finding.summary)))
     if finding.location and finding.kind is not FindingKind.DATA_RACE:

@@ -86,6 +86,10 @@ class Gate:
         """Whether a function that is not instrumented does nothing that matters."""
         return self._kind(function.__code__, function.__globals__) == _KNOWN
 
+    def is_opaque(self, code: CodeType) -> bool:
+        """Whether code of a module that is not private is unknown."""
+        return self._kind(code, {}) == _OPAQUE and not touches_arguments_only(code)
+
     def kind_of(self, frame: FrameType) -> int:
         """Whether a frame is of known, instrumented or unknown code."""
         kind = self._kind(frame.f_code, frame.f_globals)

@@ -271,7 +271,8 @@ class ScenarioRunner:
             before = dict(self._modules)
             self.clean_up()
             try:
-                self._threads = len(self._scenario.setup(self._load))
+                with self.sandbox.locks:
+                    self._threads = len(self._scenario.setup(self._load))
             except SetupDeadlockError:
                 return  # each execution says so
             except UncontrolledError as error:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Iterator
-from types import FunctionType
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+
+from kcache_model.places import file_name
 
 from .events import UNKNOWN, Imprecise, Trace, parts_of
 
@@ -15,6 +17,16 @@ def unseen_code(trace: Trace) -> str:
     ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise)]
     unseen = [(thread, slot) for thread, slot in ran if not slot.is_contained]
     return str(unseen[0][1]) if len({thread for thread, _ in unseen}) > 1 else ""
+
+
+def unseen_opcodes(trace: Trace, is_opaque: Callable[[CodeType], bool]) -> str:
+    """As :func:`unseen_code`, of an execution that was switched at opcodes."""
+    codes = {(thread, id(code)): code for thread, _, code, _ in trace if isinstance(code, CodeType)}
+    opaque = [(thread, code) for (thread, _), code in codes.items() if is_opaque(code)]
+    if len({thread for thread, _ in opaque}) < 2:
+        return ""
+    code = opaque[0][1]
+    return f"{file_name(code.co_filename)}:{code.co_firstlineno}: runs {code.co_qualname}, which is not instrumented"
 
 
 def late_finalizer(trace: Trace) -> str:

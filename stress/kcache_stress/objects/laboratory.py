@@ -18,6 +18,7 @@ from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
 from ..explorer.audit import AuditShare, plain
+from ..explorer.confirmation import Confirmation
 from ..explorer.counterexample import Counterexample
 from ..explorer.equal_threads import EqualThreads
 from ..explorer.execution import Execution, Problem
@@ -38,11 +39,8 @@ from ..loading import TARGET_PREFIX
 from .findings import Setting, concurrent_finding
 from .named_target import new_object, place_of
 from .real_run import trial_of
-from .threads import ObjectStress
 
 PHASE: Final = "explorer"
-_CONFIRMING_SECONDS: Final = 3.0
-_PATIENCE_SECONDS: Final = 1.0
 
 
 class ObjectRunner(ScenarioRunner):
@@ -158,9 +156,6 @@ class ObjectLaboratory:
         self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
         self._others: dict[Granularity, ObjectLaboratory] = {}
         self._is_loaded = False
-        self._pulse: Callable[[], None] = lambda: None
-        self._certain: set[Any] = set()
-        """Programs in which real threads have gone wrong, too."""
 
     @property
     def sandbox(self) -> Sandbox:
@@ -173,7 +168,7 @@ class ObjectLaboratory:
             return self
         if granularity not in self._others:
             made = ObjectLaboratory(self._object_type, self.target, self._instrument, granularity)
-            made.share, made._certain = self.share, self._certain
+            made.share = self.share
             self._others[granularity] = made
         return self._others[granularity]
 
@@ -201,7 +196,6 @@ class ObjectLaboratory:
         self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[Experiment[Any]]:
         """The experiment of a program; ``pulse`` is called before each execution."""
-        self._pulse = pulse
         runner = self.runner(program, pulse)
         try:
             yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
@@ -249,26 +243,22 @@ class ObjectLaboratory:
             detail=detail,
         )
 
-    def with_confirmation(
-        self, program: Any, finding: Finding, found: Counterexample[Any], *, strict_errors: bool
-    ) -> Finding:
-        """The finding of a counterexample with what real threads say that are paused as in it."""
+    def confirmation(
+        self,
+        program: Any,
+        finding: Finding,
+        found: Counterexample[Any],
+        watch: ProgressListener,
+        *,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
+        """Run a program with real threads."""
+        del is_seen
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
         trial = trial_of(setting, self.target, program, finding.kind, found.execution.seconds)
-        confirmation = confirm(trial, finding.interleaving, finding.kind, self._pulse)
-        if confirmation.is_confirmed:
-            self._certain.add(program)
-        return replace(finding, detail=confirmation.after(finding.detail))
-
-    def goes_wrong(self, program: Any, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether real threads go wrong in a program: paused as in its finding, or tried for a while."""
-        if program in self._certain:
-            return True
-        setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
-        stress = ObjectStress(self.target, setting, watch, 0, _PATIENCE_SECONDS)
-        with stress.underway():
-            return stress.repeat(program, _CONFIRMING_SECONDS) is not None
+        return confirm(trial, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
         specification = self._object_type.specification(program)

@@ -15,7 +15,7 @@ from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
 from ...replay_request import replay_command
-from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED
+from ..finding_text import EXPLANATIONS, PHASE_TITLES, unconfirmed_text
 from ..interleaving import interleaving_text
 from ..story import story_sentences
 from .from_history import argument, picture_of_history, tables_of_calls
@@ -53,8 +53,8 @@ def page_of_finding(
             f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
         )
     paragraphs.append(f"Rule: {finding.rule}; kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
-    if finding.unseen:
-        paragraphs.append(UNCONFIRMED + finding.unseen)
+    if finding.unconfirmed:
+        paragraphs.append(unconfirmed_text(finding))
     told = finding.interleaving
     paragraphs += [" ".join(story_sentences(told))] if story_sentences(told) else []
     story = "" if told is None or not (told.threads or told.failures) else interleaving_text(told)
