@@ -385,7 +385,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "no.such:thing"], "there is no module no.such"),
         (["check", "nowhere.py:thing"], "there is no file nowhere.py"),
         (["check", "json:lodas"], "did you mean loads"),
-        (["check", "json:__name__"], "it must be a function (key_func, indexers) -> Indexer"),
+        (["check", "json:__name__"], "json:__name__ is a value, of the type str. Name a class"),
         (["check", "json:dumps"], "factory(key_func, indexers)"),
         (["check", "--budget", "soon"], "'soon' is no duration; write for example 30s"),
         (["check", "--budget", "0"], "out of range"),
