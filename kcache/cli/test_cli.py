@@ -441,4 +441,4 @@ def test_a_fault_of_kcache_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> 
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "ZeroDivisionError: in the harness" in said
-    assert "kcache: this is a fault of kcache, not of your implementation" in said
+    assert "kcache: error: this is a fault of kcache, not of your implementation" in said
