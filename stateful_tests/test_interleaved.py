@@ -332,7 +332,7 @@ def test_a_state_is_for_comparisons() -> None:
         ("stock.py:Stock", "class"),
         ("stock.py:LockedStock", "class"),
         ("stock.py:Stock(2)", "class"),
-        ("stock.py:SoldOut", "indexer"),
+        ("stock.py:SoldOut", "class"),
         ("machines.py:StockMachine", "class"),
         ("machines.py:MadeStock", "class"),
         ("machines.py:MadeWithMore", "class"),

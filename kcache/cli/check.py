@@ -22,6 +22,7 @@ from kcache_conformance.saved_failures import SavedFailures, read_failures, writ
 from kcache_conformance.suite_options import SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 from kcache_model.errors import TargetError
+from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status
 
 from .console import STATUS_STYLES, stdout_console
@@ -171,7 +172,7 @@ def _unable(name: str, error: TargetError, targets: int) -> TargetError:
     """
     if targets == 1:
         raise error
-    click.echo(f"kcache: {name}: {error}", err=True)
+    click.echo(f"kcache: error: {name}: {' '.join(str(error).split())}", err=True)
     return error
 
 
@@ -194,6 +195,9 @@ def _targets(asked: Asked) -> list[ConfiguredTarget]:
         return [configured[asked.target]]
     if asked.target is None and not asked.is_reference and configured:
         return [*configured.values()]
+    suggestion = did_you_mean(asked.target or "", configured)
+    if asked.target and ":" not in asked.target and suggestion:
+        raise click.UsageError(f"there is no target {asked.target} in {configuration.file}{suggestion}")
     target, _ = replace(asked, kind=asked.kind or configuration.kind).resolved()
     return [ConfiguredTarget(target, target, configuration.kind, given=configuration.given)]
 
@@ -220,8 +224,11 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
 def _chosen(run: _Run, only: Sequence[str], without: Sequence[str], first: bool) -> SuiteOptions:
     offered = tuple(run.target_type.phases)
     only, without = phase_ids(only, offered), phase_ids(without, offered)
-    if not {*only, *without} <= set(offered):
-        raise click.UsageError(f"the phases of --type {run.target_type.name} are: {', '.join(offered)}")
+    unknown = [name for name in (*only, *without) if name not in offered]
+    if unknown:
+        suggestion = did_you_mean(unknown[0], offered)
+        known = f"the phases of --type {run.target_type.name} are: {', '.join(offered)}"
+        raise click.UsageError(f"there is no phase {unknown[0]}; {known}{suggestion}")
     chosen = tuple(phase for phase in only or run.options.phases or offered if phase not in without)
     if not chosen:
         raise click.UsageError("--without leaves no phase to run")

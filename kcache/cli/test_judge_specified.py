@@ -59,7 +59,7 @@ def test_recording_of_another_tool(recording: Path) -> None:
     done = judge(str(recording))
     assert (done.exit_code, done.output) == (
         2,
-        f"kcache: {recording} is in the format EDN: say with --spec what the calls were made on\n",
+        f"kcache: error: {recording} is in the format EDN: say with --spec what the calls were made on\n",
     )
 
 
@@ -164,7 +164,7 @@ def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = judge("--spec", "doublings.py:Unfinished", "-", input=history(*calls))
     assert (done.exit_code, done.output) == (
         2,
-        "kcache: doublings.py:Unfinished is no specification: it has no apply\n",
+        "kcache: error: doublings.py:Unfinished is no specification: it has no apply\n",
     )
     done = judge(*spec, input=EDN % "1")
     assert "a recording in the format EDN needs a standard specification, not doublings.py:Doubling" in done.output

@@ -91,13 +91,15 @@ def run_suite(
         except Interrupted:
             log.interrupted()
             break
-        raise_if_failed(end)
-        if end.how not in ("hang", "crash", "over"):
-            break
-        spec = target if isinstance(target, str) else None
-        if end.how == "over":
+        if end.how == "target_error" and log.has_worked:
+            log.refused(end.message)
+        elif end.how == "over":
             log.over()
         else:
+            raise_if_failed(end)
+            if end.how not in ("hang", "crash"):
+                break
+            spec = target if isinstance(target, str) else None
             log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
@@ -176,6 +178,15 @@ class _Log:
         """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
         finding, is_new = self._added(self._provisional or self._type.stopped(stopped))
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
+
+    @property
+    def has_worked(self) -> bool:
+        """Whether a phase has done something: from then on, no error of the target takes that away."""
+        return bool(self._phases) or any(any(done.counts.values()) for done in self._so_far.values())
+
+    def refused(self, why: str) -> None:
+        """The target turned out to be unusable for a phase, which is left out; the others go on."""
+        self(PhaseFinished(self.phase, {}, refused=why))
 
     def interrupted(self) -> None:
         """The user stopped the run: what was done of each phase is told, and what was being made smaller."""
