@@ -11,6 +11,7 @@ from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
 from .replay_request import ReplayRequest
+from .report.methods_text import MethodsReport
 
 INDISPENSABLE = frozenset({"explorer"})
 """The phases without which nothing is ok, unless they were left out on purpose."""
@@ -108,6 +109,7 @@ class SuiteResult:
         seconds: how long it took.
         unsettled: saved failures of which it is not known whether they still are there.
         is_interrupted: whether the user stopped it.
+        methods: the methods that the verdict is about; empty for targets that are no classes.
     """
 
     status: Status
@@ -118,6 +120,7 @@ class SuiteResult:
     seconds: float
     unsettled: tuple[ReplayRequest, ...] = ()
     is_interrupted: bool = False
+    methods: MethodsReport = field(default_factory=MethodsReport)
 
     @property
     def verdict(self) -> str:

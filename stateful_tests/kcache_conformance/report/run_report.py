@@ -14,6 +14,7 @@ from ..classes import PREFIX
 from ..events import PhaseFinished, SuiteResult
 from ..runs.outcomes import Certificate, uncalled
 from ..suite_options import SuiteOptions
+from .methods_text import MethodsReport, methods_lines
 
 _MOST_NAMED = 3
 
@@ -81,6 +82,13 @@ def not_tested_text(kind: str, names: Sequence[str]) -> str:
     return f"left out: {', '.join(names)}{advice * needs_values}"
 
 
+def lines_about_methods(kind: str, result: SuiteResult) -> list[str]:
+    """What the verdict is about and what it is not: the methods of a class, or what a target does not offer."""
+    if result.methods:
+        return methods_lines(result.methods)
+    return [not_tested_text(kind, result.not_tested)] if result.not_tested else []
+
+
 def report_of_one_phase(
     report: RunReport,
     status: Status,
@@ -92,6 +100,7 @@ def report_of_one_phase(
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
     is_interrupted: bool = False,
+    methods: MethodsReport | None = None,
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -105,10 +114,20 @@ def report_of_one_phase(
         not_tested: what the target does not offer.
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
+        methods: the methods that the verdict is about.
     """
     name = report.options.phases[0]
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
     findings = () if finding is None else (finding,)
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, is_interrupted=is_interrupted)
+    result = SuiteResult(
+        status,
+        findings,
+        (phase,),
+        not_tested,
+        reasons,
+        seconds,
+        is_interrupted=is_interrupted,
+        methods=methods or MethodsReport(),
+    )
     return replace(report, result=result)
