@@ -62,7 +62,7 @@ def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(t
     program = ObjectProgram(threads=((refill,), (refill, sell)))
     found = explore(made, program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
     assert found.finding is not None
-    assert "no order of the calls" in found.finding.summary
+    assert "No sequential order" in found.finding.summary
     token = target_type_named(class_type_name(target)).tokens.decode(found.finding.schedule)
     assert token.target == target
     from kcache_model.progress import NoProgress
@@ -127,7 +127,7 @@ def test_what_gives_an_object_makes_those_of_its_class(tmp_path: Path) -> None:
 
 def test_a_whole_run_finds_it_too() -> None:
     spec = f"{STOCK}:Stock"
-    with pytest.raises(ConformanceError, match="no order of the calls"):
+    with pytest.raises(ConformanceError, match="No sequential order"):
         run_conformance(spec, type=class_type_name(spec), seconds=60, most_findings=1)
 
 
@@ -205,7 +205,7 @@ def test_the_test_case_of_a_machine_works_as_ever() -> None:
 @pytest.mark.parametrize("made", [in_threads, stress])
 def test_a_test_case_in_threads_fails_where_the_class_is_wrong(made: Callable[..., type[unittest.TestCase]]) -> None:
     failed = outcome_of(made(machine("StockMachine"), seconds=60))
-    assert "no order of the calls" in failed.failures[0][1]
+    assert "No sequential order" in failed.failures[0][1]
 
 
 def test_a_test_case_in_threads_passes_where_it_is_right() -> None:

@@ -19,7 +19,7 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, methods_text, tested_line, verdict_line
+from kcache_conformance.report.run_report import RunReport, lines_about_methods, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -205,7 +205,7 @@ def show_result(
         if is_coverage_shown and phase.coverage:
             console.print()
             console.print(coverage_table(phase.coverage, phase.overlapped))
-    for line in methods_text(options.kind, result):
+    for line in lines_about_methods(options.kind, result):
         console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
     for finding in result.findings:
         if finding.is_waived:

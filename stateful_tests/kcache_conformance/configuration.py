@@ -226,7 +226,10 @@ def _configuration(file: Path, values: object, folder: Path) -> Configuration:
         given = {**shared, **_options(one)}
         kind, model = given.pop("kind", None), one.take("spec", str)
         without = one.take("without", list, _texts) or ()
-        waivers = tuple(_waiver(file, f"{home}.targets.{name}.waivers".lstrip("."), waiver) for waiver in one.take("waivers", list) or ())
+        waivers = tuple(
+            _waiver(file, f"{home}.targets.{name}.waivers".lstrip("."), waiver)
+            for waiver in one.take("waivers", list) or ()
+        )
         one.end((*_OPTIONS, "factory", "spec", "without", "waivers"))
         place = _from(folder, file.parent, factory)
         model = model and _from(folder, file.parent, model)

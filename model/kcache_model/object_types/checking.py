@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
-from ..history import FINAL_THREAD, Call, thread_text
+from ..history import Call
 from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
 from ..linearizability.waiting import are_explained
 from ..outcomes import Outcome
+from ..render import no_order_text
 from ..verdict import Status
 from .specification import Specification, States, as_called, follow
-
-_MOST_TOLD: Final = 12
-"""Calls of an order that are told."""
 
 
 @dataclass(frozen=True)
@@ -130,17 +128,4 @@ class _Following:
 
 
 def _reason(order: Sequence[Call[Any]], wrong: Call[Any], expected: Outcome) -> str:
-    own = ", ".join(str(call.operation) for call in order[-_MOST_TOLD:])
-    if len(order) > _MOST_TOLD:
-        own = f"{len(order)} calls, the last of them {own},"
-    after = f"after {own}" if own else "on the new object"
-    whose = (
-        f" of {thread_text(wrong.thread)}"
-        if wrong.thread >= 0
-        else " after the threads ended" * (wrong.thread == FINAL_THREAD)
-    )
-    would = "would wait" if expected.waits else f"gives {expected}"
-    return (
-        f"{wrong.operation}{whose} gave {wrong.outcome}, which no order of the calls allows; the order that "
-        f"gets furthest: {after} it {would}"
-    )
+    return no_order_text(wrong, order, expected, str)

@@ -234,7 +234,7 @@ class ObjectLaboratory:
             setting,
             PHASE,
             problem.kind,
-            problem.summary if verdict is None else verdict.reason or problem.summary,
+            (verdict.reason if verdict is not None else "") or told.summary or problem.summary,
             program,
             calls,
             verdict,

@@ -19,7 +19,7 @@ from kcache_model.rules import BrokenRule
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
-from ..waiting import cycle
+from ..waiting import standstill_text
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
@@ -163,7 +163,9 @@ class CallJudge:
         is_closed_set = isinstance(error, enum.StrEnum)
         if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
             return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
-        return Problem(FindingKind.NONLINEARIZABLE, f"no order of the calls explains what {text} gave", order)
+        return Problem(
+            FindingKind.NONLINEARIZABLE, f"no sequential order of the calls explains what {text} gave", order
+        )
 
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))
@@ -250,9 +252,4 @@ def _overlap(order: tuple[Mark, ...]) -> bool:
 def _deadlock(execution: Execution[Outcome]) -> Problem:
     if not execution.waits:
         return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
-    circle = cycle(execution.waits)
-    if circle:
-        waits = {wait.thread: wait for wait in execution.waits}
-        return Problem(FindingKind.DEADLOCK, "; ".join(waits[thread].with_holder() for thread in circle))
-    all_waits = "; ".join(wait.with_holder() for wait in execution.waits)
-    return Problem(FindingKind.DEADLOCK, f"no thread can go on: {all_waits}")
+    return Problem(FindingKind.DEADLOCK, standstill_text(execution.waits))

@@ -104,7 +104,7 @@ class Recording(list[Event]):
         holder = None
         kind, obj, _ = thread.pending or (ACQUIRE, None, None)
         if kind == JOIN:
-            what = "the end of a thread"
+            what = f"the end of {self._names.of(obj)}"
         elif is_a(obj, Wakeup):
             what = Wakeup.what
         elif not place.path:
@@ -191,6 +191,8 @@ class Recording(list[Event]):
 
     def _recorded(self, event: Event, place: Place, left: Switch | None, call: int, frame: FrameType) -> RecordedEvent:
         thread, kind, obj, slot = event
+        if kind == SPAWN and type(slot) is int:
+            self._names.thread_starts(obj, slot)
         at = len(self)
         held = self._held(thread)
         if place.library:
