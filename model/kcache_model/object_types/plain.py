@@ -15,6 +15,7 @@ from ..call_program import CallProgram
 from ..codec import Codec
 from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError, TargetError
+from ..foreign import is_a, is_any
 from ..history import FINAL_THREAD
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned
 from ..target_name import target_name
@@ -222,15 +223,15 @@ class PlainDriver:
 
 def plain_value(value: object) -> Any:
     """A result as plain, immutable data: lists as tuples, sets sorted, anything else by its type."""
-    if value is None or isinstance(value, (*_PLAIN, MadeAnew)):
+    if value is None or is_any(value, (*_PLAIN, MadeAnew)):
         return value
-    if isinstance(value, (bytes, bytearray)):
+    if is_a(value, bytes) or is_a(value, bytearray):
         return repr(bytes(value))
-    if isinstance(value, (list, tuple)):
+    if is_a(value, list) or is_a(value, tuple):
         return tuple(map(plain_value, value))
-    if isinstance(value, (set, frozenset)):
+    if is_a(value, set) or is_a(value, frozenset):
         return tuple(sorted(map(plain_value, value), key=repr))
-    if isinstance(value, dict):
+    if is_a(value, dict):
         return tuple(sorted(((plain_value(key), plain_value(found)) for key, found in value.items()), key=repr))
     kind = type(value)
     # A thread that somebody else has started is a _DummyThread to threading: the same call gives a Thread elsewhere.
