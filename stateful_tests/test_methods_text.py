@@ -52,7 +52,7 @@ def test_json_maps_methods_to_reasons() -> None:
 def report() -> RunReport:
     options = SuiteOptions(kind="indexer", phases=("explorer",))
     began = RunReport("explore", "kcache explore pool.py:Pool", "pool.py:Pool", options)
-    return report_of_one_phase(began, Status.OK, None, {"programs": 1}, not_tested=("old",), methods=_ALL)
+    return report_of_one_phase(began, Status.OK, (), {"programs": 1}, not_tested=("old",), methods=_ALL)
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "html"])

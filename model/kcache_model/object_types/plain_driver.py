@@ -12,7 +12,6 @@ everything is settled, and names by (thread, number of the call) are the same in
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import decimal
 import enum
@@ -27,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from ..foreign import own_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
 from ..places import place_of
@@ -274,14 +274,9 @@ def plain_value(value: object) -> Any:
 
 def public_attributes(value: object) -> dict[str, Any]:
     """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
-    held: Any = {}
-    with contextlib.suppress(AttributeError, TypeError):
-        held = object.__getattribute__(value, "__dict__")
-    if not isinstance(held, dict):
-        return {}
     return {
         name: found
-        for name, found in sorted(held.items(), key=lambda item: str(item[0]))
+        for name, found in sorted(own_attributes(value).items(), key=lambda item: str(item[0]))
         if isinstance(name, str) and not name.startswith("_") and (found is None or type(found) in _PLAIN)
     }
 

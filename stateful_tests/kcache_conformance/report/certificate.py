@@ -8,9 +8,10 @@ from typing import Any, Final
 from kcache_model.places import short_path
 from kcache_stress.explorer.sources import fingerprint_of_digests
 
+from ..completeness import MethodsReport
 from ..runs.outcomes import Certificate
 from .finding_places import versions
-from .methods_text import MethodsReport, encode_methods, methods_lines
+from .methods_text import encode_methods, methods_lines
 
 CERTIFICATE_SCHEMA: Final = "kcache/certificate/1"
 

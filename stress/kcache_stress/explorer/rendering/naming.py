@@ -14,15 +14,13 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TypeGuard, TypeVar
 
+from kcache_model.foreign import is_a, is_any
 from kcache_model.stamped import Stamped
 
 from ..instrument.beneath import iterated
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.world import PRIVATE_MODULES
-
-K = TypeVar("K")
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000
@@ -44,16 +42,6 @@ _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", f
 _NOTHING = object()
 MISSING = "nothing"
 """The text of what is not there: a key that a dict does not have, an attribute that is not set."""
-
-
-def is_a(obj: object, kind: type[K]) -> TypeGuard[K]:
-    """As ``isinstance``, which would ask the object what it pretends to be."""
-    return issubclass(type(obj), kind)
-
-
-def is_any(obj: object, kinds: tuple[type, ...]) -> bool:
-    """As :func:`is_a`, for one of several."""
-    return issubclass(type(obj), kinds)
 
 
 class Names:
