@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from kcache_conformance.target_type import TargetType
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, stdout_console
+from .console import STATUS_STYLES, seconds_so_far, stdout_console
 from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     Asked,
@@ -59,6 +60,7 @@ class _Run:
     target_type: TargetType
     options: SuiteOptions
     waivers: tuple[Waiver, ...] = ()
+    spent_seconds: float = 0.0
 
 
 @click.command()
@@ -134,7 +136,14 @@ def check(
         failures = read_failures() if is_saved else SavedFailures({})
         runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
         to_do = [
-            TargetRun(run.name, _title(run), run.target, run.options, failures.of(run.options.kind, run.target))
+            TargetRun(
+                run.name,
+                _title(run),
+                run.target,
+                run.options,
+                failures.of(run.options.kind, run.target),
+                seconds_so_far() if len(targets) == 1 else run.spent_seconds,
+            )
             for run in runs
         ]
         done = []
@@ -202,6 +211,7 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
     Raises:
         TargetError: its type cannot be made.
     """
+    began = time.monotonic()
     target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model)
     typed = {name: getattr(asked.options, name) for name in asked.typed}
     waived = tuple(waiver.rule for waiver in target.waivers)
@@ -211,7 +221,7 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
         phases = target_type.phases
         left_out = phase_ids(target.without, tuple(phases))
         options = replace(options, phases=tuple(phase for phase in phases if phase not in left_out))
-    return _Run(target.name, target.factory, target_type, options, target.waivers)
+    return _Run(target.name, target.factory, target_type, options, target.waivers, time.monotonic() - began)
 
 
 def _chosen(run: _Run, only: Sequence[str], without: Sequence[str], first: bool) -> SuiteOptions:
