@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from kcache_model.errors import TargetError
 from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, stdout_console
+from .console import STATUS_STYLES, seconds_so_far, stdout_console
 from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     Asked,
@@ -61,6 +62,7 @@ class _Run:
     target_type: TargetType
     options: SuiteOptions
     waivers: tuple[Waiver, ...] = ()
+    spent_seconds: float = 0.0
 
 
 @click.command()
@@ -137,7 +139,14 @@ def check(
         failures = read_failures() if is_saved else SavedFailures({})
         runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
         to_do = [
-            TargetRun(run.name, _title(run), run.target, run.options, failures.of(run.options.kind, run.target))
+            TargetRun(
+                run.name,
+                _title(run),
+                run.target,
+                run.options,
+                failures.of(run.options.kind, run.target),
+                seconds_so_far() if len(targets) == 1 else run.spent_seconds,
+            )
             for run in runs
         ]
         done = []
@@ -208,6 +217,7 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
     Raises:
         TargetError: its type cannot be made.
     """
+    began = time.monotonic()
     leave_out = asked.options.leave_out or target.given.get("leave_out", ())
     target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model, leave_out)
     typed = {name: getattr(asked.options, name) for name in asked.typed}
@@ -218,7 +228,7 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
         phases = target_type.phases
         left_out = phase_ids(target.without, tuple(phases))
         options = replace(options, phases=tuple(phase for phase in phases if phase not in left_out))
-    return _Run(target.name, target.factory, target_type, options, target.waivers)
+    return _Run(target.name, target.factory, target_type, options, target.waivers, time.monotonic() - began)
 
 
 def _chosen(run: _Run, only: Sequence[str], without: Sequence[str], first: bool) -> SuiteOptions:

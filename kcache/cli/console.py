@@ -181,9 +181,10 @@ def run_and_print(
     *,
     is_coverage_shown: bool = False,
     saved: TargetFailures | None = None,
+    spent: float = 0.0,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
-    began = time.monotonic()
+    began = time.monotonic() - spent
     with progress_bar(console, options.budget_seconds) as bar:
         console.print(title, soft_wrap=True)
         progress = TerminalProgress(bar, lambda phase: console.print(phase_line(phase), soft_wrap=True))
@@ -192,7 +193,7 @@ def run_and_print(
             return f"{progress.text} after {elapsed_text(time.monotonic() - began, options.budget_seconds)}"
 
         with lines(line, is_wanted=not console.quiet and not console.is_terminal):
-            result = run_suite(target, options, progress, saved)
+            result = run_suite(target, options, progress, saved, spent_seconds=spent)
     show_result(console, target, options, result, is_coverage_shown=is_coverage_shown)
     return result
 
