@@ -165,6 +165,10 @@ class PlainDriver:
         is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
         return _items(value) if is_run_over else value
 
+    def abandon(self) -> None:
+        """Drop the blocks that no call has ended: a generator runs to its end then."""
+        self._contexts.clear()
+
     def results(self, name: str, thread: int = PREFIX_THREAD) -> list[object]:
         """What the calls of a name returned in a thread, in their order, but for ``None``."""
         own = self._results.get(thread, ())

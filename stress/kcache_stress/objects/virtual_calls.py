@@ -106,6 +106,10 @@ class VirtualCalls:
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.doubts)
             finally:
+                with scheduler.unwinding():
+                    abandon = getattr(self._made, "abandon", None)
+                    if abandon is not None:
+                        abandon()
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
                 sandbox.reset()
                 scheduler.tick = TICK
