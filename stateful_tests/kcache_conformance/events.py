@@ -22,7 +22,7 @@ class TargetLoaded:
 
     Attributes:
         not_tested: the operations and features that it does not support.
-        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested_code.describe_tested`.
     """
 
     not_tested: tuple[str, ...]

@@ -21,7 +21,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.tested import tested_text
+from kcache_stress.tested_code import describe_tested
 
 from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
@@ -139,7 +139,7 @@ def _run_phases(
     spec = origin if isinstance(origin, str) else None
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target), tested_text(origin)))
+    listener(TargetLoaded(target_type.not_tested(target), describe_tested(origin)))
 
     def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known, on_progress: OnProgress) -> PhaseOutcome:
         context = PhaseContext(

@@ -14,7 +14,7 @@ from ..events import SuiteResult
 from .capturing import captured
 from .certificate import certificate_rows
 from .counts import counts_text, phase_verdict
-from .run_report import RunReport, not_tested_text
+from .run_report import RunReport, not_describe_tested
 
 _HEADLINES = {
     Status.OK: "Nothing wrong was found.",
@@ -39,7 +39,7 @@ def page_of_report(report: RunReport) -> Page:
     )
     reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
     if result.not_tested:
-        text = not_tested_text(report.options.kind, result.not_tested)
+        text = not_describe_tested(report.options.kind, result.not_tested)
         reasons += (f"{text[:1].upper()}{text[1:]}.",)
     if result.findings:
         page = page_of_finding(
