@@ -199,7 +199,15 @@ class PlainDriver:
         untold: frozenset[str] = frozenset(),
     ) -> None:
         del load
-        self.made = factory()
+        try:
+            self.made = factory()
+        except passing:
+            raise
+        except (Exception, SystemExit) as error:
+            raise TargetError(
+                f"creating one more object raised {error_text(error)}; each run of the calls needs a new object, "
+                "however many were created before"
+            ) from error
         self._untold = untold
         self._given: list[object] = []
         self._passing = passing

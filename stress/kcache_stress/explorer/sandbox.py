@@ -323,7 +323,7 @@ class Sandbox:
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
-        self._modules = PrivateModules(self.is_private, Finder(self), self._units)
+        self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
         return self._note(instrumented_library(parse, path, self.granularity, only))
@@ -459,6 +459,10 @@ class Sandbox:
             if not name:
                 return False
         return kinds[name] is Kind.VIRTUAL
+
+    def is_copy(self, module: object) -> bool:
+        """Whether a module was made here."""
+        return own_attributes(module).get("__builtins__") is vars(self._builtins)
 
     def ready(self, name: str) -> ModuleType | None:
         """A module of the virtual world, if ``name`` is one."""
