@@ -92,32 +92,34 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
     return end
 
 
-def not_tested_in_child(spec: str, options: SuiteOptions) -> frozenset[str]:
-    """What the target does not offer, by its own word and that of the options.
+def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
+    """Load a target in a child process; what it is, and what it does not offer, by its word and by the options.
 
     Raises:
         TargetError: there is no such target.
         HarnessError: the harness failed.
     """
-    names: list[str] = []
+    loaded: list[dict[str, Any]] = []
     end = run_job(
-        f"{__name__}:not_tested_job",
+        f"{__name__}:load_job",
         {"spec": spec, "kind": options.kind, "declared": list(options.declared)},
-        on_event=lambda data: names.extend(data["names"]),
+        on_event=loaded.append,
         deadline_seconds=STARTUP_SECONDS,
         patience_seconds=options.patience_seconds,
     )
     raise_if_failed(end)
-    return frozenset(names)
+    if not loaded:  # it has ended the process, and will do so again where that is a finding
+        return TargetLoaded(())
+    return TargetLoaded(tuple(loaded[0]["not_tested"]), loaded[0]["tested"])
 
 
-def not_tested_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
-    """Runs in the child: sends what the target does not offer."""
+def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
+    """Runs in the child: loads the target, and sends what it is."""
     target_type = target_type_named(kind)
     with outlet.loading(spec):
         target = target_type.load(spec)
     spared = target_type.spare(target, frozenset(declared))
-    outlet.send({"event": "not tested", "names": list(target_type.not_tested(spared))})
+    outlet.send({"event": "loaded", "not_tested": target_type.not_tested(spared), "tested": describe_tested(spec)})
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]]) -> None:

@@ -153,6 +153,7 @@ class PrivateModules:
         if not self._is_active:
             return
         self._is_active = False
+        self._looked_at = -1
         sys.meta_path.remove(self._finder)
         self._among(sys.modules)
         put = [name for name, module in sys.modules.items() if not self._judged[name] and self._is_copy(module)]
