@@ -16,7 +16,7 @@ from kcache_model.rules import Contract
 from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .classes import parse_class_type_name
-from .jobs import not_tested_in_child
+from .jobs import load_in_child
 from .replay_request import ReplayRequest
 from .suite_options import SuiteOptions
 
@@ -133,11 +133,13 @@ class FailuresAgain:
         findings: what still fails.
         fixed: how many do not fail any more.
         unsettled: those of which that is not known: real threads did not fail again, or the user stopped.
+        tested: version and file of the target.
     """
 
     findings: tuple[Finding, ...] = ()
     fixed: int = 0
     unsettled: tuple[ReplayRequest, ...] = ()
+    tested: str = ""
 
     @property
     def count(self) -> int:
@@ -164,11 +166,11 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
     model = parse_class_type_name(options.kind).model
     named = [one for one in (target, model, options.kind) if ":" in one]
     try:
-        offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}
+        loaded = load_in_child(target, options)
     except Interrupted:
         return FailuresAgain(unsettled=saved.requests)
-    if offers_less:
-        return FailuresAgain(fixed=len(saved.requests))
+    if not {*loaded.not_tested} <= {*saved.not_tested}:
+        return FailuresAgain(fixed=len(saved.requests), tested=loaded.tested)
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
     fixed = 0
@@ -194,4 +196,4 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
                 left.append(request)
             case _:
                 fixed += 1
-    return FailuresAgain(tuple(findings), fixed, tuple(left))
+    return FailuresAgain(tuple(findings), fixed, tuple(left), loaded.tested)

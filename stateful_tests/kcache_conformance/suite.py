@@ -161,7 +161,7 @@ class _Log:
             found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
             if not self.known.has(found):
                 self.known = self.known.adding(found)
-        self._saved = self.known.findings
+        self._saved, self._tested = self.known.findings, again.tested
         first = next(iter(self._saved), None)
         self._unsettled = again.unsettled
         counts = {"programs": again.count, **({"undecided": len(again.unsettled)} if again.unsettled else {})}

@@ -27,7 +27,7 @@ from kcache_stress.explorer.reach import parts_in_c
 from kcache_stress.explorer.sources import digests_of, loaded_modules
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
-from kcache_stress.tested import tested_text
+from kcache_stress.tested_code import describe_tested
 
 from ..classes import PREFIX
 from ..execution_counter import ExecutionCounter
@@ -262,7 +262,7 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
             target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
             digests_of({**loaded_modules(), **laboratory.sandbox.sources}),
-            tested_text(target),
+            describe_tested(target),
         )
     outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
 
