@@ -234,9 +234,10 @@ class _Director:
         for by, call in zip(step.calls, calls[1:], strict=True):
             yield from self._begin(by, call)
             yield from self._settle()
-            if not call.outcome.waits:
-                raise _Lost  # it did not have to wait
+            had_to_wait = call.outcome.waits
             yield from self._wait_for(call)
+            if call.outcome.waits or not had_to_wait:
+                raise _Lost  # no timeout has ended it
         self._paused = -1
         yield from self._run(slow)
         yield from self._settle()
