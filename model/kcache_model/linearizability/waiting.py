@@ -5,30 +5,33 @@ counts itself, waits, and can return only because the second one has begun meanw
 that both return. Where the specification is the class itself, run in one thread, it is no specification of such calls
 at all: alone, each of them waits for ever.
 
-What is done. A call that waits has a moment at which it begins (it runs until it waits) and a later one at which it goes
-on, because another call has woken it or because its timeout has ended. In between, other calls may begin. What runs
-between two such moments is atomic, as a whole call is otherwise. So a call that never waits is judged as ever, and a
-call in two steps is found whether it waits or not: each of its steps must be explained. Of an object, that is a
+What is done. A call that waits has a moment at which it begins (it runs until it waits) and a later one at which it
+goes on, because another call has woken it or because its timeout has ended. In between, other calls may begin. What
+runs between two such moments is atomic, as a whole call is otherwise. So a call that never waits is judged as ever, and
+a call in two steps is found whether it waits or not: each of its steps must be explained. Of an object, that is a
 sequence of steps:
 
 * A call begins; it ends or waits. Calls that it has woken go on at once: nobody else takes what it has brought them.
-  Without that rule, a class that forgets to look again after it was woken (``if`` in place of ``while``
-  before ``Condition.wait``) would explain the very bug. Only a call of another method may come between: what does the
-  same as the woken one competes with it for the same thing, while ``Barrier.abort`` may break a barrier that all have
-  reached and not all have left.
-* Time passes, and the wait ends whose timeout is the next one. It may do so before any other call begins, however
-  short the time was: real threads can be late.
+  Without that rule, a class that forgets to look again after it was woken (``if`` in place of ``while`` before
+  ``Condition.wait``) would explain the very bug. Only a call of another method may come between: what does the same as
+  the woken one competes with it for the same thing, while ``Barrier.abort`` may break a barrier that all have reached
+  and not all have left.
+* Time passes, and the wait ends whose timeout is the next one. It may do so before any other call begins, however short
+  the time was: real threads can be late.
 * A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and time out. A slow
   thread is no fault of a class. All that this allows is what comes of a timeout.
 
-A sleep is no wait in this sense: no call can end it. If it were one, a lost update around a sleep would be explained.
+A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
+explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
+``sched.scheduler.run`` does. So other calls may begin while a call sleeps if it comes back, after its sleep, to a line
+where it was before.
 
 Prior art. W. Scherer, M. Scott: Nonblocking Concurrent Data Structures with Condition Synchronization (2004) give calls
 of dual data structures two linearization points, for the request and for its follow-up. G. Neiger: Set-Linearizability
-(1994) lets several calls take effect at once; N. Hemed, N. Rinetzky, V. Vafeiadis: Modular Verification of
-Concurrency-Aware Linearizability (2015) do it for exchangers; A. Castaneda, S. Rajsbaum, M. Raynal: Unifying Concurrent
-Objects and Distributed Tasks: Interval-Linearizability (2018) let a call take effect over any interval. The last is too
-weak here: each unlocked read and write would be an interval of its own, and every race explained.
+(1994) lets several calls take effect at once; N. Hemed, N. Rinetzky, V. Vafeiadis: Modular Verification of Concurrency-
+Aware Linearizability (2015) do it for exchangers; A. Castaneda, S. Rajsbaum, M. Raynal: Unifying Concurrent Objects and
+Distributed Tasks: Interval-Linearizability (2018) let a call take effect over any interval. The last is too weak here:
+each unlocked read and write would be an interval of its own, and every race explained.
 
 Alternatives. A call that waits could have no effect until it ends, as in M. Herlihy, J. Wing (1990): that accuses each
 barrier. Its outcome could be left unjudged: that hides each fault of a pool. The user could write a specification with
@@ -36,7 +39,8 @@ steps: ``--spec`` takes one of whole calls, and few would.
 
 Open questions. A call that is overtaken twice, at different points, is not considered, nor are two slow calls at once;
 programs of three threads hardly get there. The calls that are woken at once go on in one order, that of their threads:
-who sees another order sees it because the calls began in another one, unless something has told in which order they did.
+who sees another order sees it because the calls began in another one, unless something has told in which order they
+did.
 """
 
 from __future__ import annotations
@@ -73,8 +77,12 @@ class WaitingSpecification(Protocol):
         """What the call gave that began in the step at a position; it waits where that is still open."""
         ...
 
-    def let_time_pass(self, state: Any) -> Any | None:
-        """The state after the next timeout; ``None`` if no call waits with one."""
+    def begin_asleep(self, state: Any, operation: Any) -> Any | None:
+        """The state in which a call sleeps before it looks again what there is to do; ``None`` if it does not."""
+        ...
+
+    def let_time_pass(self, state: Any) -> Sequence[Any]:
+        """Each state after a timeout; none if no call waits with one."""
         ...
 
     def overtake(self, state: Any, slow: Any, operations: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
@@ -97,7 +105,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         initial: the state before the first call.
         operations: what each call does.
         agrees: whether an observed outcome agrees with an expected one.
-        overtakes: whether calls may be overtaken, too: to try that takes many times as long.
+        is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
     """
 
     def __init__(
@@ -107,10 +115,13 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         operations: Sequence[Any],
         agrees: Callable[[Outcome, Outcome], bool],
         *,
-        overtakes: bool,
+        is_patient: bool,
     ) -> None:
         self._specification = specification
-        self._overtakes = overtakes
+        self._is_patient = is_patient
+        self._begins = [specification.begin, specification.begin_alone]
+        if is_patient:
+            self._begins.append(specification.begin_asleep)
         super().__init__(
             specification.effects,
             initial,
@@ -132,25 +143,25 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         specification = self._specification
         new = [call for call, outcome in is_open if outcome is None]
         for call in new:
-            operation, others = self._operations[call], is_open - {(call, None)}
+            operation, left = self._operations[call], is_open - {(call, None)}
             for after, expected in self._effects_of(state, call):
-                yield after, others | {(call, expected)}
-            for begun in (specification.begin(state, operation), specification.begin_alone(state, operation)):
+                yield after, left | {(call, expected)}
+            for begin in self._begins:
+                begun = begin(state, operation)
                 if begun is not None:
-                    yield begun, others | {(call, _Waiting(len(begun) - 1))}
+                    yield begun, left | {(call, _Waiting(len(begun) - 1))}
         waiting = [(call, outcome) for call, outcome in is_open if isinstance(outcome, _Waiting)]
         for call, wait in waiting:
             given = specification.outcome_of(state, wait.position)
             if not given.waits:
                 yield state, is_open - {(call, wait)} | {(call, given)}
         if waiting:
-            later = specification.let_time_pass(state)
-            if later is not None:
+            for later in specification.let_time_pass(state):
                 yield later, is_open
-        for slow in new if self._overtakes else ():
-            others = [call for call in new if call != slow]
-            for count in range(1, min(len(others), _MOST_OVERTAKING) + 1):
-                for calls in itertools.permutations(others, count):
+        for slow in new if self._is_patient else ():
+            quick = [call for call in new if call != slow]
+            for count in range(1, min(len(quick), _MOST_OVERTAKING) + 1):
+                for calls in itertools.permutations(quick, count):
                     yield from self._overtaken(state, is_open, slow, calls)
 
     def _overtaken(
@@ -182,6 +193,6 @@ def are_explained(
         return at != IMPOSSIBLE
 
     return any(
-        explains(WaitingMonitor(specification, initial, operations, agrees, overtakes=overtakes))
-        for overtakes in (False, True)
+        explains(WaitingMonitor(specification, initial, operations, agrees, is_patient=is_patient))
+        for is_patient in (False, True)
     )

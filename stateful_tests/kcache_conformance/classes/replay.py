@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import ObjectProgram
-from kcache_model.object_types.replayed import PASSES, Begun, CalledBy, Calls, Overtaken, Stage
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.loading import load_object, named_packages
 from kcache_stress.objects.named_target import place_named
@@ -23,7 +23,8 @@ _PATIENCE_SECONDS: Final = 0.5
 
 _MOST_COMPARED: Final = 64
 _MOST_REAL_SECONDS: Final = 0.05
-"""Of the calls that neither wait nor sleep, the first so many are made on real threads, too, which should be no news."""
+"""Of the calls that neither wait nor sleep, the first so many are made on real threads, too: they give the same there,
+unless the class knows that its threads are virtual."""
 
 
 class Replay:
@@ -60,6 +61,7 @@ class Replay:
         self._returned: Calls = ()
 
     def __call__(self, calls: Calls) -> Outcome:
+        """What the last of some calls gives that are made one after another."""
         if calls[-1].name in self._invariants:
             return Outcome()
         stage = self.stage(calls)
@@ -122,4 +124,4 @@ class Replay:
 
 
 def _has_caller(step: Any) -> bool:
-    return step is PASSES or isinstance(step, (Begun, CalledBy, Overtaken))
+    return isinstance(step, (Begun, CalledBy, Overtaken, Passes))

@@ -15,7 +15,6 @@ from kcache_stress.thread_pool import ThreadPool
 
 from ..phase import Coverage
 
-
 _QUICK_SECONDS: Final = 0.05
 _MOST_WAITED_SECONDS: Final = 1.0
 """Once so much time went by in calls that wait or sleep, further ones are left out: others show more in that time."""

@@ -60,14 +60,15 @@ class CallJudge:
             for operation in thread
         ]
         self._numbers: dict[Any, int] = {}
+        given: Any = specification
         initial = specification.initial(program)
         self.monitor = Monitor(specification.effects, initial, self._called, self._agrees)
         self._starts: dict[tuple[Monitor[Any, Any, Any], tuple[Outcome, ...]], int] = {}
         self._initial = self.monitor.start
         # Most calls wait for nobody: only where no order of whole calls will do, calls may begin while others wait.
         self._waiting = [
-            WaitingMonitor(specification, initial, self._called, self._agrees, overtakes=overtakes)
-            for overtakes in ((False, True) if hasattr(specification, "begin") else ())
+            WaitingMonitor(given, initial, self._called, self._agrees, is_patient=is_patient)
+            for is_patient in ((False, True) if hasattr(given, "begin") else ())
         ]
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[Monitor[Any, Any, Any], int, tuple[Outcome, ...]], bool] = {}
