@@ -24,7 +24,7 @@ sequence of steps:
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
 ``sched.scheduler.run`` does. So other calls may begin while a call sleeps if it comes back, after its sleep, to a line
-where it was before.
+where it was before; and when it comes there once more, where it would have slept if it were earlier.
 
 Prior art. W. Scherer, M. Scott: Nonblocking Concurrent Data Structures with Condition Synchronization (2004) give calls
 of dual data structures two linearization points, for the request and for its follow-up. G. Neiger: Set-Linearizability

@@ -24,8 +24,8 @@ _MOST_KEPT: Final = 200_000
 _MOST_POINTS: Final = 80
 """Events of a slow call after which others are tried. Calls are short; a longer one is tried in its first part only."""
 
-_MOST_PASSES: Final = 6
-"""Times that time passes between calls: twice for each of the threads of a program."""
+_MOST_PASSES: Final = 8
+"""Times that time passes between calls: several for each of the threads of a program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,22 +148,35 @@ class _Turn:
 
 
 class _Loop:
-    """Watches whether a call that sleeps looks again afterwards: comes back to where it was before it slept."""
+    """Watches a call that sleeps, and looks again afterwards: it comes back to where it was before it slept.
+
+    Where it looks again, it would have slept if it were earlier: so it rests there, too, without a sleep.
+
+    Attributes:
+        rests: whether it is there.
+    """
 
     def __init__(self) -> None:
+        self.rests = False
         self._seen: set[tuple[tuple[int, int], ...]] = set()
         self._asleep: tuple[tuple[int, int], ...] = ()
+        self._again: tuple[tuple[int, int], ...] = ()
 
-    def goes_on(self, thread: VirtualThread) -> bool:
-        """Take note of where the call is that has just paused; whether it still may be such a call."""
+    def note(self, thread: VirtualThread) -> None:
+        """Take note of where the call is that has just paused.
+
+        Raises:
+            _Lost: it goes on elsewhere after its sleep.
+        """
         at = _stack(thread)
+        self.rests = bool(self._again) and at == self._again and not self._asleep
         if isinstance(thread.waits_for, Timed) and thread.waits_for.waitable is NEVER:
             self._asleep = at
         elif self._asleep and at != self._asleep:
-            self._asleep = ()
-            return at in self._seen
+            if at not in self._seen:
+                raise _Lost
+            self._asleep, self._again = (), at
         self._seen.add(at)
-        return True
 
 
 def _stack(thread: VirtualThread) -> tuple[tuple[int, int], ...]:
@@ -300,9 +313,9 @@ class _Director:
             loop = self._loops.get(number)
             scheduler.left = MOST_EVENTS if loop is None else 1
             yield number
-            if loop is not None and not thread.finished and not loop.goes_on(thread):
-                raise _Lost
-            if not thread.enabled:
+            if loop is not None and not thread.finished:
+                loop.note(thread)
+            if not thread.enabled or (loop is not None and loop.rests):
                 return
             if len(scheduler.trace) > MOST_EVENTS:
                 raise _Polls if self._passes > _FEW_PASSES else _Lost
@@ -335,7 +348,11 @@ class _Director:
 
     def _ready(self) -> int:
         threads = self._scheduler.threads.items()
-        return next((number for number, thread in threads if thread.enabled and number != self._paused), -1)
+        held = {self._paused, *self._resting()}
+        return next((number for number, thread in threads if thread.enabled and number not in held), -1)
+
+    def _resting(self) -> list[int]:
+        return [number for number, loop in self._loops.items() if loop.rests]
 
     def _sleeps(self, number: int) -> bool:
         waits_for = self._scheduler.threads[number].waits_for
@@ -345,4 +362,4 @@ class _Director:
     def _next_timeouts(self) -> list[int]:
         threads = self._scheduler.threads.items()
         others = {number: thread for number, thread in threads if number != self._paused}
-        return next_timeouts(others, self._scheduler.now)
+        return [*self._resting(), *next_timeouts(others, self._scheduler.now)]
