@@ -52,7 +52,11 @@ from typing import Any, Final, Protocol
 
 from ..history import Call
 from ..outcomes import Outcome
+from .budget import BudgetExhausted
 from .monitor import IMPOSSIBLE, Monitor
+
+_MOST_EXPANDED: Final = 2_000
+"""Configurations that are gone on from in one judgement: each takes several replays. Most need less than a hundred."""
 
 _MOST_OVERTAKING: Final = 2
 """Calls that overtake one: programs have three threads at most."""
@@ -98,12 +102,13 @@ class _Waiting:
 
 
 class WaitingMonitor(Monitor[Any, Any, Any]):
-    """A monitor whose calls may wait for each other.
+    """A monitor whose calls may wait for each other. Raises BudgetExhausted where there are too many possibilities.
 
     Args:
         specification: of the object.
         initial: the state before the first call.
         operations: what each call does.
+        observed: what the first of them gave; configurations in which they give something else are of no use.
         agrees: whether an observed outcome agrees with an expected one.
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
     """
@@ -113,12 +118,15 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         specification: WaitingSpecification,
         initial: Any,
         operations: Sequence[Any],
+        observed: Sequence[Outcome | None],
         agrees: Callable[[Outcome, Outcome], bool],
         *,
         is_patient: bool,
     ) -> None:
         self._specification = specification
+        self._observed = observed
         self._is_patient = is_patient
+        self._expanded = 0
         self._begins = [specification.begin, specification.begin_alone]
         if is_patient:
             self._begins.append(specification.begin_asleep)
@@ -133,11 +141,30 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         found = set(configurations)
         todo = list(configurations)
         while todo:
-            for following in self._following(*todo.pop()):
-                if following not in found:
+            self._expanded += 1
+            if self._expanded > _MOST_EXPANDED:
+                raise BudgetExhausted
+            for state, is_open in self._following(*todo.pop()):
+                following = self._settled(state, is_open)
+                if following is not None and following not in found:
                     found.add(following)
                     todo.append(following)
         return found
+
+    def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
+        """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""
+        settled = set()
+        for call, outcome in is_open:
+            given = outcome
+            if isinstance(outcome, _Waiting):
+                found = self._specification.outcome_of(state, outcome.position)
+                given = outcome if found.waits else found
+            observed = self._observed[call] if call < len(self._observed) else None
+            is_known = given is not None and observed is not None and not isinstance(given, _Waiting)
+            if is_known and not self._agrees(observed, given):
+                return None
+            settled.add((call, given))
+        return state, frozenset(settled)
 
     def _following(self, state: Any, is_open: frozenset[Any]) -> Iterator[tuple[Any, frozenset[Any]]]:
         specification = self._specification
@@ -150,12 +177,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 begun = begin(state, operation)
                 if begun is not None:
                     yield begun, left | {(call, _Waiting(len(begun) - 1))}
-        waiting = [(call, outcome) for call, outcome in is_open if isinstance(outcome, _Waiting)]
-        for call, wait in waiting:
-            given = specification.outcome_of(state, wait.position)
-            if not given.waits:
-                yield state, is_open - {(call, wait)} | {(call, given)}
-        if waiting:
+        if any(isinstance(outcome, _Waiting) for _, outcome in is_open):
             for later in specification.let_time_pass(state):
                 yield later, is_open
         for slow in new if self._is_patient else ():
@@ -179,11 +201,17 @@ def are_explained(
     calls: Sequence[Call[Any]],
     agrees: Callable[[Outcome, Outcome], bool],
 ) -> bool:
-    """Whether some sequence of steps explains calls that may wait for each other."""
+    """Whether some sequence of steps explains calls that may wait for each other.
+
+    Raises:
+        BudgetExhausted: there are too many to tell.
+    """
     marks = [(call.invoked, 0, position) for position, call in enumerate(calls)]
     marks += [(call.returned, 1, position) for position, call in enumerate(calls) if call.returned is not None]
     marks.sort()
     operations = [call.operation for call in calls]
+
+    observed = [call.outcome for call in calls]
 
     def explains(monitor: WaitingMonitor) -> bool:
         at = monitor.start
@@ -193,6 +221,6 @@ def are_explained(
         return at != IMPOSSIBLE
 
     return any(
-        explains(WaitingMonitor(specification, initial, operations, agrees, is_patient=is_patient))
+        explains(WaitingMonitor(specification, initial, operations, observed, agrees, is_patient=is_patient))
         for is_patient in (False, True)
     )
