@@ -55,7 +55,7 @@ from ..outcomes import Outcome
 from .budget import BudgetExhausted
 from .monitor import IMPOSSIBLE, Monitor
 
-_MOST_EXPANDED: Final = 2_000
+_MOST_EXPANDED: Final = 800
 """Configurations that are gone on from in one judgement: each takes several replays. Most need less than a hundred."""
 
 _MOST_OVERTAKING: Final = 2
@@ -111,6 +111,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         observed: what the first of them gave; configurations in which they give something else are of no use.
         agrees: whether an observed outcome agrees with an expected one.
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
+        pulse: called every now and then: a judgement may take seconds.
     """
 
     def __init__(
@@ -122,11 +123,13 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         agrees: Callable[[Outcome, Outcome], bool],
         *,
         is_patient: bool,
+        pulse: Callable[[], None] = lambda: None,
     ) -> None:
         self._specification = specification
         self._observed = observed
         self._is_patient = is_patient
         self._expanded = 0
+        self._pulse = pulse
         self._begins = [specification.begin, specification.begin_alone]
         if is_patient:
             self._begins.append(specification.begin_asleep)
@@ -142,6 +145,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         todo = list(configurations)
         while todo:
             self._expanded += 1
+            self._pulse()
             if self._expanded > _MOST_EXPANDED:
                 raise BudgetExhausted
             for state, is_open in self._following(*todo.pop()):

@@ -201,7 +201,9 @@ class ObjectLaboratory:
         self._pulse = pulse
         runner = self.runner(program, pulse)
         try:
-            yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
+            judge = self.judge(program, runner, strict_errors=strict_errors)
+            judge.pulse = pulse
+            yield Experiment(runner, judge)
         finally:
             runner.clean_up()
 

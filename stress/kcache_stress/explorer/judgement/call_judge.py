@@ -39,6 +39,7 @@ class CallJudge:
         monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
             threads of the program, one thread after another.
         doubts: why some execution could not be judged.
+        pulse: called every now and then, for a judgement may take seconds.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class CallJudge:
         self.monitor = Monitor(specification.effects, self._initial, self._called, self._agrees)
         self._plain = _Orders(self.monitor, self.monitor.start)
         self.doubts: dict[str, None] = {}
+        self.pulse: Callable[[], None] = lambda: None
         self._verdicts: dict[object, Problem | None] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
 
@@ -125,7 +127,9 @@ class CallJudge:
         given: Any = self._specification
         found = None
         for is_patient in (False, True):
-            monitor = WaitingMonitor(given, self._initial, self._called, outcomes, self._agrees, is_patient=is_patient)
+            monitor = WaitingMonitor(
+                given, self._initial, self._called, outcomes, self._agrees, is_patient=is_patient, pulse=self.pulse
+            )
             found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
             if found is None:
                 break
