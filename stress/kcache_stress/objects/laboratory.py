@@ -210,7 +210,9 @@ class ObjectLaboratory:
         """The experiment of a program; ``pulse`` is called before each execution."""
         runner = self.runner(program, pulse)
         try:
-            yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
+            judge = self.judge(program, runner, strict_errors=strict_errors)
+            judge.pulse = pulse
+            yield Experiment(runner, judge)
         finally:
             runner.clean_up()
 
