@@ -28,6 +28,7 @@ class Wait:
         holder: the thread that holds what it waits for; ``None`` if nobody does.
         is_for_itself: whether it holds it itself, and did not make it. What a thread makes and takes twice is a signal,
             as in a Condition: another one gives it back.
+        is_for_setup: whether only the calls before the threads could give it back: they took an ``RLock``, and are over.
     """
 
     thread: int
@@ -35,6 +36,7 @@ class Wait:
     where: str
     holder: int | None
     is_for_itself: bool = False
+    is_for_setup: bool = False
 
     def __str__(self) -> str:
         return f"thread {self.thread + 1} waits for {self.what} ({self.where})"
@@ -104,7 +106,7 @@ def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")
-    return Wait(thread.number, name, where, holder, is_for_itself)
+    return Wait(thread.number, name, where, holder, is_for_itself, holder == HUB and isinstance(obj, VirtualRLock))
 
 
 def _place(thread: VirtualThread) -> tuple[str, bool]:

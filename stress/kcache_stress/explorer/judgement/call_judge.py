@@ -83,6 +83,8 @@ class CallJudge:
         self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
+        if execution.ending is Ending.DEADLOCK and self._is_kept_by_setup(execution):
+            return None
         if execution.problem is not None:
             return execution.problem
         if execution.ending is Ending.DEADLOCK:
@@ -105,6 +107,14 @@ class CallJudge:
         is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
         polls = execution.ending is Ending.ENDLESS
         return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
+
+    def _is_kept_by_setup(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call waits for what calls before the threads took, and were never told to give back.
+
+        Such a program is no test. A call that raised before the threads has kept what it had no right to keep.
+        """
+        has_failed = any(outcome.error is not None for outcome in execution.prefix)
+        return bool(execution.prefix) and not has_failed and any(wait.is_for_setup for wait in execution.waits)
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         start = self._starts.get(execution.prefix)
