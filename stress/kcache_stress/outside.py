@@ -15,7 +15,8 @@ from .stacks import is_harness
 _CALLS: Final = {
     **dict.fromkeys(("recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "accept", "_accept"), "the network"),
     **dict.fromkeys(("connect", "connect_ex", "send", "sendall", "sendto", "sendmsg", "do_handshake"), "the network"),
-    **dict.fromkeys(("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"), "a name server"),
+    **dict.fromkeys(("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"), "a name server"),
+    **dict.fromkeys(("getnameinfo", "getfqdn"), "a name server"),
     **dict.fromkeys(("select", "poll", "epoll", "kqueue", "control", "devpoll"), "a socket, a pipe or a process"),
     **dict.fromkeys(("wait4", "waitpid", "wait3", "waitid", "fork_exec", "system"), "another process"),
     **dict.fromkeys(("read", "readline", "readinto", "write", "open", "input"), "a file, a pipe or a terminal"),

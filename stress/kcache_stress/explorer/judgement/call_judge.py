@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from kcache_model.rules import BrokenRule
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
+from ..virtual.scheduler import HUB
 from ..waiting import cycle
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
@@ -33,6 +35,7 @@ class CallJudge:
         read_back: the operations that were read back afterwards, after what they gave.
         strict_errors: ask for the very errors of the specification.
         text: an operation in a sentence.
+        keeps_lock: whether a call takes a lock of its thread that another call is to give back.
 
     Attributes:
         monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
@@ -47,10 +50,12 @@ class CallJudge:
         *,
         strict_errors: bool = False,
         text: Callable[[Any], str] = str,
+        keeps_lock: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self._specification = specification
         self._strict_errors = strict_errors
         self._text = text
+        self._keeps_lock = keeps_lock
         self._read_back = read_back
         self._program = program
         self._operations = [operation for thread in program.threads for operation in thread]
@@ -83,7 +88,7 @@ class CallJudge:
         self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
-        if execution.ending is Ending.DEADLOCK and self._is_kept_by_setup(execution):
+        if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
         if execution.problem is not None:
             return execution.problem
@@ -108,13 +113,18 @@ class CallJudge:
         polls = execution.ending is Ending.ENDLESS
         return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
 
-    def _is_kept_by_setup(self, execution: Execution[Outcome]) -> bool:
-        """Whether a call waits for what calls before the threads took, and were never told to give back.
+    def _is_kept(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call waits for a lock that the calls of a thread took for good, as such calls do when made alone.
 
-        Such a program is no test. A call that raised before the threads has kept what it had no right to keep.
+        Such a program is no test. What another call keeps, it has forgotten to give back.
         """
-        has_failed = any(outcome.error is not None for outcome in execution.prefix)
-        return bool(execution.prefix) and not has_failed and any(wait.is_for_setup for wait in execution.waits)
+        holders = (wait.holder for wait in execution.waits if wait.is_kept and wait.holder is not None)
+        calls = (
+            self._program.prefix if number == HUB else self._program.threads[number]
+            for number in holders
+            if number < len(self._program.threads)
+        )
+        return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         start = self._starts.get(execution.prefix)
