@@ -27,6 +27,7 @@ from .events import (
     TargetLoaded,
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
+from .repeated_hang import RETURNED, hangs_alone
 from .replay_request import ReplayRequest
 from .saved_failures import TargetFailures, show_again
 from .suite_options import SuiteOptions
@@ -96,7 +97,7 @@ def run_suite(
         if end.how == "over":
             log.over()
         else:
-            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
+            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options), end.outside)
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         if not phases or log.is_enough:
@@ -169,9 +170,21 @@ class _Log:
         wrong = [finding for finding in self.known.findings if finding.status is Status.VIOLATION]
         return len(wrong) >= self._options.most_findings
 
-    def ended(self, stopped: Stopped) -> None:
-        """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
-        finding, is_new = self._added(self._provisional or self._type.stopped(stopped))
+    def ended(self, stopped: Stopped, outside: str) -> None:
+        """The target hung, or ended its process: while a finding was made smaller, that is what is told.
+
+        Args:
+            stopped: how and where.
+            outside: the wait for the outside world in which it stood; then it did not hang.
+        """
+        if self._provisional is None and outside:
+            self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
+            return
+        found = self._provisional or self._type.stopped(stopped)
+        if not self._provisional and not hangs_alone(found, self._type, stopped.spec, self._options.patience_seconds):
+            self(PhaseFinished(self.phase, {"programs": 1}, inconclusive=RETURNED))
+            return
+        finding, is_new = self._added(found)
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
 
     def interrupted(self) -> None:

@@ -30,6 +30,7 @@ from kcache_stress.loading import TARGET_PREFIX
 from kcache_stress.tested import tested_text
 
 from ..classes import PREFIX
+from ..repeated_hang import RETURNED, hangs_alone
 from ..suite_options import DEFAULT_TYPE
 from ..target_type import Exploring, execution_stopped
 from ..target_types import target_type_named
@@ -173,6 +174,10 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
                 instrument=batch.instrument,
                 patience_seconds=batch.patience_seconds,
             )
+            target_type = target_type_named(batch.type)
+            if end.outside or not hangs_alone(stopped, target_type, batch.target, batch.patience_seconds):
+                why = f"a call waits for {end.outside}" if end.outside else RETURNED
+                return replace(tally, notes=(*tally.notes, why))
             findings.append(stopped)
         tally = replace(tally, finding=findings[-1])
     return tally
