@@ -213,7 +213,9 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    finding = None if tally.finding is None else weighed(tally.finding, target_type.rules, suite_options)
+    finding = tally.finding
+    if finding is not None:
+        finding = weighed(finding, target_type.rules, suite_options, target_type.advised_against)
     if finding is not None:
         status, verdict = finding.status, "what was found is not confirmed"
         console.print()

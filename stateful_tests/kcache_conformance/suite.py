@@ -149,7 +149,7 @@ class _Log:
         self(PhaseStarted(SAVED, 0.0))
         again = show_again(saved, target, self._options)
         for finding in again.findings:
-            found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
+            found = self._weighed(replace(finding, phase=SAVED))
             if not self.known.has(found):
                 self.known = self.known.adding(found)
         self._saved = self.known.findings
@@ -224,9 +224,12 @@ class _Log:
             )
         )
 
+    def _weighed(self, finding: Finding) -> Finding:
+        return weighed(finding, self._type.rules, self._options, self._type.advised_against)
+
     def _added(self, finding: Finding) -> tuple[Finding, bool]:
         """A finding as it is told, which is kept if it is new; whether it is."""
-        finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options)
+        finding = self._weighed(replace(finding, phase=finding.phase or self.phase))
         is_new = not self.known.has(finding)
         if is_new:
             self.known = self.known.adding(finding)

@@ -25,6 +25,7 @@ from ..objects.sequential import PatientCaller
 from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import BETWEEN, PREFIX
+from .called_under_lock import methods_called_under_lock
 from .probing import Probed
 from .public_calls import public_calls
 from .vocabulary_choice import vocabulary_of
@@ -86,7 +87,19 @@ def class_type(name: str) -> TargetType:
         found,
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: tuple(sorted({*loaded.unsupported, *calls.left_out})),
+        advised_against=_advised_against(kind, calls.left_out),
     )
+
+
+def _advised_against(kind: type, left_out: tuple[str, ...]) -> dict[str, str]:
+    """The calls of which findings are no faults of the class -> why."""
+    internal = "" if _is_machine(kind) else "needs the lock that the class holds when it calls it itself"
+    found = dict.fromkeys(methods_called_under_lock(kind) if internal else (), internal)
+    for text in left_out:
+        name, _, reason = text.partition(" (")
+        if reason and " " not in name:  # not ``what NAME returns (...)``, which is called
+            found[name] = f"is left out: {reason.removesuffix(')')}"
+    return found
 
 
 def _argument(data: Any) -> Any:
