@@ -32,7 +32,8 @@ from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import make_target
-from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch
+from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, Waiting
+from kcache_model.outcomes import raised
 from kcache_model.places import file_name, place_of
 from kcache_model.verdict import Status
 from kcache_stress.indexers.programs.random_programs import explorer_program
@@ -351,19 +352,63 @@ def concurrent(rule: str, *events: InterleavingEvent) -> Finding:
     return Finding(FindingKind.NONLINEARIZABLE, "", "", program, rule=rule, interleaving=told)
 
 
-def test_races_are_told_apart_by_the_lines_that_meet() -> None:
+def test_races_are_told_apart_by_the_functions_that_meet() -> None:
     other = replace(EVENT, thread=1, switch=INTERRUPTED, where="b.py:2", path="src/b.py")
-    reader = replace(EVENT, thread=1, where="b.py:3", path="src/b.py", meets=True)
+    reader = replace(EVENT, thread=1, where="b.py:3", path="src/b.py", meets=True, slot=".x")
     assert interleaved(EVENT, other, reader).interrupted_at == "src/a.py:1"
-    assert interleaved(EVENT, other, reader).conflict == "src/a.py:1 meets src/b.py:3"
-    assert interleaved(EVENT, reader).conflict == ""
+    assert interleaved(EVENT, other, reader).conflicts == ({"src/a.py in f: .x", "src/b.py in f: .x"},)
+    assert interleaved(EVENT, reader).conflicts == ()
     assert replace(interleaved(EVENT, other, reader), is_interrupted=False).interrupted_at == ""
     known = Known(INDEXER.rules).adding(concurrent("stale-read", EVENT, other, reader))
     assert known.has(concurrent("stale-read", EVENT, other, reader))
-    assert not known.has(concurrent("stale-read", EVENT, other, replace(reader, where="b.py:9")))
+    assert known.has(concurrent("stale-read", EVENT, other, replace(reader, where="b.py:9", function="g")))
+    assert not known.has(concurrent("stale-read", EVENT, other, replace(reader, slot=".y")))
+    writer = replace(EVENT, function="h")
+    assert not known.has(concurrent("stale-read", writer, other, replace(reader, function="g")))
     assert not known.has(concurrent("torn-replace", EVENT, other, reader))
     assert known.has(concurrent("stale-read")), "real threads show no lines"
     assert not known.has(concurrent("torn-replace"))
+
+
+def test_a_race_is_on_what_the_interrupted_thread_had_touched_and_touches_again() -> None:
+    began = replace(EVENT, reads=(1,), writes=(2,))
+    lock = replace(EVENT, thread=1, switch=INTERRUPTED, function="g", slot="", meets=True, writes=(3,))
+    total = replace(EVENT, thread=1, function="g", slot=".total", meets=True, writes=(1,))
+    told = interleaved(began, lock, total, replace(EVENT, writes=(1,)))
+    assert told.conflicts == ({"src/a.py in f: .total", "src/a.py in g: .total"},)
+
+
+def test_deadlocks_that_share_a_line_are_one() -> None:
+    def deadlock(*waits: tuple[str, str]) -> Finding:
+        waiting = tuple(Waiting(at, "a lock", None, where, "", name, ()) for at, (where, name) in enumerate(waits))
+        told = replace(interleaved(EVENT), waiting=waiting)
+        return replace(concurrent("deadlock"), kind=FindingKind.DEADLOCK, interleaving=told)
+
+    known = Known(INDEXER.rules).adding(deadlock(("a.py:1", "get"), ("a.py:5", "info")))
+    assert known.has(deadlock(("a.py:5", "info"), ("a.py:9", "put")))
+    assert not known.has(deadlock(("a.py:7", "take"), ("a.py:9", "put")))
+
+
+def test_what_one_line_raises_is_one_finding_whatever_calls_lead_there() -> None:
+    def failed(operation: Any, location: str = "store.py:7 in _index", error: str = "TypeError: x") -> Finding:
+        found = _stale(op.add(A), operation)
+        observed = replace(raised("other", error), where=location)
+        return replace(found, kind=FindingKind.EXCEPTION, rule="unexpected-error", location=location, observed=observed)
+
+    known = Known(INDEXER.rules).adding(failed(op.update(A)))
+    assert known.has(failed(op.delete(A)))
+    assert known.has(replace(failed(op.delete(A)), rule="several-values-mishandled"))
+    assert not known.has(failed(op.delete(A), location="store.py:9 in delete"))
+    assert not known.has(failed(op.delete(A), error="KeyError: x"))
+    accepted = Known(INDEXER.rules).adding(replace(failed(op.update(A)), is_waived=True))
+    assert accepted.has(failed(op.update(A)))
+    assert not accepted.has(failed(op.delete(A)))
+
+
+def test_a_decision_of_the_implementation_is_told_once() -> None:
+    known = Known(INDEXER.rules).adding(replace(_stale(op.replace((A,))), rule="failed-write-applied"))
+    assert known.has(replace(_stale(op.update(A)), rule="failed-write-applied"))
+    assert not known.has(replace(_stale(op.update(A)), rule="stale-index-entry"))
 
 
 def test_an_interleaving_takes_the_place_of_what_real_threads_showed() -> None:

@@ -286,9 +286,9 @@ def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, name: str, ki
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
     batch = Batch(f"{tmp_path / 'bad.py'}:new_indexer", QUICK, (program,), patience_seconds=1.0, seconds=5.0)
     data = run_batch(encode_batch(batch))
-    assert decode_tally({**data, "finding": None}).programs == 0
-    assert data["finding"]["kind"] == kind.value
-    assert data["finding"]["program"]
+    assert decode_tally(data).programs == 0
+    assert data["findings"][0]["kind"] == kind.value
+    assert data["findings"][0]["program"]
 
 
 @pytest.mark.nightly

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_tested_text, tested_line, verdict_line
+from kcache_conformance.report.run_report import RunReport, lines_about_methods, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -27,6 +28,7 @@ from kcache_model.verdict import Status
 from kcache_stress.interruption import heeding_interrupts
 
 from .exits import BEGAN
+from .pace import duration_text, elapsed_text, lines
 
 _PLAIN_WIDTH = 100
 
@@ -107,13 +109,14 @@ def show_brief(report: RunReport) -> None:
 
 
 @contextmanager
-def progress_bar(console: Console) -> Iterator[Progress]:
+def progress_bar(console: Console, budget_seconds: float = inf) -> Iterator[Progress]:
     """A bar with counts on a terminal; nothing elsewhere. The first Ctrl-C only asks to stop meanwhile."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[counts]}"),
         TimeElapsedColumn(),
+        TextColumn("" if budget_seconds == inf else f"of {duration_text(budget_seconds)}"),
         console=console,
         transient=True,
         disable=console.quiet or not console.is_terminal,
@@ -129,6 +132,9 @@ class TerminalProgress:
         progress: the bar; several runs may share it.
         on_phase: told of each finished phase.
         name: of the target, where there are several.
+
+    Attributes:
+        text: what is being done, and what was counted so far.
     """
 
     def __init__(self, progress: Progress, on_phase: Callable[[PhaseFinished], None], name: str = "") -> None:
@@ -136,6 +142,7 @@ class TerminalProgress:
         self._on_phase = on_phase
         self._name = f"{name}: " if name else ""
         self._task = progress.add_task(f"{self._name}starting", total=1.0, counts="")
+        self._title = self.text = "starting"
 
     def __call__(self, event: Event) -> None:
         """Something happened."""
@@ -143,9 +150,11 @@ class TerminalProgress:
             case PhaseStarted():
                 title = PHASE_TITLES.get(event.phase, event.phase)
                 self._progress.update(self._task, description=f"{self._name}{title}", completed=0.0, counts="")
+                self._title = self.text = title
             case PhaseProgress():
                 counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
                 self._progress.update(self._task, completed=event.fraction, counts=counts)
+                self.text = ", ".join(filter(None, (self._title, counts)))
             case FindingMade():
                 self._progress.update(self._task, description=f"{self._name}making the example smaller")
             case PhaseFinished():
@@ -172,12 +181,19 @@ def run_and_print(
     *,
     is_coverage_shown: bool = False,
     saved: TargetFailures | None = None,
+    spent: float = 0.0,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
-    with progress_bar(console) as bar:
+    began = time.monotonic() - spent
+    with progress_bar(console, options.budget_seconds) as bar:
         console.print(title, soft_wrap=True)
         progress = TerminalProgress(bar, lambda phase: console.print(phase_line(phase), soft_wrap=True))
-        result = run_suite(target, options, progress, saved)
+
+        def line() -> str:
+            return f"{progress.text} after {elapsed_text(time.monotonic() - began, options.budget_seconds)}"
+
+        with lines(line, is_wanted=not console.quiet and not console.is_terminal):
+            result = run_suite(target, options, progress, saved, spent_seconds=spent)
     show_result(console, target, options, result, is_coverage_shown=is_coverage_shown)
     return result
 
@@ -190,8 +206,8 @@ def show_result(
         if is_coverage_shown and phase.coverage:
             console.print()
             console.print(coverage_table(phase.coverage, phase.overlapped))
-    if result.not_tested:
-        console.print(f"  {not_tested_text(options.kind, result.not_tested)}", soft_wrap=True)
+    for line in lines_about_methods(options.kind, result):
+        console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
     for finding in result.findings:
         if finding.is_waived:
             continue
@@ -213,6 +229,6 @@ def show_result(
         console.print(
             f"  longer than the budget of {options.budget_text}: {names} always run to their end", soft_wrap=True
         )
-    line = Text(verdict_line(options.kind, result))
-    line.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))
-    console.print(line, soft_wrap=True)
+    verdict = Text(verdict_line(result))
+    verdict.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))
+    console.print(verdict, soft_wrap=True)

@@ -122,6 +122,7 @@ class Generator(enum.StrEnum):
     "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."
 )
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
+@click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
 @seed_option("Decides everything random.")
 @data_races_option
 @explorer_options
@@ -137,13 +138,14 @@ def explore(
     executions: int | None,
     preemptions: int,
     depth: int,
+    first: bool,
     jobs: int,
     dask: str | None,
 ) -> None:
     """Explore the interleavings of concurrent programs on TARGET, deterministically.
 
-    The modules of TARGET are instrumented and run under a virtual scheduler. Stops at the first violation and shows
-    the interleaving.
+    The modules of TARGET are instrumented and run under a virtual scheduler. Shows the interleaving of each distinct
+    violation.
     """
     target, suite_options = asked.resolved("explorer")
     suite_options = suite_options.within(asked.typed)
@@ -195,7 +197,7 @@ def explore(
             patience_seconds=suite_options.patience_seconds,
         )
         console.print(title + seen_text(description), soft_wrap=True)
-        with progress(console) as show, executor(dask) as pool:
+        with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
                 examples = replace(template, seeds=(_first_seed(seed), suite_options.programs or _MOST_EXAMPLES))
                 tally = explore_examples(examples, lambda so_far: show(None, so_far))
@@ -205,6 +207,7 @@ def explore(
                     jobs=jobs,
                     executor=pool,
                     seconds=budget,
+                    most_findings=1 if first else suite_options.most_findings,
                     on_tally=lambda so_far: show(None, so_far),
                 )
     if tally.audited:
@@ -213,13 +216,16 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    finding = tally.finding
-    if finding is not None:
-        finding = weighed(finding, target_type.rules, suite_options, target_type.advised_against)
-    if finding is not None:
-        status, verdict = finding.status, "what was found is not confirmed"
+    findings = [
+        weighed(finding, target_type.rules, suite_options, target_type.advised_against) for finding in tally.findings
+    ]
+    for finding in findings:
         console.print()
         show_finding(console, finding, target)
+    if findings:
+        statuses = {finding.status for finding in findings}
+        worst = (Status.VIOLATION, Status.UNKNOWN, Status.OK)
+        status, verdict = next(one for one in worst if one in statuses), "what was found is not confirmed"
     elif tally.is_interrupted:
         status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
@@ -237,7 +243,7 @@ def explore(
         report = report_of_one_phase(
             report,
             status,
-            finding,
+            findings,
             counts,
             verdict,
             no_proof=tally.note,

@@ -263,7 +263,8 @@ def _report(
     title = f"kcache judge {type_text(target_type_named(options.kind))}{file}"
     unknown = reason if status is Status.UNKNOWN else ""
     report = RunReport("judge", title, file, options)
-    return report_of_one_phase(report, status, finding, {"programs": calls}, unknown, seconds=seconds_so_far())
+    findings = () if finding is None else (finding,)
+    return report_of_one_phase(report, status, findings, {"programs": calls}, unknown, seconds=seconds_so_far())
 
 
 @contextmanager

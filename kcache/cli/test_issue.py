@@ -74,14 +74,14 @@ def sections(text: str) -> dict[str, str]:
 
 
 def test_the_finding_of_a_class(folder: Path) -> None:
-    word = word_of("explore", "shelf.py:Stock", "--json", "found.json", "--html", "found.html")
+    word = word_of("explore", "-x", "shelf.py:Stock", "--json", "found.json", "--html", "found.html")
     (finding,) = json.loads((folder / "found.json").read_text(encoding="utf-8"))["findings"]
     story = " ".join(finding["story"])
     assert html.escape(story) in (folder / "found.html").read_text(encoding="utf-8")
     issue = folder / "issue.md"
     assert kcache("replay", word, "--issue", str(issue)).stdout == f"wrote {issue}\n"
     text = issue.read_text(encoding="utf-8")
-    assert re.match(r"# Stock: sell\(\) of thread . gave ", text)
+    assert re.match(r"# Stock: Thread .: sell\(\) returned ", text)
     told = sections(text)
     assert list(told) == ["What is promised", "Versions", "Scenario", "What happens", "Confirmation", "To see it"]
     assert told["What is promised"] == (
@@ -106,14 +106,14 @@ def test_a_class_that_inherits_its_fault_is_quoted(folder: Path) -> None:
     (folder / "shelf_below.py").write_text(SILENT, encoding="utf-8")
     promise = 'class Stock(Base):\n    """Thread-safe."""\n'
     (folder / "shelf.py").write_text(f"from shelf_below import Stock as Base\n\n\n{promise}", encoding="utf-8")
-    word = word_of("explore", "shelf.py:Stock()")
+    word = word_of("explore", "-x", "shelf.py:Stock()")
     assert "> Thread-safe." in sections(kcache("replay", word, "--issue", "-").stdout)["What is promised"]
 
 
 @pytest.mark.nightly
 def test_the_finding_of_a_test_is_confirmed_and_quotes_what_it_tests(folder: Path) -> None:
     (folder / "selling.py").write_text(TEST, encoding="utf-8")
-    word = word_of("explore", "selling.py:sells_one")
+    word = word_of("explore", "-x", "selling.py:sells_one")
     told = sections(kcache("replay", word, "--issue", "-").stdout)
     assert "(docstring of `Stock`)" in told["What is promised"]
     assert "How threads buy" not in told["What is promised"]
@@ -122,7 +122,7 @@ def test_the_finding_of_a_test_is_confirmed_and_quotes_what_it_tests(folder: Pat
 
 
 def test_what_is_mended_is_no_issue(folder: Path) -> None:
-    word = word_of("explore", "shelf.py:Stock")
+    word = word_of("explore", "-x", "shelf.py:Stock")
     (folder / "shelf.py").write_text(MENDED, encoding="utf-8")
     done = kcache("replay", word, "--issue", "issue.md")
     assert done.exit_code == 2

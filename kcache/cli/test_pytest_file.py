@@ -126,7 +126,7 @@ def test_a_finding_as_a_test_fails_until_it_is_mended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = folder / "test_found.py"
-    assert kcache("replay", word_of("explore", target), "--pytest", str(file)).stdout == f"wrote {file}\n"
+    assert kcache("replay", word_of("explore", "-x", target), "--pytest", str(file)).stdout == f"wrote {file}\n"
     assert marks in file.read_text(encoding="utf-8")
     golden(f"pytest_{golden_name}", told(file))
     with pytest.raises(ConformanceError):

@@ -282,7 +282,7 @@ def test_a_file_that_is_no_outcome(text: str, message: str, tmp_path: Path) -> N
     wrong.write_text(text, encoding="utf-8", errors="surrogateescape")
     done = kcache("report", right, wrong, "--output", written)
     assert done.exit_code == 2
-    assert done.output.startswith(f"kcache: {wrong} ")
+    assert done.output.startswith(f"kcache: error: {wrong} ")
     assert message in done.output
     assert done.output.count("\n") == 1
     assert not written.exists()

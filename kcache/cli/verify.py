@@ -96,7 +96,7 @@ def verify(
     )
     with clear_errors():
         asked.outputs.touch()
-        with progress(console) as show, executor(dask) as pool:
+        with progress(console, suite_options.budget_seconds) as show, executor(dask) as pool:
             certificate = run_verification(
                 target,
                 bound,
@@ -142,7 +142,7 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
     return report_of_one_phase(
         RunReport("verify", title, certificate.target, options, headline=headline, certificate=certificate),
         certificate.status,
-        tally.finding,
+        tally.findings,
         counts,
         certificate.missing if tally.finding is None else "",
         no_proof=tally.note,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -151,6 +152,7 @@ class Interleaving:
         omitted: how many events before the first one are left out: of long executions the end is told.
         is_interrupted: whether a thread was left that could have gone on. One that had to wait where no event is shown
             looks the same in ``events``.
+        test: path, first and last line of the test body that ran; ``None`` if a program of calls ran.
     """
 
     threads: int
@@ -166,32 +168,69 @@ class Interleaving:
     wrong_call: int | None = None
     omitted: int = 0
     is_interrupted: bool = True
+    test: tuple[str, int, int] | None = None
 
     @property
     def interrupted_at(self) -> str:
         """``FILE:LINE`` at which a thread was interrupted first; empty if none was."""
-        return next(self._conflict(), "")
+        for at, thread in self._interruptions():
+            last = self._last(thread, at)
+            return "" if last is None else f"{_path(last)}:{last.where.rpartition(':')[2]}"
+        return ""
 
     @property
-    def conflict(self) -> str:
-        """That line, and the one at which another thread then touched what both use; empty if none was interrupted."""
-        return " meets ".join(self._conflict())
+    def conflicts(self) -> tuple[frozenset[str], ...]:
+        """For each interruption: ``FILE in FUNCTION: ATTRIBUTE`` of the two functions that met there.
 
-    def _conflict(self) -> Iterator[str]:
-        if not self.is_interrupted:
-            return
-        last: dict[int, str] = {}
-        interrupted = None
-        for event in self.events:
-            if interrupted is None and event.switch is not None and event.switch.is_preemption:
-                interrupted = event.switch.thread
-                yield last.get(interrupted, "")
-            if event.where:
-                file, _, line = event.where.rpartition(":")
-                last[event.thread] = f"{event.path or file}:{line}"
-            if interrupted not in (None, event.thread) and event.meets and event.where:
-                yield last[event.thread]
-                return
+        These are the function that was interrupted, and the one in which another thread then touched what both use:
+        best what the interrupted thread had touched and touches again, for that is what it took for unchanged. The
+        attribute is empty if that is no attribute. Lines are not compared: the same race shows in other lines in other
+        programs.
+        """
+        return tuple(self._met(at, thread) for at, thread in self._interruptions())
+
+    def _interruptions(self) -> Iterator[tuple[int, int]]:
+        """The position of the event that follows each, and the thread that was interrupted."""
+        for at, event in enumerate(self.events if self.is_interrupted else ()):
+            if event.switch is not None and event.switch.is_preemption:
+                yield at, event.switch.thread
+
+    def _met(self, at: int, thread: int) -> frozenset[str]:
+        last = self._last(thread, at)
+        function = "" if last is None else _function(last)
+        before, after = self._touched(thread, self.events[:at]), self._touched(thread, self.events[at:])
+        others = [one for one in self.events[at:] if one.thread != thread and one.meets and one.where]
+        if not others:
+            return frozenset({function})
+
+        def shared(event: InterleavingEvent) -> int:
+            places = {*event.reads, *event.writes}
+            return (not places.isdisjoint(before)) + (not places.isdisjoint(before & after))
+
+        met = max(others, key=shared)
+        attribute = met.slot if re.fullmatch(r"\.\w+", met.slot) else ""
+        return frozenset(f"{one}: {attribute}" for one in (function, _function(met)))
+
+    @staticmethod
+    def _touched(thread: int, events: Iterable[InterleavingEvent]) -> set[int]:
+        return {place for one in events if one.thread == thread for place in (*one.reads, *one.writes)}
+
+    def _last(self, thread: int, end: int) -> InterleavingEvent | None:
+        """The last event of a thread before a position that is at a line of the target."""
+        return next((one for one in reversed(self.events[:end]) if one.thread == thread and one.where), None)
+
+    @property
+    def waiting_at(self) -> frozenset[str]:
+        """``FILE:LINE in FUNCTION`` of each thread that waits, if it ended in a deadlock."""
+        return frozenset(f"{one.where} in {one.function}" for one in self.waiting)
+
+
+def _path(event: InterleavingEvent) -> str:
+    return event.path or event.where.rpartition(":")[0]
+
+
+def _function(event: InterleavingEvent) -> str:
+    return f"{_path(event)} in {event.function}"
 
 
 def encode_interleaving(interleaving: Interleaving) -> dict[str, Any]:
@@ -223,5 +262,6 @@ def decode_interleaving(data: Mapping[str, Any]) -> Interleaving:
             "afterwards": pairs(data["afterwards"]),
             "waiting": tuple(made(Waiting, waiting) for waiting in data["waiting"]),
             "failures": tuple(data["failures"]),
+            "test": tuple(data["test"]) if data.get("test") else None,
         }
     )

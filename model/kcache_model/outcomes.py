@@ -53,6 +53,8 @@ class Outcome:
 
     def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:
         """Whether it is what the specification expects; an error of any type will do unless ``strict_errors``."""
+        if expected is ANYTHING:
+            return not self.waits
         if expected.error is None or strict_errors:
             return self == expected
         return self.error is not None
@@ -89,6 +91,26 @@ class _Untold(Outcome):
 
 UNTOLD = _Untold()
 """The call returned, but what is not recorded."""
+
+
+class _Anything(Outcome):
+    """Whatever a call gives that returns or raises."""
+
+    __slots__ = ()
+
+    @property
+    def is_told(self) -> bool:
+        return False
+
+    def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:  # noqa: ARG002
+        return not expected.waits
+
+    def __str__(self) -> str:
+        return "anything"
+
+
+ANYTHING = _Anything()
+"""The call may return or raise anything: it does not give the same each time after the same calls."""
 
 
 def with_article(name: str) -> str:

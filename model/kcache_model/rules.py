@@ -45,6 +45,7 @@ class Rule:
         contract: the least contract that asks for it; under a lesser one it is advice.
         example: a file of the shipped examples that breaks it; empty if there is none.
         is_of_state: whether a write breaks it, and any later call shows that.
+        is_once: whether it is one decision of the implementation, whatever calls show it: one finding is enough.
         declaration: the name in ``kcache_unsupported`` with which an implementation says that it does otherwise.
     """
 
@@ -56,6 +57,7 @@ class Rule:
     contract: Contract = Contract.CLIENT_GO
     example: str = ""
     is_of_state: bool = False
+    is_once: bool = False
     declaration: str = ""
 
     def severity(self, contract: Contract) -> Severity:

@@ -10,6 +10,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
+from .completeness import MethodsReport
 from .replay_request import ReplayRequest
 
 INDISPENSABLE = frozenset({"explorer"})
@@ -22,11 +23,13 @@ class TargetLoaded:
 
     Attributes:
         not_tested: the operations and features that it does not support.
+        calls: the names of the calls that it offers, if completeness is asked of its type.
         tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
     """
 
     not_tested: tuple[str, ...]
     tested: str = ""
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,7 @@ class SuiteResult:
         unsettled: saved failures of which it is not known whether they still are there.
         is_interrupted: whether the user stopped it.
         tested: version and file of the code under test; empty if it was not loaded.
+        methods: which methods were called, left out and not compared; empty for types that have no methods.
     """
 
     status: Status
@@ -131,15 +135,26 @@ class SuiteResult:
     unsettled: tuple[ReplayRequest, ...] = ()
     is_interrupted: bool = False
     tested: str = ""
+    methods: MethodsReport = field(default_factory=MethodsReport)
 
     @property
     def verdict(self) -> str:
-        """The status in words; ``ok, without the explorer`` where nothing else is missing."""
+        """The status in words.
+
+        ``ok, without the explorer`` where nothing else is missing; ``incomplete`` where methods were not called.
+        """
         if self.is_interrupted:
             return f"{self.status.value}, interrupted"
+        if self.is_incomplete:
+            return "incomplete"
         missing = [phase.phase for phase in self.phases if phase.refused and phase.phase in INDISPENSABLE]
         is_all = self.status is Status.UNKNOWN and 0 < len(self.reasons) == len(missing) < len(self.phases)
         return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether nothing else is missing than calls of methods that nobody has left out."""
+        return self.status is Status.UNKNOWN and bool(self.reasons) and self.reasons == incomplete_reasons(self.methods)
 
     @property
     def shown(self) -> str:
@@ -153,12 +168,22 @@ class SuiteResult:
         if 0 < programs == exhausted and not rounds:
             return proved_text(programs)
         tried = [f"{programs} program{'s' * (programs != 1)}"] if programs else []
-        tried += [f"{exhausted} of them exhausted"] if exhausted else []
+        tried += [f"{'all' if exhausted == programs else exhausted} of them exhausted"] if exhausted else []
         stressed = f"{rounds} round{'s' * (rounds != 1)} with real threads" if rounds else ""
         all_tried = " and ".join(filter(None, (", ".join(tried), stressed)))
         return f"no fault found in {all_tried}" if all_tried else ""
 
 
+def incomplete_reasons(methods: MethodsReport) -> tuple[str, ...]:
+    """Why a run is incomplete: one line for all methods that never returned; none if there are no such methods."""
+    if not methods.missing:
+        return ()
+    names = ", ".join(f"{name} ({reason})" for name, reason in methods.missing)
+    options = " ".join(f"--leave-out {name}" for name, _ in methods.missing[:_MOST_NAMED])
+    return (f"never returned, so nothing is known of: {names}. To accept that: {options}",)
+
+
+_MOST_NAMED: Final = 3
 _WORDS: Final = ("no", "one", "two", "three", "four")
 
 

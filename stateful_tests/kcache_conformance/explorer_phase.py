@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -9,12 +10,17 @@ from math import inf
 from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.progress import ProgressListener
+from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.explorer.spared import Spared
 
 from .budget_slices import LEAST_PROGRAMS
+from .execution_counter import ExecutionCounter
 from .phase import Coverage, PhaseContext, PhaseOutcome
+from .symptoms import Known
 
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
@@ -39,11 +45,38 @@ class Search:
     on_explored: Callable[[Explored], None] = lambda _: None
 
 
+def explore_for_more(
+    search: Search, known: Known, watch: ProgressListener, on_finding: Callable[[Finding], None]
+) -> Explored:
+    """Explore a program for what is not known yet: behind a known fault the search goes on.
+
+    Most known faults are recognised by the functions that meet. A fault whose schedule does not show them is recognised
+    when it has been made smaller; the program is then searched once more for other kinds of faults.
+    """
+    kinds: frozenset[FindingKind] = frozenset()
+    executions, began, options = 0, time.monotonic(), search.options
+    while True:
+        spared = Spared(known.findings, kinds)
+        explored = explore(search.laboratory, search.program, options, watch, on_finding, spared)
+        executions += explored.executions
+        explored = replace(explored, executions=executions, spared=explored.spared + len(kinds))
+        found = explored.finding
+        if found is None or not known.has(found):
+            return explored
+        left = search.options.seconds - (time.monotonic() - began)
+        if found.kind in kinds or explored.refused or left <= 0:  # of kinds, it is of a smaller program
+            return replace(explored, finding=None, spared=explored.spared + 1)
+        kinds |= {found.kind}
+        options = replace(search.options, seconds=left)
+
+
 def explorer_phase(
     context: PhaseContext,
     searches: Callable[[str], Iterable[Search]],
     called: str,
     alone: Callable[[Any], Finding | None] = lambda _: None,
+    *,
+    least: int = 0,
 ) -> PhaseOutcome:
     """Explore program after program. One that goes wrong without concurrency tells nothing here.
 
@@ -52,21 +85,30 @@ def explorer_phase(
         searches: what to explore of the target of a name. Raises CannotExploreError.
         called: what such a target is called.
         alone: what goes wrong with a program when its calls are made one after another.
+        least: programs that are explored however little time there is.
     """
     if context.spec is None:
         return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
     counts = Counter(programs=0, executions=0, exhausted=0)
     coverage: Coverage = Counter()
     refused: list[str] = []
+    so_far = 0.0
+
+    def on_executions(more: int) -> None:
+        counted = {**counts, "executions": counts["executions"] + more}
+        context.on_progress(so_far, PhaseOutcome(counted, None, coverage))
+
+    watch = ExecutionCounter(context.watch, on_executions)
     no_proof = ""
     try:
-        steps = context.steps(least=LEAST_PROGRAMS["explorer"])
-        for (_, fraction), search in zip(steps, searches(context.spec), strict=False):
-            context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
+        steps = context.steps(least=max(least, LEAST_PROGRAMS["explorer"]))
+        for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
+            watch.reset()
+            context.on_progress(so_far, PhaseOutcome(counts, None, coverage))
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue
-            left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
+            left = max(_LEAST_SECONDS, context.seconds * (1.0 - so_far))
             options = replace(
                 search.options,
                 seconds=left if context.seconds == inf else min(search.options.seconds, left),
@@ -75,7 +117,8 @@ def explorer_phase(
             )
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
-            explored = explore(search.laboratory, search.program, options, context.watch, context.on_finding)
+            search = replace(search, options=options)
+            explored = explore_for_more(search, context.known, watch, context.on_finding)
             search.on_explored(explored)
             coverage.update(explored.calls)
             if explored.refused:
@@ -85,8 +128,10 @@ def explorer_phase(
                 if explored.finding is None:
                     continue
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
+            if explored.spared and any(one.status is Status.VIOLATION for one in context.known.findings):
+                context.met["known"] += 1
             no_proof = no_proof or explored.no_proof
-            if explored.finding is not None and not context.is_known(explored.finding):
+            if explored.finding is not None:
                 found = alone(explored.finding.program) or explored.finding
                 if not context.is_known(found):
                     return PhaseOutcome(counts, replace(found, phase="explorer"), coverage)

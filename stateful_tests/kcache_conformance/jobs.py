@@ -165,7 +165,7 @@ def _run_phases(
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target), tested_text(origin)))
+    listener(TargetLoaded(target_type.not_tested(target), tested_text(origin), target_type.calls(target)))
 
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress

@@ -15,7 +15,7 @@ from kcache_model.finding import Finding
 from kcache_model.rules import Contract
 from kcache_stress.interruption import Interrupted, is_interrupted
 
-from .classes import BETWEEN, PREFIX
+from .classes import parse_class_type_name
 from .jobs import not_tested_in_child
 from .replay_request import ReplayRequest
 from .suite_options import SuiteOptions
@@ -161,7 +161,7 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
     from .replays import replay_requested
     from .token_trust import UntrustedError
 
-    _, _, model = options.kind.removeprefix(PREFIX).partition(BETWEEN)
+    model = parse_class_type_name(options.kind).model
     named = [one for one in (target, model, options.kind) if ":" in one]
     try:
         offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}

@@ -47,6 +47,7 @@ class SuiteOptions:
         instrument: further packages that the explorer instruments.
         most_findings: after so many of distinct symptoms the run ends.
         declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
+        leave_out: the methods of a class that are never called; the name of its type has them, too.
         waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
         shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
         data_races: let the explorer report data races, too; a search of its own for each program.
@@ -66,6 +67,7 @@ class SuiteOptions:
     instrument: tuple[str, ...] = ()
     most_findings: int = MOST_FINDINGS
     declared: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None
     data_races: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -30,14 +30,17 @@ class Symptom:
     """What shows of a fault.
 
     Attributes:
-        rule: the id of the rule that is broken.
+        rule: the id of the rule that is broken; :data:`RAISED` of exceptions, which may break several by one line.
         call: the call that failed, or left behind what a later one shows; of threads, the calls that met.
-        place: the line of the target where it happened, or those where threads met; empty if that is not known.
+        place: the line of the target that raised, or a function in which threads met; empty if that is not known.
     """
 
     rule: str
     call: str
     place: str = ""
+
+
+RAISED: Final = "raised"
 
 
 def _says_more(finding: Finding, other: Finding) -> bool:
@@ -46,16 +49,45 @@ def _says_more(finding: Finding, other: Finding) -> bool:
     return has_more and _has_threads(other) and finding.rule == other.rule
 
 
-def symptom_of(finding: Finding, rules: Mapping[str, Rule]) -> Symptom:
-    """The symptom of a finding, by the rules of its target type."""
+def symptoms_of(finding: Finding, rules: Mapping[str, Rule]) -> frozenset[Symptom]:
+    """The symptoms of a finding, by the rules of its target type; findings that share one tell of the same fault.
+
+    What a call raises is the same fault whatever calls lead to the line. What is accepted or advice stands for its own
+    calls alone: it must not hide a violation.
+    """
+    rule, call = rules.get(finding.rule), call_of(finding, rules)
+    if finding.location and finding.kind is not FindingKind.DATA_RACE:
+        place = f"{finding.location}: {_error_type(finding)}"
+        if finding.is_advice or finding.is_waived:
+            return frozenset({Symptom(finding.rule, call, place)})
+        return frozenset({Symptom(RAISED, "", place), Symptom(finding.rule, call, place)})
+    if rule is not None and rule.is_once:
+        return frozenset({Symptom(finding.rule, "")})
+    return frozenset(Symptom(finding.rule, call, place) for place in _places(finding) or {""})
+
+
+def call_of(finding: Finding, rules: Mapping[str, Rule]) -> str:
+    """The call of the symptoms of a finding; empty if threads met at a place that is known, whatever they called."""
+    if _places(finding):
+        return ""
     rule = rules.get(finding.rule)
-    conflict = "" if finding.interleaving is None else finding.interleaving.conflict
+    return _call(finding, is_of_state=rule is not None and rule.is_of_state)
+
+
+def _error_type(finding: Finding) -> str:
+    return "" if finding.observed is None else finding.observed.message.partition(":")[0]
+
+
+def _places(finding: Finding) -> frozenset[str]:
+    """Where threads race, wait for each other, or interrupt each other; empty if that is not known."""
+    told = finding.interleaving
     if finding.kind is FindingKind.DATA_RACE:
-        return Symptom(finding.rule, "", finding.location)
-    if conflict:
-        return Symptom(finding.rule, "", conflict)  # whatever calls lead there
-    call = _call(finding, is_of_state=rule is not None and rule.is_of_state)
-    return Symptom(finding.rule, call, finding.location)
+        return frozenset({finding.location})
+    if told is None:
+        return frozenset()
+    if finding.kind is FindingKind.DEADLOCK and told.waiting:
+        return told.waiting_at
+    return told.conflicts[0] if told.conflicts else frozenset()
 
 
 def _call(finding: Finding, *, is_of_state: bool) -> str:
@@ -109,29 +141,36 @@ class Known:
         rules = {finding.rule, *_ALSO.get(finding.rule, ())}
         return any(_has_threads(one) and one.rule in rules for one in self.findings)
 
-    def symptom(self, finding: Finding) -> Symptom:
-        """The symptom of a finding."""
-        return symptom_of(finding, self.rules)
+    def symptoms_of(self, finding: Finding) -> frozenset[Symptom]:
+        """The symptoms of a finding."""
+        return symptoms_of(finding, self.rules)
 
     def _symptoms(self, finding: Finding) -> Iterator[Symptom]:
-        """Its symptom; of a state that is wrong, also as if an earlier write of the program had left it so."""
-        symptom = self.symptom(finding)
-        yield symptom
+        """Its symptoms; of a state that is wrong, also as if an earlier write of the program had left it so."""
+        symptoms = self.symptoms_of(finding)
+        yield from symptoms
         rule = self.rules.get(finding.rule)
         if rule is not None and rule.is_of_state and not _has_threads(finding) and finding.program is not None:
             for operation in _done(finding):
                 if getattr(operation, "is_write", True):
-                    yield replace(symptom, call=_name(operation))
+                    yield from (replace(symptom, call=_name(operation)) for symptom in symptoms)
 
     def adding(self, finding: Finding) -> Known:
         """The same and one finding more; what real threads showed of its rule gives way to an interleaving."""
         rule = self.rules.get(finding.rule)
         spared = self.spared | ({rule.declaration} if rule is not None and rule.declaration else set())
         if finding.kind in _ENDS and getattr(finding.program, "is_sequential", False):
-            spared |= {self.symptom(finding).call}  # it is not called again
-        symptoms = self.symptoms | {self.symptom(finding)}
+            spared |= {call_of(finding, self.rules)}  # it is not called again
+        symptoms = self.symptoms | self.symptoms_of(finding)
         others = (one for one in self.findings if not _says_more(finding, one))
         return Known(self.rules, (*others, finding), symptoms, frozenset(spared))
+
+    def adding_all(self, findings: Iterable[Finding]) -> Known:
+        """The same and those findings that are not known."""
+        known = self
+        for finding in findings:
+            known = known if known.has(finding) else known.adding(finding)
+        return known
 
 
 def weighed(
@@ -160,4 +199,4 @@ def weighed(
 
 def waiver_of(finding: Finding, rules: Mapping[str, Rule]) -> str:
     """``RULE:CALL``, with which this finding and no other of its rule is waived."""
-    return f"{finding.rule}:{symptom_of(finding, rules).call}"
+    return f"{finding.rule}:{call_of(finding, rules)}"

@@ -23,7 +23,7 @@ from kcache_stress.explorer.replay_token import TokenFormat
 from kcache_stress.import_paths import file_of_module
 from kcache_stress.loading import TARGET_PREFIX
 
-from .classes import BETWEEN, PREFIX
+from .classes import PREFIX, parse_class_type_name
 from .configuration import find_configuration
 from .gallery import is_example
 from .source_definitions import definition
@@ -119,7 +119,7 @@ def _names_of_token(word: str) -> TokenNames:
     if word.startswith(OBJECT_TOKENS):
         name = word.removeprefix(OBJECT_TOKENS).rpartition(".")[0]
         if name.startswith(PREFIX):
-            targets += filter(None, name.removeprefix(PREFIX).partition(BETWEEN)[::2])
+            targets += filter(None, parse_class_type_name(name)[:2])
             _require_calls(token.program)
         else:
             targets.append(name.removeprefix("spec="))

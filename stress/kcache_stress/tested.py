@@ -10,6 +10,7 @@ from importlib.metadata import Distribution, DistributionFinder, MetadataPathFin
 from pathlib import Path
 from typing import Any, Final
 
+from kcache_model.foreign import own_attributes
 from kcache_model.places import short_path
 
 from .explorer.reach import HARNESS, imported_by
@@ -65,10 +66,7 @@ def _file_of(name: str) -> str | None:
 
 def _attribute(module: str, name: str) -> object:
     """An attribute of a loaded module, read without calling ``__getattr__`` of a module that loads itself late."""
-    try:
-        return object.__getattribute__(sys.modules[module], "__dict__").get(name)
-    except (KeyError, AttributeError):
-        return None
+    return own_attributes(sys.modules.get(module)).get(name)
 
 
 def _version_of(package: str, file: str | None) -> str:

@@ -16,8 +16,11 @@ from ..decoding import Json
 
 
 class Form(enum.StrEnum):
-    """How a call is written in Python. The name of a call is that of the attribute, with the form behind a dot where
-    one attribute has several: ``size`` reads, ``size.set`` assigns."""
+    """How a call is written in Python.
+
+    The name of a call is the name of the attribute. Where one attribute has several forms, the form follows behind a
+    dot: ``size`` reads, ``size.set`` assigns.
+    """
 
     CALL = "call"
     """``made.name(...)``"""
@@ -36,7 +39,7 @@ class Form(enum.StrEnum):
 
 
 MOST_ITEMS: Final = 10
-"""Items that are taken of an iterator: more than a small program can put into an object, and an end for endless ones."""
+"""Items that are taken of an iterator: more than a small program puts into an object; endless iterators end."""
 
 
 class Calling(Protocol):
@@ -70,7 +73,10 @@ class NoResultError(Exception):
 
 
 class LateArgument(ABC):
-    """An argument that is not plain data: its value is made when the call is made. Hashable, compared by description."""
+    """An argument that is not plain data: its value is made when the call is made.
+
+    Hashable, and compared by its description.
+    """
 
     __slots__ = ()
 
@@ -183,7 +189,7 @@ class MethodCall:
     def code(self, literal: Callable[[object], str] = repr) -> str:
         """The call in Python, after what :attr:`making` makes."""
         if self.form is Form.CALL and self.name in OPERATORS:
-            return OPERATORS[self.name].format("made", *map(literal, self.arguments))
+            return OPERATORS[self.name].format("made", *map(literal, self.arguments), passed=self.passed(literal))
         return _CODES[self.form](self, literal)
 
     def passed(self, literal: Callable[[object], str] = repr) -> str:
@@ -206,7 +212,7 @@ class MethodCall:
 
 
 OPERATORS: Final = {
-    "__call__": "{0}({1})",
+    "__call__": "{0}({passed})",
     "__getitem__": "{0}[{1}]",
     "__setitem__": "{0}[{1}] = {2}",
     "__delitem__": "del {0}[{1}]",

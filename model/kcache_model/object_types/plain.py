@@ -147,7 +147,7 @@ class PlainTarget:
 
     def allows_call(self, operation: MethodCall) -> bool:
         """Whether its objects have the method."""
-        return operation.name not in self.unsupported
+        return self.unsupported.isdisjoint((operation.name, operation.attribute))
 
 
 def object_type(

@@ -12,7 +12,6 @@ everything is settled, and names by (thread, number of the call) are the same in
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import decimal
 import enum
@@ -24,10 +23,13 @@ import types
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final, cast
 
+from ..foreign import own_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
+from ..places import place_of
 from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
 
@@ -64,7 +66,7 @@ _WITHOUT_IDENTITY: Final = (
 )
 """Types of which Python itself makes a new object, or takes an old one, as it likes; and what a module shares."""
 
-_ITERATORS: Final = (
+_ITERATORS: Final[tuple[type, ...]] = (
     types.GeneratorType,
     enumerate,
     filter,
@@ -135,7 +137,7 @@ class PlainDriver:
             return raised(NOT_CALLED, str(error))
         except (Exception, SystemExit) as error:
             own.append((operation, None))  # the calls of a thread are counted
-            return raised(type(error).__name__, error_text(error))
+            return replace(raised(type(error).__name__, error_text(error)), where=place_of(error))
 
     def value_of(self, operation: MethodCall, thread: int) -> object:
         """What a call returns, as it is; raises what it raises.
@@ -162,6 +164,10 @@ class PlainDriver:
             value = getattr(self.made, operation.name)(*values, **named)
         is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
         return _items(value) if is_run_over else value
+
+    def abandon(self) -> None:
+        """Drop the blocks that no call has ended: a generator runs to its end then."""
+        self._contexts.clear()
 
     def results(self, name: str, thread: int = PREFIX_THREAD) -> list[object]:
         """What the calls of a name returned in a thread, in their order, but for ``None``."""
@@ -202,7 +208,7 @@ class PlainDriver:
         return bool(type(context).__exit__(context, None, None, None))
 
     def _shared_results(self) -> Iterator[str]:
-        """Which results are the same object, with the public attributes of each; then what callbacks were called with."""
+        """Which results are the same object, with its public attributes; then what callbacks were called with."""
         groups: dict[int, list[str]] = {}
         objects: dict[int, object] = {}
         for thread, results in sorted(self._results.items()):
@@ -247,7 +253,10 @@ class _Calling:
 
 
 def plain_value(value: object) -> Any:
-    """A result as plain, immutable data: lists as tuples, sets sorted, immutable values by their text, the rest by type."""
+    """A result as plain, immutable data.
+
+    Lists become tuples, sets are sorted, immutable values become their text, and any other object its type.
+    """
     kind = type(value)  # isinstance() would ask the object itself for its class
     if value is None or issubclass(kind, (*_PLAIN, LateArgument)):
         return value
@@ -269,14 +278,9 @@ def plain_value(value: object) -> Any:
 
 def public_attributes(value: object) -> dict[str, Any]:
     """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
-    held: Any = {}
-    with contextlib.suppress(AttributeError, TypeError):
-        held = object.__getattribute__(value, "__dict__")
-    if not isinstance(held, dict):
-        return {}
     return {
         name: found
-        for name, found in sorted(held.items(), key=lambda item: str(item[0]))
+        for name, found in sorted(own_attributes(value).items(), key=lambda item: str(item[0]))
         if isinstance(name, str) and not name.startswith("_") and (found is None or type(found) in _PLAIN)
     }
 

@@ -11,10 +11,10 @@ from .method_call import Form, MethodCall
 
 
 def is_whole(program: CallProgram[MethodCall]) -> bool:
-    """Whether each call that needs the result of another one comes after it, in the same thread or behind the set-up;
-    whether each block is ended by the thread that has begun it.
+    """Whether results are passed on after they were returned, and each block is ended by the thread that began it.
 
-    Without the second, the rest of the program would wait for what the program itself forgot.
+    A result may come from the same thread, or from the set-up. If a block were left open, the rest of the program would
+    wait for what the program itself forgot.
     """
     before = {call.name for call in program.prefix}
     return all(
@@ -55,7 +55,6 @@ def _is_balanced(calls: Sequence[MethodCall]) -> bool:
     for call in calls:
         if call.form is Form.ENTER:
             begun.append(call.attribute)
-        elif call.form is Form.EXIT:
-            if not begun or begun.pop() != call.attribute:
-                return False
+        elif call.form is Form.EXIT and (not begun or begun.pop() != call.attribute):
+            return False
     return not begun

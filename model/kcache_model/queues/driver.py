@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from kcache import KeyFuncError
@@ -12,6 +13,7 @@ from kcache.errors import EnqueueError, FIFOClosedError
 from ..history import PREFIX_THREAD
 from ..object_types.object_type import Load
 from ..outcomes import Outcome, error_text, raised, returned
+from ..places import place_of
 from .consumer import Consumer
 from .operations import CallName, ErrorKind, Operation
 from .program import QueueKind, QueueProgram
@@ -67,7 +69,7 @@ class QueueDriver:
             raise
         except (Exception, SystemExit) as error:
             kind = next((kind for types, kind in _ERRORS if isinstance(error, types)), ErrorKind.OTHER)
-            return raised(kind, error_text(error))
+            return replace(raised(kind, error_text(error)), where=place_of(error))
 
     def _call(self, operation: Operation) -> Outcome:
         queue = self.made

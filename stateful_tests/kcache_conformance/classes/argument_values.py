@@ -11,7 +11,6 @@ import typing
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, TypeAlias
 
-from kcache_model.errors import TargetError
 from kcache_model.object_types.callbacks import Behaviour, Callback
 
 Values: TypeAlias = Sequence[Any]
@@ -28,12 +27,14 @@ FEW: Final = 2
 """Values of each argument in small-scope verification; a third one is tried now and then."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
 _UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
-_CALLABLE_NAMES: Final = frozenset(
-    """action callable callback cb consumer creator default_factory factory fn func function handler hook job listener
-    loader observer on_change on_event predicate producer receiver subscriber supplier target task thunk worker""".split()
+_LISTENER_NAMES: Final = frozenset(
+    ("callback", "cb", "consumer", "handler", "hook", "listener", "observer", "receiver", "subscriber")
 )
-_LISTENER_NAMES: Final = frozenset("callback cb consumer handler hook listener observer receiver subscriber".split())
 """Names of callables that are called once for each event, so that it counts how often."""
+_CALLABLE_NAMES: Final = _LISTENER_NAMES | {
+    *("action", "callable", "creator", "default_factory", "factory", "fn", "func", "function", "job", "loader"),
+    *("on_change", "on_event", "predicate", "producer", "supplier", "target", "task", "thunk", "worker"),
+}
 _OTHERS: Final[tuple[Values, ...]] = (_VALUES[str], _VALUES[int], (0.5, 2.0), (True, False), ((1, 2), ()), (None,))
 """What is tried where nothing else fits. Tuples come from JSON as tuples again."""
 

@@ -128,8 +128,8 @@ class Probed:
             if later != outcome:
                 raise TargetError(
                     f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "
-                    f"new object, and {later} on another one after calls of others; write a kcache.testing.Machine whose "
-                    "subject() resets what they share"
+                    f"new object, and {later} on another one after calls of others; write a kcache.testing.Machine "
+                    "whose subject() resets what they share"
                 )
 
     def _differs(self, calls: Calls) -> bool:
@@ -145,4 +145,3 @@ class Probed:
 
 def _begun(call: MethodCall) -> tuple[str, ...]:
     return (f"{call.attribute}.enter",) if call.form is Form.EXIT else ()
-

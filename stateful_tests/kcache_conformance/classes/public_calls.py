@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kcache_model.foreign import own_attributes
 from kcache_model.object_types.method_call import Form
 
 _OPERATORS: Final = frozenset(
@@ -75,22 +77,28 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
     return calls, left_out
 
 
+def method_name(text: str) -> str:
+    """The name of the method of a call, or of what is left out: ``size`` of ``size.set`` and ``size (reason)``."""
+    return re.split(r"[ (.]", text)[0]
+
+
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """The public members as their classes declare them, but for those of ``object``, in the order of their names."""
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
         is_public = not name.startswith("_") or name in _OPERATORS or name in _ASYNC_OPERATORS
         declared = vars(owner)[name]
-        if is_public and owner is not object and declared is not None:
-            if not isinstance(declared, (staticmethod, classmethod, type)):
-                yield name, declared
+        is_of_object = declared is not None and not isinstance(declared, (staticmethod, classmethod, type))
+        if is_public and is_of_object and owner is not object:
+            yield name, declared
 
 
 def _is_async(declared: Any) -> bool:
     function = inspect.unwrap(declared) if callable(declared) else declared
-    return any(
-        inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (declared, function)
-    ) or getattr(declared, "__name__", "") in _ASYNC_OPERATORS
+    return (
+        any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (declared, function))
+        or getattr(declared, "__name__", "") in _ASYNC_OPERATORS
+    )
 
 
 def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
@@ -169,9 +177,6 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _attributes(made: object) -> list[str]:
     """The public attributes of an object that hold plain values: whoever uses it may read them."""
-    held: Any = {}
-    with contextlib.suppress(AttributeError, TypeError):
-        held = object.__getattribute__(made, "__dict__")
     slots = (
         (name, declared.__get__(made))
         for base in type(made).__mro__
@@ -180,7 +185,7 @@ def _attributes(made: object) -> list[str]:
     )
     return sorted(
         name
-        for name, value in {**(held if isinstance(held, dict) else {}), **dict(slots)}.items()
+        for name, value in {**own_attributes(made), **dict(slots)}.items()
         if isinstance(name, str) and not name.startswith("_") and issubclass(type(value), _SCALARS)
     )
 

@@ -69,7 +69,7 @@ def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> Cl
     """
     choice = _Choice(calls, tries)
     found = ClassVocabulary()
-    for call in sorted(calls, key=lambda call: call.form is not Form.EXIT and bool(call.parameters is None or call.parameters)):
+    for call in sorted(calls, key=lambda call: call.parameters != ()):  # those that need no values come first
         choice.first(call)
     if tries is not None:
         choice.with_results()
@@ -155,8 +155,10 @@ class _Choice:
         self.arguments[call.name] = values
 
     def _returning(self, call: PublicCall, values: list[Values], at: int) -> Values:
-        """The values of one argument, without the callbacks for which the call never returns: a lock that is held
-        while others are called is no fault of the class."""
+        """The values of one argument, without the callbacks for which the call never returns.
+
+        To hold a lock while a callback runs is no fault: most such classes forbid their callbacks to call them.
+        """
         own = values[at]
         others = [next(iter(one)) for one in values]
         kept = []
@@ -173,9 +175,9 @@ class _Choice:
         candidates = [self._candidates(call, parameter) for parameter in known]
         if call.parameters is None:
             unknown = [self._candidates(call, None)] * _MOST_PARAMETERS_OF_C
-            choices = (unknown[:count] for count in range(1, _MOST_PARAMETERS_OF_C + 1))
+            choices = [unknown[:count] for count in range(1, _MOST_PARAMETERS_OF_C + 1)]
         else:
-            choices = iter([candidates] if candidates else [])
+            choices = [candidates] if candidates else []
         for choice in choices:
             # The first groups of all arguments come first, then those that differ in one place, then the rest.
             order = sorted(itertools.product(*(range(len(own)) for own in choice)), key=sum)
@@ -237,7 +239,8 @@ class _Choice:
         """Calls of other methods that may be made before."""
         names = [one.name for one in self._calls if one.is_write and one.name in self.arguments]
         others = [self._smallest(one) for one in names if one != name]
-        return [(one,) for one in others if not one.needs and one.form is not Form.EXIT][:_MOST_BEFORE]
+        calls: list[tuple[MethodCall, ...]] = [(one,) for one in others if not one.needs and one.form is not Form.EXIT]
+        return calls[:_MOST_BEFORE]
 
     def _producers(self) -> Iterator[tuple[str, object]]:
         """The calls that return something on a new object that another call may take, with what they return."""

@@ -137,7 +137,7 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
     if finding.program is None:
         return finding
     context.on_finding(finding)
-    symptom = context.known.symptom(finding)
+    symptoms = context.known.symptoms_of(finding)
     rule = context.known.rules.get(finding.rule)
     is_of_state = rule is not None and rule.is_of_state  # which write was the last is of no matter
 
@@ -155,7 +155,7 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
         finding,
         target,
         run,
-        lambda found: is_of_state or context.known.symptom(found) == symptom,
+        lambda found: is_of_state or not symptoms.isdisjoint(context.known.symptoms_of(found)),
         seconds=context.seconds_within(MOST_SECONDS),
     )
     if best is not finding and finding.program.is_unsteady and best.program is not None:

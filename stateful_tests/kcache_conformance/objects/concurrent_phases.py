@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
-from kcache_stress.explorer.explore import Explored, ExploreOptions, hunting
+from kcache_model.object_types.specification import real_seconds
+from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, hunting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
 
@@ -23,6 +24,7 @@ from .programs import (
     LARGER_SHAPES,
     SHAPES,
     NoProgramError,
+    each_call,
     litmus_tests,
     lonely_calls,
     random_program,
@@ -34,6 +36,8 @@ _EXECUTIONS: Final = 400
 _PROGRAM_SECONDS: Final = 2.0
 _MINIMISE_SECONDS: Final = 8.0
 _SMALLER_SECONDS: Final = 6.0
+_FIRST_EXECUTIONS: Final = 30
+"""Executions of the first program of each call: enough to see whether it returns. The bound has it, too."""
 _SCOPE_EXECUTIONS: Final = 5_000
 _BOUND: Final = Bound(2, 2)
 """All programs of this size are explored first, as far as there is time: most faults show in one."""
@@ -42,6 +46,8 @@ _LEAST_LARGER: Final = 60
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
+_QUICK_SECONDS: Final = 0.05
+"""The most time that a program may wait: each of its rounds waits, and most races need many rounds."""
 
 
 def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
@@ -53,19 +59,23 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         minimise_seconds=_MINIMISE_SECONDS,
     )
 
+    exhaustive = replace(options, strategy=StrategyName.DPOR, executions=_SCOPE_EXECUTIONS)
     scope = _Scope(object_type, context)
+    first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 
     def searches(_: str) -> Iterator[Search]:
         laboratory = ObjectLaboratory(object_type, context.target, context.options.instrument)
+        for program in first:
+            yield Search(laboratory, program, replace(options, executions=_FIRST_EXECUTIONS))
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
-                yield Search(laboratory, small, replace(options, executions=_SCOPE_EXECUTIONS), scope.note)
+                yield Search(laboratory, small, exhaustive, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:
                 return
             yield Search(laboratory, program, hunting(options, number), scope.note_larger)
 
-    outcome = explorer_phase(context, searches, object_type.called)
+    outcome = explorer_phase(context, searches, object_type.called, least=len(first))
     return outcome if outcome.finding is not None or outcome.refused else replace(outcome, proved=scope.proved)
 
 
@@ -127,7 +137,8 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
-        programs = itertools.cycle(itertools.islice(_programs(object_type, context), _PROGRAMS_UNDER_STRESS))
+        all_programs = itertools.chain(_each_call(object_type, context), _programs(object_type, context))
+        programs = _quick_first(object_type, all_programs)
         rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
         for (_, fraction), program in zip(context.steps(least=LEAST_PROGRAMS["stress"]), rounds, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
@@ -143,6 +154,25 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
                 finding = stress.finding(program, found, seconds=context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)
     return PhaseOutcome(counts, None, *covered, tuple(f"{name} ({why})" for name, why in stress.left_out.items()))
+
+
+def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[Any]:
+    """Some programs again and again: those that wait or sleep for long are left out, unless there are no others."""
+    slow: list[Any] = []
+    quick: list[Any] = []
+    for program in itertools.islice(programs, _PROGRAMS_UNDER_STRESS):
+        if real_seconds(object_type.specification(program), program)[0] > _QUICK_SECONDS:
+            slow.append(program)
+        else:
+            quick.append(program)
+            yield program
+    yield from itertools.cycle(quick or slow)
+
+
+def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
+    """For each call a program that makes it, where no litmus tests see to that."""
+    if not any(True for _ in litmus_tests(object_type, context.target)):
+        yield from each_call(object_type, context.target)
 
 
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
-from kcache_model.object_types.specification import follow, may_wait_for_ever
+from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
 from kcache_stress.interruption import is_interrupted
 
@@ -24,6 +24,8 @@ SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
+_MOST_PAIRS: Final = 60
+"""Pairs of calls that are tried before a call which raises after fewer."""
 
 
 class NoProgramError(TargetError):
@@ -52,6 +54,40 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
             program = way.with_calls((), ((next(template.smallest(0)),),))
             if _is_allowed(target, program) and _may_wait_for_ever(object_type, program):
                 yield program
+
+
+def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """For each call a program of two threads that make it, after calls which let it return: none is never made.
+
+    Where two such threads may wait for ever, the second makes another call.
+    """
+    way = object_type.usual_ways(target)[0]
+    specification = object_type.specification(way)
+    calls = [next(template.smallest(0)) for template in offered(object_type, target)]
+    writes = [call for call in calls if call.is_write]
+    prefixes = [(), *((one,) for one in writes), *itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)]
+    for call in calls:
+        for prefix in prefixes:
+            alone = object_type.completed(way.with_calls((*prefix, call), ()))
+            if object_type.is_valid(alone) and _returns(specification, alone, call):
+                others = [call, *writes]
+                both = (object_type.completed(way.with_calls(prefix, ((call,), (one,)))) for one in others)
+                wanted = (one for one in both if object_type.is_valid(one) and not _may_wait_for_ever(object_type, one))
+                yield from itertools.islice(wanted, 1)
+                break
+
+
+def _returns(specification: Specification[Any, Any], program: Any, call: Any) -> bool:
+    """Whether a call returns normally at its place in a program of one thread."""
+    states: States = (specification.initial(program),)
+    is_normal = False
+    for operation in program.prefix:
+        states, outcome = follow(specification, states, operation)
+        if outcome.waits:
+            return False
+        if operation == call:
+            is_normal = outcome.error is None
+    return is_normal
 
 
 def random_program(

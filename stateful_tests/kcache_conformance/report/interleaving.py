@@ -190,7 +190,7 @@ class _Lanes:
         if event.kind == "try":
             return f"try {what} -> {value}"
         if event.kind != "call":
-            return f"{event.kind} {what}"
+            return f"{'start' if event.kind == 'spawn' else event.kind} {what}"
         return self._library_call(event, what)
 
     def _library_call(self, event: InterleavingEvent, what: str) -> str:

@@ -26,7 +26,7 @@ from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.import_paths import file_of_module
 
 from ..replay_request import ReplayRequest
-from .finding_text import EXPLANATIONS
+from .finding_text import EXPLANATIONS, short_summary
 from .story import story_lines, story_sentences
 
 FILL_IN: Final = "**TO FILL IN**: what the documentation promises about threads"
@@ -59,7 +59,7 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
         ("Confirmation", _confirmation(finding)),
         ("To see it", _steps(word, token, told)),
     )
-    title = f"# {name.attribute}: {finding.summary.partition(';')[0]}"
+    title = f"# {name.attribute}: {short_summary(finding)}"
     return printable(title) + "\n" + "".join(f"\n## {head}\n\n{body}\n" for head, body in sections if body)
 
 

@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
-
-@dataclass(frozen=True)
-class MethodsReport:
-    """The methods of a target, by what a run did with them.
-
-    Attributes:
-        called: methods that were called and returned at least once.
-        left_out: methods that were never called, each with the reason.
-        not_compared: methods whose results were not judged, each with the reason.
-        mostly_raised: methods that raised in most of their calls, each with the error and how often.
-    """
-
-    called: tuple[str, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
-    not_compared: tuple[tuple[str, str], ...] = ()
-    mostly_raised: tuple[tuple[str, str], ...] = ()
-
-    def __bool__(self) -> bool:
-        """Whether anything is known about methods."""
-        return any((self.called, self.left_out, self.not_compared, self.mostly_raised))
+from ..completeness import MethodsReport
 
 
 def methods_lines(report: MethodsReport) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,11 +10,11 @@ from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from ..classes import PREFIX
+from ..completeness import MethodsReport
 from ..events import PhaseFinished, SuiteResult
-from ..runs.outcomes import Certificate, uncalled
+from ..runs.outcomes import Certificate
 from ..suite_options import SuiteOptions
-
-_MOST_NAMED = 3
+from .methods_text import methods_lines
 
 
 @dataclass(frozen=True)
@@ -55,23 +54,14 @@ class RunReport:
         if advice:
             parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
         parts.append(f"{result.seconds:.1f} s")
-        parts += filter(None, [without_text(self.options.kind, result)])
         reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
-def verdict_line(kind: str, result: SuiteResult) -> str:
+def verdict_line(result: SuiteResult) -> str:
     """The last line of a run: the verdict, what it rests on, and how long the run took."""
     shown = f": {result.shown}," if result.status is Status.OK and result.shown else ""
-    parts = (f"{result.verdict}{shown} after {result.seconds:.1f} s", without_text(kind, result))
-    return ", ".join(filter(None, parts))
-
-
-def without_text(kind: str, result: SuiteResult) -> str:
-    """What an ``ok`` says nothing of: the methods of a class that were never called; empty if there are none."""
-    names = uncalled(result.not_tested) if kind.startswith(PREFIX) and result.status is Status.OK else ()
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"without {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
+    return f"{result.verdict}{shown} after {result.seconds:.1f} s"
 
 
 def tested_line(tested: str) -> str:
@@ -80,23 +70,28 @@ def tested_line(tested: str) -> str:
 
 
 def not_tested_text(kind: str, names: Sequence[str]) -> str:
-    """A line about what is not tested; of the methods of a class, also how they can be.
+    """A line about what is not tested.
 
     Args:
         kind: the type of the target.
-        names: what is not tested; of classes with the reason, or the parameter that needs a value.
+        names: what is not tested; of classes with the reason.
     """
     if not kind.startswith(PREFIX):
         return f"not tested, because the target does not offer it: {', '.join(names)}"
-    needs_values = any(re.match(r"\w+\(", name) for name in names)
-    advice = "; give values in the rules of a kcache.testing.Machine"
-    return f"left out: {', '.join(names)}{advice * needs_values}"
+    return f"left out: {', '.join(names)}"
+
+
+def lines_about_methods(kind: str, result: SuiteResult) -> list[str]:
+    """What the verdict is about and what it is not: the methods of a class, or what a target does not offer."""
+    if result.methods:
+        return methods_lines(result.methods)
+    return [not_tested_text(kind, result.not_tested)] if result.not_tested else []
 
 
 def report_of_one_phase(
     report: RunReport,
     status: Status,
-    finding: Finding | None,
+    findings: Sequence[Finding],
     counts: Mapping[str, int],
     reason: str = "",
     *,
@@ -105,13 +100,14 @@ def report_of_one_phase(
     seconds: float = 0.0,
     is_interrupted: bool = False,
     tested: str = "",
+    methods: MethodsReport | None = None,
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
     Args:
         report: without a result.
         status: the verdict.
-        finding: what is wrong, if anything.
+        findings: what is wrong, if anything.
         counts: what was counted.
         reason: why the verdict is UNKNOWN.
         no_proof: why a search proves nothing.
@@ -119,10 +115,21 @@ def report_of_one_phase(
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
         tested: version and file of the code under test.
+        methods: the methods that the verdict is about.
     """
     name = report.options.phases[0]
-    phase = PhaseFinished(name, counts, inconclusive=reason, finding=finding, no_proof=no_proof)
-    findings = () if finding is None else (finding,)
+    first = next(iter(findings), None)
+    phase = PhaseFinished(name, counts, inconclusive=reason, finding=first, no_proof=no_proof, findings=len(findings))
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, findings, (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
+    result = SuiteResult(
+        status,
+        tuple(findings),
+        (phase,),
+        not_tested,
+        reasons,
+        seconds,
+        is_interrupted=is_interrupted,
+        tested=tested,
+        methods=methods or MethodsReport(),
+    )
     return replace(report, result=result)

@@ -20,7 +20,7 @@ from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.reach import parts_in_c
@@ -30,8 +30,11 @@ from kcache_stress.loading import TARGET_PREFIX
 from kcache_stress.tested import tested_text
 
 from ..classes import PREFIX
+from ..execution_counter import ExecutionCounter
+from ..explorer_phase import Search, explore_for_more
 from ..repeated_hang import RETURNED, hangs_alone
 from ..suite_options import DEFAULT_TYPE
+from ..symptoms import Known
 from ..target_type import Exploring, execution_stopped
 from ..target_types import target_type_named
 from .outcomes import Description, Tally
@@ -39,6 +42,9 @@ from .outcomes import Description, Tally
 Data = dict[str, Any]
 
 _REPORT_SECONDS = 0.5
+
+_BEHIND_SECONDS = 2.0
+"""For one of many programs once something is known: other faults are found sooner in other programs."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ class Batch:
         shape: for random programs: threads and operations at most.
         semantics: for random programs.
         is_first: whether the calls that may wait alone come before random programs.
+        known: what was found before, which is not reported again.
+        most_findings: after so many, those known before included, the batch ends.
         is_whole: whether a program whose search the end of the time cuts counts as not explored.
         instrument: further packages to instrument.
         seconds: where to stop.
@@ -72,13 +80,16 @@ class Batch:
     type: str = DEFAULT_TYPE
     is_first: bool = False
     is_whole: bool = False
+    known: tuple[Finding, ...] = ()
+    most_findings: int = 1
 
 
 def encode_batch(batch: Batch) -> Data:
     """A batch as JSON."""
-    data = asdict(replace(batch, programs=()))
-    encode = target_type_named(batch.type).codec.encode_program
-    data["programs"] = [encode(program) for program in batch.programs]
+    data = asdict(replace(batch, programs=(), known=()))
+    codec = target_type_named(batch.type).codec
+    data["programs"] = [codec.encode_program(program) for program in batch.programs]
+    data["known"] = [encode_finding(finding, codec) for finding in batch.known]
     data["semantics"] = batch.semantics.value
     return data
 
@@ -88,7 +99,9 @@ def decode_batch(data: Data) -> Batch:
     fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     options = {**data["options"], "granularity": Granularity(data["options"]["granularity"])}
     fields["options"] = ExploreOptions(**options)
-    fields["programs"] = tuple(map(target_type_named(data["type"]).codec.decode_program, data["programs"]))
+    codec = target_type_named(data["type"]).codec
+    fields["programs"] = tuple(map(codec.decode_program, data["programs"]))
+    fields["known"] = tuple(decode_finding(finding, codec) for finding in data["known"])
     fields["semantics"] = Semantics(data["semantics"])
     return Batch(**fields)
 
@@ -100,7 +113,7 @@ def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
         **vars(tally),
         "sources": sorted(tally.sources),
         "type": type,
-        "finding": None if tally.finding is None else encode_finding(tally.finding, codec),
+        "findings": [encode_finding(finding, codec) for finding in tally.findings],
     }
 
 
@@ -108,9 +121,9 @@ def decode_tally(data: Data) -> Tally:
     """The inverse of :func:`encode_tally`."""
     fields = dict(data)
     codec = target_type_named(fields.pop("type")).codec
-    finding = fields["finding"]
+    fields["findings"] = tuple(decode_finding(finding, codec) for finding in fields["findings"])
     fields["notes"], fields["sources"] = tuple(fields["notes"]), frozenset(map(tuple, fields["sources"]))
-    return Tally(**{**fields, "finding": None if finding is None else decode_finding(finding, codec)})
+    return Tally(**fields)
 
 
 def run_batch(data: Data, on_tally: Callable[[Tally], None] = lambda _: None) -> Data:
@@ -162,10 +175,10 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
             hash_seed=hash_seed(batch.options.seed),
         )
     except Interrupted:
-        return replace(tally, finding=tally.finding or next(reversed(findings), None), is_interrupted=True)
+        return replace(tally.merged(Tally(findings=tuple(findings[-1:]))), is_interrupted=True)
     raise_if_failed(end)
-    if end.how != "done" and tally.finding is None:
-        if not findings:
+    if end.how != "done":
+        if not findings or Known().adding_all(tally.findings).has(findings[-1]):
             stopped = execution_stopped(
                 target_type_named(batch.type),
                 batch.target,
@@ -179,7 +192,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
                 why = f"a call waits for {end.outside}" if end.outside else RETURNED
                 return replace(tally, notes=(*tally.notes, why))
             findings.append(stopped)
-        tally = replace(tally, finding=findings[-1])
+        tally = tally.merged(Tally(findings=tuple(findings[-1:])))
     return tally
 
 
@@ -313,17 +326,38 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 
 
 def _explored(job: BatchJob) -> Tally:
-    tally, options = Tally(), job.batch.options
-    for program in programs_of(job.batch, job.laboratory):
-        if job.batch.is_whole:
-            options = replace(options, seconds=min(job.batch.options.seconds, job.deadline - time.monotonic()))
-        explored = explore(job.laboratory, program, options, job.watch, job.on_finding)
-        is_cut = explored.finding is None and not explored.is_exhausted and time.monotonic() > job.deadline
-        if is_cut and job.batch.is_whole:
+    tally, batch = Tally(), job.batch
+    known = Known().adding_all(batch.known)
+
+    def on_executions(more: int) -> None:
+        job.on_tally(replace(tally, executions=tally.executions + more))
+
+    watch = ExecutionCounter(job.watch, on_executions)
+    for program in programs_of(batch, job.laboratory):
+        options = batch.options
+        if known.findings and not batch.programs:
+            options = replace(options, seconds=min(options.seconds, _BEHIND_SECONDS))
+        if batch.is_whole:
+            options = replace(options, seconds=min(options.seconds, job.deadline - time.monotonic()))
+        executions, found = 0, known
+        watch.reset()
+        while True:  # behind a finding the search of the same program goes on
+            explored = explore_for_more(Search(job.laboratory, program, options), found, watch, job.on_finding)
+            executions += explored.executions
+            if explored.finding is not None:
+                found = found.adding(explored.finding)
+            left = job.deadline - time.monotonic()
+            if explored.finding is None or len(found.findings) >= batch.most_findings or left <= 0:
+                break
+            most = left if batch.programs else min(left, _BEHIND_SECONDS)
+            options = replace(options, seconds=min(options.seconds, most))
+        is_cut = found is known and not explored.is_exhausted and left <= 0
+        if is_cut and batch.is_whole:
             break
-        tally = tally.plus(explored)
+        new, known = found.findings[len(known.findings) :], found
+        tally = tally.plus(replace(explored, executions=executions, finding=None)).merged(Tally(findings=new))
         is_stuck = job.laboratory.sandbox.scheduler.is_stuck
-        if tally.finding is not None or is_stuck or time.monotonic() > job.deadline:
+        if len(known.findings) >= batch.most_findings or is_stuck or left <= 0:
             break
         job.on_tally(tally)
     return tally

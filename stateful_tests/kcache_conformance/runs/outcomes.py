@@ -13,6 +13,8 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
 
+from ..symptoms import Known
+
 if TYPE_CHECKING:
     from kcache_stress.explorer.explore import Explored
 
@@ -36,7 +38,7 @@ class Tally:
         exhausted: of how many all interleavings were covered.
         executions: how many executions it took.
         seconds: how long, of one process.
-        finding: the first thing found wrong.
+        findings: what was found wrong, of distinct symptoms.
         refused: why the target cannot be explored; empty if it can.
         notes: why some searches were no proof, if the strategy could tell; each once, the first few.
         audited: how many executions at opcodes the exhaustive searches were compared with.
@@ -49,13 +51,18 @@ class Tally:
     exhausted: int = 0
     executions: int = 0
     seconds: float = 0.0
-    finding: Finding | None = None
+    findings: tuple[Finding, ...] = ()
     refused: str = ""
     notes: tuple[str, ...] = ()
     audited: int = 0
     sources: frozenset[tuple[str, str]] = frozenset()
     is_interrupted: bool = False
     lost: str = ""
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first thing found wrong."""
+        return next(iter(self.findings), None)
 
     @property
     def note(self) -> str:
@@ -69,7 +76,8 @@ class Tally:
 
     def plus(self, explored: Explored) -> Tally:
         """With one more program."""
-        one = Tally(1, int(explored.is_exhausted), explored.executions, finding=explored.finding)
+        findings = () if explored.finding is None else (explored.finding,)
+        one = Tally(1, int(explored.is_exhausted), explored.executions, findings=findings)
         notes = (explored.note,) if explored.note else ()
         return self.merged(replace(one, notes=notes, audited=explored.audited))
 
@@ -80,7 +88,7 @@ class Tally:
             self.exhausted + other.exhausted,
             self.executions + other.executions,
             self.seconds + other.seconds,
-            self.finding or other.finding,
+            Known().adding_all((*self.findings, *other.findings)).findings,
             self.refused or other.refused,
             tuple(dict.fromkeys((*self.notes, *other.notes)))[:_MOST_NOTES],
             self.audited + other.audited,

@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from itertools import count, islice
 
+from kcache_model.finding import FindingKind
 from kcache_stress.interruption import ending_children, is_interrupted
 
 from .batch import Batch, Data, decode_tally, encode_batch, run_batch
@@ -33,10 +34,11 @@ def spread(
     jobs: int = 1,
     executor: Executor | None = None,
     seconds: float = float("inf"),
+    most_findings: int = 1,
     on_tally: Callable[[Tally], None] = lambda _: None,
     on_batch: Callable[[int, Tally], None] = lambda _number, _tally: None,
 ) -> tuple[Tally, bool]:
-    """Run batches until the first finding, the end, or the time limit.
+    """Run batches until enough is found, the end, or the time limit.
 
     Args:
         batches: what to run; taken as they are needed.
@@ -45,6 +47,7 @@ def spread(
             Any ``concurrent.futures.Executor`` will do, such as that of a dask cluster. One that loses work gets no
             more.
         seconds: after which no further batch is begun.
+        most_findings: after so many no further batch is begun; nor after one that ended its process.
         on_tally: told of the sum so far, with what is known of batches that still run.
         on_batch: told what each batch gave, by its number.
 
@@ -60,7 +63,11 @@ def spread(
     with nullcontext(executor) if executor is not None else ThreadPoolExecutor(jobs, "kcache batch") as pool:
 
         def begin(batch: Batch) -> None:
-            number, data = next(numbers), encode_batch(batch)
+            known = total.findings
+            number = next(numbers)
+            data = encode_batch(
+                replace(batch, known=known, most_findings=most_findings) if most_findings > 1 else batch
+            )
             told = () if executor is not None else (partial(parts.__setitem__, number),)
             running[pool.submit(run_batch, data, *told)] = number
 
@@ -94,7 +101,7 @@ def spread(
                     on_batch(number, tally)
                     total = total.merged(tally)
                 on_tally(reduce(Tally.merged, list(parts.values()), total))
-                if (total.finding is not None or total.refused) and not is_interrupted():
+                if (_is_enough(total, most_findings) or total.refused) and not is_interrupted():
                     return total, False
         except BaseException:
             with ending_children():
@@ -103,6 +110,11 @@ def spread(
         finally:
             for future in running:
                 future.cancel()
+
+
+def _is_enough(total: Tally, most_findings: int) -> bool:
+    is_ended = any(finding.kind in (FindingKind.HANG, FindingKind.CRASH) for finding in total.findings)
+    return is_ended or len(total.findings) >= most_findings
 
 
 def _begun(running: dict[Future[Data], int]) -> dict[Future[Data], int]:

@@ -17,6 +17,7 @@ from kcache_model.finding import FindingKind
 from .events import KIND_NAMES, parts_of
 from .execution import A, Execution, Judge, Problem, Runner
 from .granularity import Granularity
+from .happens_before import HappensBefore
 from .judgement.orders import realising_threads
 from .schedule import Schedule, as_runs, as_steps, schedule_of
 from .search import SearchLimits, SearchResult, search
@@ -72,15 +73,21 @@ def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) 
     assert problem is not None
     if problem.kind is FindingKind.LIVELOCK:
         return problem
-    granularity = runner.sandbox.granularity
-    schedule = schedule_of(execution.trace, granularity)
-    if result.order is not None and problem.order and granularity is Granularity.FREE:
-        schedule = as_runs(realising_threads(execution, result.order, problem.order))
+    schedule = realised(execution, problem, result.order, runner.sandbox.granularity)
     found = _repeated(runner, judge, schedule)
     if found is None:
         is_real = result.order is None or not problem.order
         return _differs(runner, schedule) or (_once(problem) if is_real else None)
     return found
+
+
+def realised(
+    execution: Execution[A], problem: Problem, order: HappensBefore | None, granularity: Granularity
+) -> Schedule:
+    """The schedule that shows a problem: of the execution, or of an equivalent one in which the calls overlap so."""
+    if order is not None and problem.order and granularity is Granularity.FREE:
+        return as_runs(realising_threads(execution, order, problem.order))
+    return schedule_of(execution.trace, granularity)
 
 
 def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float = inf) -> Counterexample[A]:

@@ -17,12 +17,13 @@ from kcache_model.progress import NoProgress, ProgressListener
 from ..loading import load_object
 from .confirmation import Answer, Confirmation, with_confirmation
 from .counterexample import Counterexample, Possible
-from .execution import A
+from .execution import A, Problem
 from .granularity import Granularity
 from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
 from .judgement.call_judge import CallJudge
 from .judgement.data_races import DataRaceJudge
 from .laboratory import Laboratory, P
+from .spared import Spared, SparingJudge
 from .strategies.dpor import Dpor
 from .strategies.guided import Guided
 from .strategies.interface import Coverage, Strategy
@@ -120,6 +121,7 @@ class Explored:
         audited: how many executions at opcodes it was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
         calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
+        spared: how many executions showed what was known, and counted as if nothing were wrong.
     """
 
     coverage: Coverage
@@ -129,6 +131,7 @@ class Explored:
     audited: int = 0
     refused: str = ""
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    spared: int = 0
 
     @property
     def no_proof(self) -> str:
@@ -139,7 +142,11 @@ class Explored:
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and nothing is wrong with any but data races."""
         found = self.finding
-        return self.coverage is Coverage.EXHAUSTED and (found is None or found.kind is FindingKind.DATA_RACE)
+        return (
+            self.coverage is Coverage.EXHAUSTED
+            and not self.spared
+            and (found is None or found.kind is FindingKind.DATA_RACE)
+        )
 
 
 def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
@@ -160,6 +167,7 @@ def explore(
     options: ExploreOptions,
     watch: ProgressListener | None = None,
     on_finding: Callable[[Finding], None] = lambda _: None,
+    spared: Spared | None = None,
 ) -> Explored:
     """Search the interleavings of ``program``, and explain the first that is wrong.
 
@@ -169,15 +177,25 @@ def explore(
         options: how to search.
         watch: told of the program, and of each execution.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
+        spared: what is known, and does not end the search.
     """
-    return _Exploration(laboratory, options, watch or NoProgress(), on_finding).run(program)
+    return _Exploration(laboratory, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
 
 
 @contextlib.contextmanager
-def seeking_data_races(opened: Opened[A]) -> Iterator[Experiment[A]]:
+def seeking_data_races(
+    opened: Opened[A], is_known: Callable[[Problem], bool] = lambda _: False
+) -> Iterator[Experiment[A]]:
     """An experiment whose judge tells of data races where it finds nothing else."""
     with opened as (runner, judge):
-        yield Experiment(runner, DataRaceJudge(judge, runner))
+        yield Experiment(runner, DataRaceJudge(judge, runner, is_known))
+
+
+@contextlib.contextmanager
+def _sparing(opened: Opened[A], spared: Spared) -> Iterator[Experiment[A]]:
+    """An experiment whose judge does not report what is known."""
+    with opened as (runner, judge):
+        yield Experiment(runner, SparingJudge(judge, runner, spared))
 
 
 @contextlib.contextmanager
@@ -197,6 +215,7 @@ class _Exploration(Generic[P, A]):
     options: ExploreOptions
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
+    spared: Spared
     seeks_data_races: bool = False
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -205,14 +224,15 @@ class _Exploration(Generic[P, A]):
 
     def _run(self, program: P) -> Explored:
         explored = self._explored(program)
-        if not self.options.data_races or explored.finding is not None or explored.refused:
-            return explored
-        again = replace(self, seeks_data_races=True)._explored(program)
-        return replace(explored, executions=explored.executions + again.executions, finding=again.finding)
+        if self.options.data_races and explored.finding is None and not explored.refused:
+            again = replace(self, seeks_data_races=True)._explored(program)
+            explored = replace(explored, executions=explored.executions + again.executions, finding=again.finding)
+        return replace(explored, spared=self.spared.met.total())
 
     def _explored(self, program: P) -> Explored:
         share = self.laboratory.share
-        samples = 0 if self.seeks_data_races else share.due()
+        proves = not (self.seeks_data_races or self.spared.findings or self.spared.kinds)
+        samples = share.due() if proves else 0
         try:
             result = self._investigated(program, self.options, self.laboratory.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result)
@@ -245,7 +265,9 @@ class _Exploration(Generic[P, A]):
         laboratory.sandbox.while_loading = lambda: self._unwatched(program)
         opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
         opened = _counting_calls(opened, self.calls)
-        return seeking_data_races(opened) if self.seeks_data_races else opened
+        if self.spared.findings or self.spared.kinds:
+            opened = _sparing(opened, self.spared)
+        return seeking_data_races(opened, self.spared.knows) if self.seeks_data_races else opened
 
     @contextlib.contextmanager
     def _unwatched(self, program: P) -> Iterator[None]:

@@ -9,6 +9,8 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any
 
+from kcache_model.foreign import own_attributes
+
 
 class PrivateModules:
     """The modules of one sandbox.
@@ -135,7 +137,7 @@ class PrivateModules:
         for unit in self._units():
             parent, _, child = unit.rpartition(".")
             if parent in sys.modules:
-                holder = vars(sys.modules[parent])
+                holder: Any = own_attributes(sys.modules[parent])
                 yield holder, child, {child: holder.pop(child)} if child in holder else {}
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 

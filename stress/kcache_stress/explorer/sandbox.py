@@ -22,6 +22,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.foreign import is_a, own_attributes
 
 from ..loading import TARGET_PREFIX, name_of_file
 from .events import Pending, Together, Trace
@@ -175,10 +176,9 @@ class Sandbox:
 
     def _metaclasses(self) -> Iterator[tuple[str, str]]:
         """What names of instrumented modules stand for classes of classes, whatever those derive from."""
-        for name in filter(self.is_instrumented, self._modules.private):
-            for value in list(vars(self._modules.private[name]).values()):
-                if issubclass(type(value), type) and issubclass(value, type):
-                    yield value.__name__, "type"
+        for kind in self._classes():
+            if issubclass(kind, type):
+                yield kind.__name__, "type"
 
     @property
     def seen(self) -> Seen:
@@ -293,7 +293,17 @@ class Sandbox:
             unseen = unseen_opcodes(trace, lambda code: code.co_filename not in files and self.gate.is_opaque(code))
         else:
             unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
-        return f"code that is not seen may hold locks: {unseen}" if unseen else late_finalizer(trace)
+        return (
+            f"code that is not seen may hold locks: {unseen}"
+            if unseen
+            else late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
+        )
+
+    def _classes(self) -> Iterator[type]:
+        """The classes in the instrumented modules: at opcodes, no event names the objects that take part."""
+        for name in filter(self.is_instrumented, self._modules.private):
+            names = own_attributes(self._modules.private[name])
+            yield from (value for value in list(names.values()) if is_a(value, type))
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
         step = Together(parts)
@@ -303,10 +313,10 @@ class Sandbox:
         """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
         self._hooks.get(hook_name("call"), lambda _: None)(callee)
 
-    def reset(self, program_threads: int = 0) -> None:
+    def reset(self, program_threads: int = 0, random_seed: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
-        self._world.forget_threads(program_threads)
+        self._world.forget_threads(program_threads, random_seed)
         self._environment.start_over()
         self.locks.start_over()
         if "logging" in self._modules.private:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import FrameType
 
 from .events import ACQUIRE, JOIN
@@ -89,6 +89,19 @@ def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
                 return tuple(path[path.index(following) :])
             path.append(following)
     return ()
+
+
+def standstill_text(found: Sequence[Wait], names: Mapping[int, str] | None = None) -> str:
+    """Who waits for what and who holds it: the threads that wait for each other, or all if no two do.
+
+    Args:
+        found: the threads that wait.
+        names: for each thread, what it waits for as the rest of a report calls it.
+    """
+    named = [replace(wait, what=(names or {}).get(wait.thread, wait.what)) for wait in found]
+    circle = cycle(tuple(named))
+    chosen = [wait for thread in circle for wait in named if wait.thread == thread] or named
+    return ("" if circle else "no thread can go on: ") + "; ".join(wait.with_holder() for wait in chosen)
 
 
 def _holder(thread: int) -> str:

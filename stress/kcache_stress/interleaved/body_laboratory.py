@@ -133,6 +133,7 @@ class InterleavedLaboratory:
                 outcome=str,
                 before=_nothing,
                 afterwards=_nothing,
+                test=self.target.lines,
             )
             # A race is one in whatever order its accesses come.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
@@ -148,7 +149,7 @@ class InterleavedLaboratory:
         return Finding(
             problem.kind,
             "explorer",
-            problem.summary,
+            (told.summary if told is not None else "") or problem.summary,
             detail=detail,
             schedule=TOKENS.encode(token),
             interleaving=told,

@@ -184,6 +184,7 @@ class InterleavedRunner(ScenarioRunner):
             if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.threads) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)
+        self._asked = self.made = None  # or what the last body has made would die while this one goes on
         error: BaseException | None = None
         try:
             with controlled(self):

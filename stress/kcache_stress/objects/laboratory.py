@@ -88,6 +88,14 @@ class ObjectRunner(ScenarioRunner):
         execution.prefix, execution.final = self._prefix, self._final
         return execution
 
+    def clean_up(self) -> None:
+        """Unwind the last execution, and the blocks that it has left open."""
+        with self.sandbox.scheduler.unwinding():
+            abandon = getattr(getattr(self, "_driver", None), "abandon", None)
+            if abandon is not None:
+                abandon()
+        super().clean_up()
+
     def livelock(self, most_events: int) -> None:
         """Nothing yet: whoever searches asks whether the threads end if all of them get turns."""
 
@@ -237,7 +245,7 @@ class ObjectLaboratory:
             setting,
             PHASE,
             problem.kind,
-            problem.summary if verdict is None else verdict.reason or problem.summary,
+            (verdict.reason if verdict is not None else "") or told.summary or problem.summary,
             program,
             calls,
             verdict,

@@ -16,6 +16,7 @@ from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectTarget
 from kcache_model.object_types.smaller import smaller
+from kcache_model.object_types.specification import real_seconds
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
@@ -109,6 +110,7 @@ class ObjectStress:
         with self._noise.reach_new_threads():
             driver = new_object(self._type, self._target, program)
         shown = RealRun(self._setting, self._target, program, driver)
+        patience = self._patience_seconds + real_seconds(self._type.specification(program), program)[1]
         calls = shown.calls
         for parts, level in (
             ([shown.before], None),
@@ -118,7 +120,7 @@ class ObjectStress:
         ):
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
-                if not self._pool.run(tasks, lambda: self._progress(calls), self._patience_seconds):
+                if not self._pool.run(tasks, lambda: self._progress(calls), patience):
                     is_hung = not self._waits_outside(shown) and not self._is_kept(program, shown)
                     hung = (self._pool.stacks() or "a thread did not come back") if is_hung else ""
                     self._pool = ThreadPool(_THREADS)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
+from kcache_model.linearizability.waiting import WaitingMonitor
 from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
@@ -20,7 +21,7 @@ from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
 from ..virtual.scheduler import HUB
-from ..waiting import cycle
+from ..waiting import standstill_text
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
@@ -65,11 +66,17 @@ class CallJudge:
             for operation in thread
         ]
         self._numbers: dict[Any, int] = {}
-        self.monitor = Monitor(specification.effects, specification.initial(program), self._called, self._agrees)
+        initial = specification.initial(program)
+        self.monitor = Monitor(specification.effects, initial, self._called, self._agrees)
+        self._starts: dict[tuple[Monitor[Any, Any, Any], tuple[Outcome, ...]], int] = {}
         self._initial = self.monitor.start
-        self._starts: dict[tuple[Outcome, ...], int] = {}
+        # Most calls wait for nobody: only where no order of whole calls will do, calls may begin while others wait.
+        self._waiting = [
+            WaitingMonitor(specification, initial, self._called, self._agrees, overtakes=overtakes)
+            for overtakes in ((False, True) if hasattr(specification, "begin") else ())
+        ]
         self._verdicts: dict[object, Problem | None] = {}
-        self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
+        self._finals: dict[tuple[Monitor[Any, Any, Any], int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
         self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
 
@@ -127,16 +134,13 @@ class CallJudge:
         return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
-        start = self._starts.get(execution.prefix)
-        if start is None:
-            start = self.alone(self._initial, self._program.prefix, execution.prefix)
-            self._starts[execution.prefix] = start
-        if start == IMPOSSIBLE:
-            return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
-        found = _first_unexplained(
-            self.monitor, start, shape, outcomes, lambda end: self._explains(end, execution.final)
-        )
+        found = self._first_unexplained(self.monitor, execution, outcomes, shape)
+        for waiting in self._waiting:
+            if found is not None:
+                found = self._first_unexplained(waiting, execution, outcomes, shape)
         if found is not None:
+            if not found.order:
+                return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
             if found.call is not None:
                 return self._unexplained(outcomes, found.call, found.order)
             what = "what is read after the threads have ended fits no order of their calls"
@@ -148,31 +152,65 @@ class CallJudge:
             return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
         return None
 
+    def _first_unexplained(
+        self,
+        monitor: Monitor[Any, Any, Any],
+        execution: Execution[Outcome],
+        outcomes: tuple[Outcome, ...],
+        shape: Shape,
+    ) -> _Unexplained | None:
+        key = monitor, execution.prefix
+        start = self._starts.get(key)
+        if start is None:
+            first = self._initial if monitor is self.monitor else monitor.start
+            start = self._starts[key] = self.alone(first, self._program.prefix, execution.prefix, monitor)
+        # Calls that do not overlap are an order of whole calls: a class that disagrees with it disagrees with itself.
+        is_of_target = getattr(self._specification, "is_of_target", False)
+        if start == IMPOSSIBLE:
+            return None if is_of_target else _Unexplained((), None)
+        return _first_unexplained(
+            monitor,
+            start,
+            shape,
+            outcomes,
+            lambda end: self._explains(monitor, end, execution.final),
+            _overlap if is_of_target else lambda _: True,
+        )
+
     def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:
         outcome, text = outcomes[call], self._text(self._operations[call])
         error = outcome.error
         is_closed_set = isinstance(error, enum.StrEnum)
         if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
             return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
-        return Problem(FindingKind.NONLINEARIZABLE, f"no order of the calls explains what {text} gave", order)
+        return Problem(
+            FindingKind.NONLINEARIZABLE, f"no sequential order of the calls explains what {text} gave", order
+        )
 
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))
 
-    def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
-        key = (at, final)
+    def _explains(self, monitor: Monitor[Any, Any, Any], at: int, final: tuple[Outcome, ...]) -> bool:
+        key = (monitor, at, final)
         if key not in self._finals:
-            self._finals[key] = self.alone(at, self._read_back(final), final) != IMPOSSIBLE
+            self._finals[key] = self.alone(at, self._read_back(final), final, monitor) != IMPOSSIBLE
         return self._finals[key]
 
-    def alone(self, at: int, operations: Sequence[Any], outcomes: Sequence[Outcome]) -> int:
+    def alone(
+        self,
+        at: int,
+        operations: Sequence[Any],
+        outcomes: Sequence[Outcome],
+        monitor: Monitor[Any, Any, Any] | None = None,
+    ) -> int:
         """The set of configurations after calls that overlap no other."""
+        monitor = monitor or self.monitor
         for operation, outcome in zip(operations, outcomes, strict=True):
             number = self._numbers.get(operation)
             if number is None:
                 number = self._numbers[operation] = len(self._called)
                 self._called.append(operation)
-            at = self.monitor.returned(self.monitor.invoked(at, number), number, outcome)
+            at = monitor.returned(monitor.invoked(at, number), number, outcome)
         return at
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
@@ -198,6 +236,7 @@ def _first_unexplained(
     shape: Shape,
     outcomes: Sequence[R],
     explains_end: Callable[[int], bool],
+    counts: Callable[[tuple[Mark, ...]], bool],
 ) -> _Unexplained | None:
     """Judge all orders that an execution admits; the first that nothing explains.
 
@@ -207,6 +246,7 @@ def _first_unexplained(
         shape: the orders.
         outcomes: what each call gave.
         explains_end: whether what was read when all had ended fits a set of configurations.
+        counts: whether it matters that nothing explains an order.
     """
     marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
 
@@ -217,19 +257,19 @@ def _first_unexplained(
         return None if after == IMPOSSIBLE else after
 
     for order, end in linear_extensions(marks, start, follow):
-        if end is None:
+        if end is None and counts(order):
             return _Unexplained(order, -order[-1] - 1)
-        if not explains_end(end):
+        if end is not None and not explains_end(end) and counts(order):
             return _Unexplained(order, None)
     return None
+
+
+def _overlap(order: tuple[Mark, ...]) -> bool:
+    """Whether calls overlap: not each end comes right after the beginning of its call."""
+    return any(begun + ended for begun, ended in zip(order[::2], order[1::2], strict=False))
 
 
 def _deadlock(execution: Execution[Outcome]) -> Problem:
     if not execution.waits:
         return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
-    circle = cycle(execution.waits)
-    if circle:
-        waits = {wait.thread: wait for wait in execution.waits}
-        return Problem(FindingKind.DEADLOCK, "; ".join(waits[thread].with_holder() for thread in circle))
-    all_waits = "; ".join(wait.with_holder() for wait in execution.waits)
-    return Problem(FindingKind.DEADLOCK, f"no thread can go on: {all_waits}")
+    return Problem(FindingKind.DEADLOCK, standstill_text(execution.waits))

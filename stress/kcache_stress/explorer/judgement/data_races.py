@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import MethodDescriptorType
 from typing import Final, Generic, TypeAlias
 
@@ -44,11 +44,15 @@ class DataRaceJudge(Generic[A]):
     Args:
         first: the other judge.
         runner: runs the same threads once more, to see where the accesses are.
+        is_known: whether a race is not to be reported again; the next one of the execution is.
     """
 
-    def __init__(self, first: Judge[A], runner: Runner[A]) -> None:
+    def __init__(
+        self, first: Judge[A], runner: Runner[A], is_known: Callable[[Problem], bool] = lambda _: False
+    ) -> None:
         self._first = first
         self._runner = runner
+        self._is_known = is_known
         self._of_library: set[tuple[str, object]] = set()
 
     def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
@@ -66,7 +70,9 @@ class DataRaceJudge(Generic[A]):
                 continue
             name = f"the variable {slot}" if called[0] == "Cell" else name_of_location(obj, slot, ())
             race = Race(name, (execution.trace[earlier][0], execution.trace[later][0]), places)
-            return Problem(FindingKind.DATA_RACE, str(race), location=" and ".join(sorted(places)))
+            problem = Problem(FindingKind.DATA_RACE, str(race), location=" and ".join(sorted(places)))
+            if not self._is_known(problem):
+                return problem
         return None
 
     def _places(self, execution: Execution[A], earlier: int, later: int) -> tuple[str, str] | None:
