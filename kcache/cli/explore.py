@@ -216,7 +216,9 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    findings = [weighed(finding, target_type.rules, suite_options) for finding in tally.findings]
+    findings = [
+        weighed(finding, target_type.rules, suite_options, target_type.advised_against) for finding in tally.findings
+    ]
     for finding in findings:
         console.print()
         show_finding(console, finding, target)

@@ -190,7 +190,7 @@ def encode_finding(finding: Finding, codec: Codec) -> Json:
     for name in ("core", "order"):
         if getattr(finding, name):
             data[name] = list(getattr(finding, name))
-    for name in ("detail", "schedule", "script", "unconfirmed", "location"):
+    for name in ("detail", "schedule", "script", "unconfirmed", "advice", "location"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
@@ -230,6 +230,7 @@ def decode_finding(data: Json, codec: Codec) -> Finding:
         script=data.get("script", ""),
         is_advice=data.get("is_advice", False),
         unconfirmed=data.get("unconfirmed", ""),
+        advice=data.get("advice", ""),
         rule=data.get("rule", ""),
         is_waived=data.get("is_waived", False),
         location=data.get("location", ""),

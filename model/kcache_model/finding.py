@@ -64,6 +64,7 @@ class Finding:
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
         script: for other kinds of targets than Indexers, the smallest example as Python code.
         is_advice: whether the contract of the run does not ask for what is broken.
+        advice: why it is advice, where that is not for its rule: a sentence without its period.
         unconfirmed: why it may be an artefact of kcache, as a sentence without its beginning and its period; empty if
             real threads confirmed it, or if all code was seen and they do not contradict it. A finding that is not
             confirmed is no violation.
@@ -86,6 +87,7 @@ class Finding:
     anomaly: Anomaly | None = None
     script: str = ""
     is_advice: bool = False
+    advice: str = ""
     unconfirmed: str = ""
     rule: str = ""
     location: str = ""

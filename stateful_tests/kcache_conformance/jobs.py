@@ -190,7 +190,7 @@ def _run_phases(
         return replace(outcome, counts={**outcome.counts, **context.met})
 
     def weigh(finding: Finding) -> Finding:
-        return weighed(finding, target_type.rules, options)
+        return weighed(finding, target_type.rules, options, target_type.advised_against)
 
     _Turns(options, run, weigh, listener, known, deadline).run()
 
@@ -279,7 +279,9 @@ class _Turns:
 
     def _finish(self, phase: str) -> None:
         outcome = self.outcomes[phase]
-        finding = None if outcome.finding is None else self.weigh(outcome.finding)
+        own = [finding for finding in self.known.findings if finding.phase == phase]
+        wrong = next((finding for finding in own if finding.status is Status.VIOLATION), None)
+        finding = wrong or (None if outcome.finding is None else self.weigh(outcome.finding))
         self.listener(_finished(phase, replace(outcome, finding=finding), self.found[phase]))
 
 

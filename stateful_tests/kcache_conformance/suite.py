@@ -29,6 +29,7 @@ from .events import (
     incomplete_reasons,
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
+from .repeated_hang import RETURNED, hangs_alone
 from .replay_request import ReplayRequest
 from .saved_failures import TargetFailures, show_again
 from .suite_options import SuiteOptions
@@ -103,7 +104,7 @@ def run_suite(
             if end.how not in ("hang", "crash"):
                 break
             spec = target if isinstance(target, str) else None
-            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
+            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options), end.outside)
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
@@ -158,7 +159,7 @@ class _Log:
         self(PhaseStarted(SAVED, 0.0))
         again = show_again(saved, target, self._options)
         for finding in again.findings:
-            found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
+            found = self._weighed(replace(finding, phase=SAVED))
             if not self.known.has(found):
                 self.known = self.known.adding(found)
         self._saved, self._tested = self.known.findings, again.tested
@@ -187,9 +188,21 @@ class _Log:
     def _violations(self) -> int:
         return sum(finding.status is Status.VIOLATION for finding in self.known.findings)
 
-    def ended(self, stopped: Stopped) -> None:
-        """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
-        finding, is_new = self._added(self._provisional or self._type.stopped(stopped))
+    def ended(self, stopped: Stopped, outside: str) -> None:
+        """The target hung, or ended its process: while a finding was made smaller, that is what is told.
+
+        Args:
+            stopped: how and where.
+            outside: the wait for the outside world in which it stood; then it did not hang.
+        """
+        if self._provisional is None and outside:
+            self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
+            return
+        found = self._provisional or self._type.stopped(stopped)
+        if not self._provisional and not hangs_alone(found, self._type, stopped.spec, self._options.patience_seconds):
+            self(PhaseFinished(self.phase, {"programs": 1}, inconclusive=RETURNED))
+            return
+        finding, is_new = self._added(found)
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
 
     @property
@@ -250,9 +263,12 @@ class _Log:
             )
         )
 
+    def _weighed(self, finding: Finding) -> Finding:
+        return weighed(finding, self._type.rules, self._options, self._type.advised_against)
+
     def _added(self, finding: Finding) -> tuple[Finding, bool]:
         """A finding as it is told, which is kept if it is new; whether it is."""
-        finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options)
+        finding = self._weighed(replace(finding, phase=finding.phase or self.phase))
         is_new = not self.known.has(finding)
         if is_new:
             self.known = self.known.adding(finding)

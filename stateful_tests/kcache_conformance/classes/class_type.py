@@ -29,6 +29,7 @@ from ..objects.as_target_type import target_type
 from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import parse_class_type_name
+from .called_under_lock import methods_called_under_lock
 from .probing import Probed
 from .public_calls import method_name, public_calls
 from .replay import Replay
@@ -91,6 +92,7 @@ def class_type(name: str) -> TargetType:
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: _left_out(loaded, calls.left_out),
         calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
+        advised_against=_advised_against(kind, calls.left_out),
     )
 
 
@@ -98,6 +100,17 @@ def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
     """What is left out of a target: names that the user or the target gave, and others with the reason."""
     chosen = target.unsupported
     return tuple(sorted({*chosen, *(text for text in reasons if method_name(text) not in chosen)}))
+
+
+def _advised_against(kind: type, left_out: Sequence[str]) -> dict[str, str]:
+    """The calls of which findings are no faults of the class -> why."""
+    internal = "" if _is_machine(kind) else "needs the lock that the class holds when it calls it itself"
+    found = dict.fromkeys(methods_called_under_lock(kind) if internal else (), internal)
+    for text in left_out:
+        name, _, reason = text.partition(" (")
+        if reason and " " not in name:  # not ``what NAME returns (...)``, which is called
+            found[name] = f"is left out: {reason.removesuffix(')')}"
+    return found
 
 
 def _argument(data: Any) -> Any:

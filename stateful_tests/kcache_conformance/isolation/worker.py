@@ -23,6 +23,7 @@ from typing import Any
 
 from kcache_model.errors import TargetError
 from kcache_model.progress import ProgressListener
+from kcache_stress.outside import outside_wait
 from kcache_stress.stacks import stacks
 
 from .journal import FileJournal
@@ -44,6 +45,7 @@ class Outlet:
     def __init__(self, descriptor: int, journal: Path, patience_seconds: float) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
+        self._caller = threading.get_ident()
         self.watch: ProgressListener = Watchdog(FileJournal(journal), patience_seconds, self._hang, self._alive)
 
     def send(self, event: dict[str, Any]) -> None:
@@ -73,7 +75,7 @@ class Outlet:
         self.send({"event": "alive"})
 
     def _hang(self, stacks: str) -> None:
-        self.send({"event": "hang", "stacks": stacks})
+        self.send({"event": "hang", "stacks": stacks, "outside": outside_wait(self._caller)})
         os._exit(0)
 
 

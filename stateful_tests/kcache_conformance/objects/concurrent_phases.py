@@ -144,6 +144,8 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
+            if stress.leaves_out(program):
+                continue
             found = stress.run(program)
             counts.update(programs=1, operations=len(found.calls))
             counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
@@ -151,7 +153,7 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
                 context.on_finding(stress.finding(program, found, is_small=True))
                 finding = stress.finding(program, found, seconds=context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)
-    return PhaseOutcome(counts, None, *covered)
+    return PhaseOutcome(counts, None, *covered, tuple(f"{name} ({why})" for name, why in stress.left_out.items()))
 
 
 def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[Any]:

@@ -96,7 +96,8 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
     yield Text(f"{heading(finding)} (found by: {phase})", style="bold yellow" if finding.is_advice else "bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
-        yield Text(_HARMLESS if finding.kind is FindingKind.DATA_RACE else _ADVICE)
+        usual = _HARMLESS if finding.kind is FindingKind.DATA_RACE else _ADVICE
+        yield Text(printable(f"Advice: {finding.advice}.") if finding.advice else usual)
     if finding.unconfirmed:
         yield Text(unconfirmed_text(finding))
     yield Text()

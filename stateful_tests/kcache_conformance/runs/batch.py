@@ -32,6 +32,7 @@ from kcache_stress.tested_code import describe_tested
 from ..classes import PREFIX
 from ..execution_counter import ExecutionCounter
 from ..explorer_phase import Search, explore_for_more
+from ..repeated_hang import RETURNED, hangs_alone
 from ..suite_options import DEFAULT_TYPE
 from ..symptoms import Known
 from ..target_type import Exploring, execution_stopped
@@ -186,6 +187,10 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
                 instrument=batch.instrument,
                 patience_seconds=batch.patience_seconds,
             )
+            target_type = target_type_named(batch.type)
+            if end.outside or not hangs_alone(stopped, target_type, batch.target, batch.patience_seconds):
+                why = f"a call waits for {end.outside}" if end.outside else RETURNED
+                return replace(tally, notes=(*tally.notes, why))
             findings.append(stopped)
         tally = tally.merged(Tally(findings=tuple(findings[-1:])))
     return tally

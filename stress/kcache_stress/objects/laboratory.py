@@ -38,6 +38,7 @@ from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from ..interleaved.confirming import confirm
 from ..loading import TARGET_PREFIX
 from .findings import Setting, concurrent_finding
+from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
 from .real_run import trial_of
 
@@ -168,6 +169,7 @@ class ObjectLaboratory:
         self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
         self._others: dict[Granularity, ObjectLaboratory] = {}
         self._is_loaded = False
+        self._keeping = KeepingCalls(object_type, target)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -201,7 +203,8 @@ class ObjectLaboratory:
         """What judges the executions of a runner of the same program."""
         specification = self._object_type.specification(program)
         exact = strict_errors or self._object_type.exact_errors
-        return CallJudge(specification, program, runner.read_back, strict_errors=exact)
+        keeps_lock = partial(self._keeping, program)
+        return CallJudge(specification, program, runner.read_back, strict_errors=exact, keeps_lock=keeps_lock)
 
     @contextlib.contextmanager
     def opened(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import Call
+from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectTarget
 from kcache_model.object_types.smaller import smaller
@@ -22,8 +22,10 @@ from kcache_model.verdict import Status
 
 from ..coverage import Coverage
 from ..noise import Level, Noise
+from ..outside import outside_wait
 from ..thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
+from .kept_locks import KeepingCalls
 from .named_target import new_object
 from .real_run import RealRun
 
@@ -83,6 +85,8 @@ class ObjectStress:
         self._pool = ThreadPool(_THREADS)
         self.coverage = Coverage()
         self.overlapping = self.undecided = 0
+        self.left_out: dict[str, str] = {}
+        self._keeping = KeepingCalls(self._type, target)
 
     @contextmanager
     def underway(self) -> Iterator[None]:
@@ -95,6 +99,10 @@ class ObjectStress:
             sys.setswitchinterval(before)
             self._noise.close()
             self._pool.close()
+
+    def leaves_out(self, program: Any) -> bool:
+        """Whether a program has calls that are left out."""
+        return any(str(operation.name) in self.left_out for operation in program.operations())
 
     def run(self, program: Any) -> Round:
         """Run a program once."""
@@ -113,7 +121,8 @@ class ObjectStress:
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
                 if not self._pool.run(tasks, lambda: self._progress(calls), patience):
-                    hung = self._pool.stacks() or "a thread did not come back"
+                    is_hung = not self._waits_outside(shown) and not self._is_kept(program, shown)
+                    hung = (self._pool.stacks() or "a thread did not come back") if is_hung else ""
                     self._pool = ThreadPool(_THREADS)
                     self._watch.rest()
                     return Round(tuple(calls), CallsVerdict(Status.UNKNOWN), hung)
@@ -122,6 +131,21 @@ class ObjectStress:
         verdict = shown.judged()
         self.undecided += verdict.status is Status.UNKNOWN
         return Round(tuple(calls), verdict)
+
+    def _waits_outside(self, shown: RealRun) -> bool:
+        """Whether a thread waits for the outside world: then nothing is hung, and its call is left out from now on."""
+        for number, thread in enumerate(self._pool.idents):
+            what = outside_wait(thread)
+            called = shown.under_way.get(number - 1, shown.under_way.get(PREFIX_THREAD if not number else number - 1))
+            if what and called is not None:
+                self.left_out[str(called.name)] = f"it waits for {what}"
+        return any(outside_wait(thread) for thread in self._pool.idents)
+
+    def _is_kept(self, program: Any, shown: RealRun) -> bool:
+        """Whether a thread that has ended its calls took a lock for good in one of them: such a program is no test."""
+        threads = {PREFIX_THREAD: program.prefix, **dict(enumerate(program.threads))}
+        ended = (calls for thread, calls in threads.items() if thread not in shown.under_way)
+        return any(self._keeping(program, call) for calls in ended for call in calls)
 
     def repeat(self, program: Any, seconds: float, kind: FindingKind | None = None) -> Round | None:
         """Run a program until it shows something (of that kind), or the time is up."""

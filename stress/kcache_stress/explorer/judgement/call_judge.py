@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from kcache_model.rules import BrokenRule
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
+from ..virtual.scheduler import HUB
 from ..waiting import standstill_text
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
@@ -35,6 +37,7 @@ class CallJudge:
         read_back: the operations that were read back afterwards, after what they gave.
         strict_errors: ask for the very errors of the specification.
         text: an operation in a sentence.
+        keeps_lock: whether a call takes a lock of its thread that another call is to give back.
 
     Attributes:
         monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
@@ -51,10 +54,12 @@ class CallJudge:
         *,
         strict_errors: bool = False,
         text: Callable[[Any], str] = str,
+        keeps_lock: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self._specification = specification
         self._strict_errors = strict_errors
         self._text = text
+        self._keeps_lock = keeps_lock
         self._read_back = read_back
         self._program = program
         self._operations = [operation for thread in program.threads for operation in thread]
@@ -88,6 +93,8 @@ class CallJudge:
         self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
+        if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
+            return None
         if execution.problem is not None:
             return execution.problem
         if execution.ending is Ending.DEADLOCK:
@@ -110,6 +117,19 @@ class CallJudge:
         is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
         polls = execution.ending is Ending.ENDLESS
         return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
+
+    def _is_kept(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call waits for a lock that the calls of a thread took for good, as such calls do when made alone.
+
+        Such a program is no test. What another call keeps, it has forgotten to give back.
+        """
+        holders = (wait.holder for wait in execution.waits if wait.is_kept and wait.holder is not None)
+        calls = (
+            self._program.prefix if number == HUB else self._program.threads[number]
+            for number in holders
+            if number < len(self._program.threads)
+        )
+        return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
         found = self._first_unexplained(self._plain, execution, outcomes, shape)
