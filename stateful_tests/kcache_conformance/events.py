@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from kcache_model.finding import Finding
 from kcache_model.indexers.program import History
@@ -14,6 +14,11 @@ from .replay_request import ReplayRequest
 
 INDISPENSABLE = frozenset({"explorer"})
 """The phases without which nothing is ok, unless they were left out on purpose."""
+
+
+_ROUNDS_PER_OVERLAP: Final = 100
+"""If calls overlapped in fewer than one of so many rounds, stress says little. Counted, so that it does not depend on
+the speed of the machine."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,13 @@ class PhaseFinished:
     sample: History | None = None
     no_proof: str = ""
     findings: int = 0
+
+    @property
+    def few_overlaps(self) -> str:
+        """Why rounds with real threads that went well say little; empty if enough of them had overlapping calls."""
+        rounds, met = self.counts.get("programs", 0), self.counts.get("overlapping")
+        is_enough = met is None or (met > 0 and met * _ROUNDS_PER_OVERLAP >= rounds)
+        return "" if is_enough or self.finding is not None else f"only {met:,} of {rounds:,} rounds overlapped"
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,8 @@ class _Log:
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
+        if not any(phase.phase in INDISPENSABLE and not phase.refused for phase in run):  # then stress stands for all
+            reasons += [f"{phase.phase}: {phase.few_overlaps}" for phase in run if phase.few_overlaps]
         seed = self._type.hash_seed(self._options.seed)
         findings = sorted(self.known.findings, key=_urgency)
         if has_name:  # the programs as they ran in the child, so that another one can do the same

@@ -60,7 +60,7 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
             found = stress.run(program)
-            counts.update(programs=1, operations=len(found.calls))
+            counts["programs"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
             counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
             if found.kind is not None:
                 context.on_finding(stress.finding(program, found, is_small=True))

@@ -42,7 +42,7 @@ def _counted(phase: PhaseFinished) -> str:
     if "operations" in counts:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:
-        text += f", {counts['overlapping']} rounds with overlapping calls"
+        text += f", {phase.few_overlaps or str(counts['overlapping']) + ' rounds with overlapping calls'}"
     if phase.phase == "saved" and counts.get("undecided"):
         text += f"; of {counts['undecided']} it is not known whether they still fail"
     if phase.phase in ("stress", "fuzz") and phase.skipped:
