@@ -13,10 +13,12 @@ Run = Callable[..., CompletedProcess[str]]
 
 _VARIABLE = (
     (re.compile(r"\S*/site-packages/"), ""),
+    (re.compile(r"(?<=  tested: )\S.*"), "VERSION, FILE"),
     (re.compile(r"CPython [0-9.]+( \(free-threaded\))?"), "CPython"),
     (re.compile(r"paused at\s+"), "paused at "),
     (re.compile(r"\b(k[a-z]1\.(?:[\w=.:]+\.)?)eN\S+"), r"\1WORD"),
     (re.compile(r"[0-9]+ (executions|programs|operations|rounds|scenarios)"), r"N \1"),
+    (re.compile(r"([0-9]+|all) of them exhausted"), "N of them exhausted"),
     (re.compile(r"[0-9.]+ ?s\b"), "N s"),
 )
 _FILES = ("python", "toml", "ini", "yaml")

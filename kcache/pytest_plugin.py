@@ -47,9 +47,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kcache-budget",
         type=_seconds,
-        default=30.0,
         metavar="DURATION",
         help="for the phases that go on as long as they are given, together: 30, 30s, 2m (default 30s)",
+    )
+    group.addoption(
+        "--kcache-programs",
+        type=int,
+        metavar="NUMBER",
+        help="how many programs each of these phases runs, so that the outcome does not depend on the machine; without "
+        "--kcache-budget there is no limit in time",
     )
     group.addoption("--kcache-seed", type=int, default=0, help="of everything random (default 0)")
     group.addoption(

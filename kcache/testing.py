@@ -19,6 +19,7 @@ import sys
 import unittest
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache import Semantics
@@ -38,7 +39,7 @@ from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named, type_of_token
+from kcache_conformance.target_types import target_type_named, trusted_type_of_token
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
@@ -114,7 +115,8 @@ def run_conformance(
     contract: Contract | str = Contract.CLIENT_GO,
     strict: bool = False,
     seed: int = 0,
-    seconds: float = 30.0,
+    seconds: float | None = None,
+    programs: int | None = None,
     patience_seconds: float = 3.0,
     phases: Iterable[str] = (),
     unsupported: Iterable[str] | None = None,
@@ -138,7 +140,9 @@ def run_conformance(
             beyond that; the rest is advice.
         strict: the strict contract.
         seed: of everything random.
-        seconds: for all phases together.
+        seconds: for all phases together; by default 30, or no limit if a number of programs is given. What ends by
+            itself always runs to its end.
+        programs: how many programs each random phase runs: the outcome then does not depend on the machine.
         patience_seconds: how long one call may take before it counts as hung.
         phases: which of its type's phases to run, for Indexers :data:`PHASES`; empty for all.
         unsupported: operations that the implementation does not offer; by default what the factory declares in its
@@ -155,7 +159,7 @@ def run_conformance(
 
     Raises:
         ConformanceError: a violation was found.
-        InconclusiveError: some phase could not do its work within the budget.
+        InconclusiveError: some phase could not do its work.
         TargetError: the target cannot be used, or there is no such type; the message says what to do.
         HarnessError: kcache itself failed.
     """
@@ -167,7 +171,8 @@ def run_conformance(
         strict_errors=strict_errors,
         contract=Contract.STRICT if strict else Contract(contract),
         seed=seed,
-        budget_seconds=seconds,
+        budget_seconds=_seconds(seconds, programs, 30.0),
+        programs=programs,
         patience_seconds=patience_seconds,
         phases=phase_ids(phases, known),
         kind=type,
@@ -188,6 +193,13 @@ def run_conformance(
     if result.status is not Status.OK:
         raise InconclusiveError("\n".join((*result.reasons, *texts)))
     return result
+
+
+def _seconds(seconds: float | None, programs: int | None, usual: float) -> float:
+    """The limit in time: what is given, else the usual one, but none where programs are counted."""
+    if seconds is not None:
+        return seconds
+    return usual if programs is None else inf
 
 
 def interleaved(
@@ -255,7 +267,13 @@ def interleaved(
 
 
 def in_threads(
-    machine: type[Any], *, threads: int = 2, calls: int = 2, seconds: float = 10.0, seed: int = 0
+    machine: type[Any],
+    *,
+    threads: int = 2,
+    calls: int = 2,
+    seconds: float | None = None,
+    programs: int | None = None,
+    seed: int = 0,
 ) -> type[unittest.TestCase]:
     """A test case that runs the rules of a :class:`Machine`, or the methods of a class, in several threads.
 
@@ -266,32 +284,48 @@ def in_threads(
         machine: a machine, or any class whose objects are made without arguments; at the top of a module.
         threads: the most threads of a program.
         calls: the most calls of each.
-        seconds: how long to search.
+        seconds: how long to search; by default 10, or no limit if a number of programs is given.
+        programs: how many programs to explore: the outcome then does not depend on the machine.
         seed: of everything random.
     """
-    return _test_case(machine, "explorer", seconds, seed, (threads, calls))
+    return _test_case(machine, "explorer", seconds, programs, seed, (threads, calls))
 
 
-def stress(machine: type[Any], *, seconds: float = 10.0, seed: int = 0) -> type[unittest.TestCase]:
+def stress(
+    machine: type[Any], *, seconds: float | None = None, programs: int | None = None, seed: int = 0
+) -> type[unittest.TestCase]:
     """A test case that runs the rules of a :class:`Machine`, or the methods of a class, in real threads.
 
     Args:
         machine: as for :func:`in_threads`.
-        seconds: how long.
+        seconds: how long; by default 10, or no limit if a number of programs is given.
+        programs: how many to run.
         seed: of everything random.
     """
-    return _test_case(machine, "stress", seconds, seed, None)
+    return _test_case(machine, "stress", seconds, programs, seed, None)
 
 
 def _test_case(
-    machine: type[Any], phase: str, seconds: float, seed: int, shape: tuple[int, int] | None
+    machine: type[Any],
+    phase: str,
+    seconds: float | None,
+    programs: int | None,
+    seed: int,
+    shape: tuple[int, int] | None,
 ) -> type[unittest.TestCase]:
     def run_test(self: unittest.TestCase) -> None:  # noqa: ARG001
         spec = importable_spec(machine)
         if spec is None:
             raise TargetError(f"{machine.__qualname__} cannot be imported by name: define it at the top of a module")
         run_conformance(
-            spec, type=class_type_name(spec), phases=(phase,), seconds=seconds, seed=seed, shape=shape, most_findings=1
+            spec,
+            type=class_type_name(spec),
+            phases=(phase,),
+            seconds=_seconds(seconds, programs, 10.0),
+            programs=programs,
+            seed=seed,
+            shape=shape,
+            most_findings=1,
         )
 
     return type(f"{machine.__name__}{phase.capitalize()}", (unittest.TestCase,), {f"test_{phase}": run_test})
@@ -306,13 +340,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def replay(word: str, *, patience_seconds: float = 3.0) -> None:
+def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> None:
     """Follow the schedule of a counterexample again; returns only if it is fixed.
 
     Args:
         word: the replay token that was printed: ``kx1.`` (or ``kq1.``, ``ki1.``, ``kf1.``, ``kt1.``, ``ko1.``) and
             some hundred characters.
         patience_seconds: how long one execution may take.
+        trust: run the target although it is not in the current folder, nor named in the configuration.
 
     Raises:
         ConformanceError: it still fails.
@@ -322,7 +357,7 @@ def replay(word: str, *, patience_seconds: float = 3.0) -> None:
         TargetError: there is no such target any more.
     """
     __tracebackhide__ = True
-    target_type = type_of_token(word)
+    target_type = trusted_type_of_token(word, is_trusted=trust)
     if target_type is None:
         raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)

@@ -129,7 +129,7 @@ def test_with_real_threads_as_well(file: Path) -> None:
 
 def test_what_tells_who_called_is_left_out(file: Path) -> None:
     kind = target_type_named(class_type_name(f"{file}:Named"))
-    assert "owner (its results differ from run to run)" in kind.not_tested(laboratory(f"{file}:Named").target)
+    assert "what owner returns (it differs from run to run)" in kind.not_tested(laboratory(f"{file}:Named").target)
 
 
 def test_threads_are_counted_as_they_come() -> None:

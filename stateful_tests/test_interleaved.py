@@ -287,7 +287,7 @@ def test_the_decorator_fails_with_the_story_and_a_token(tmp_path: Path) -> None:
         named("fails")()
     token = next(word for word in str(caught.value).split() if word.startswith("kt1."))
     with pytest.raises(ConformanceError, match=r"assert counter.value == 2"):
-        replay(token)
+        replay(token, trust=True)
 
 
 def test_the_decorator_lets_a_right_test_pass(tmp_path: Path) -> None:

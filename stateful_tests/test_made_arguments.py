@@ -16,7 +16,8 @@ from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.machine import rules_of
 from kcache_conformance.classes.machine_of import machine_of
 from kcache_conformance.classes.made_arguments import argument_of, values_of
-from kcache_conformance.classes.signatures import vocabulary_of
+from kcache_conformance.classes.public_calls import public_calls
+from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
@@ -184,7 +185,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def program_of(target: str) -> ObjectProgram:
     """Two threads that save an order each."""
     kind: Any = load_object(target)
-    first = alphabet(vocabulary_of(kind, kind()).templates, 0)[0]
+    first = alphabet(vocabulary_of(public_calls(kind, kind())[0]).templates, 0)[0]
     assert str(first) == 'save(Order(key="a", side=Side["BUY"]), [Side["BUY"]])'
     return ObjectProgram(threads=((first,), (first,)))
 
@@ -216,7 +217,7 @@ def test_a_method_that_cannot_be_called_is_left_out_with_the_reason(folder: Path
     assert made.not_tested(made.load("orders.py:Book")) == ()
     target_type_named.cache_clear()
     (folder / "orders.py").write_text(ORDERS.replace("side: Side", "side: type(print)"), encoding="utf-8")
-    reason = r"no values are known for save\(order: field 'side' of class Order has the type"
+    reason = r"left out: save\(order: field 'side' of class Order has the type"
     with pytest.raises(TargetError, match=reason):
         target_type_named(class_type_name("orders.py:Book"))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -180,6 +180,32 @@ def test_an_unreadable_journal_names_no_program(tmp_path: Path, text: str) -> No
     assert read_journal(tmp_path / "missing") == ""
 
 
-def test_the_import_path_of_a_child_begins_with_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
-    path: list[Any] = child._import_path()
-    assert str(Path(child.__file__).resolve().parents[2]) in path[:3]
+PATH = ["/first", "/lib/python3", "/lib/python3/site-packages"]
+
+
+def path_of_child(monkeypatch: pytest.MonkeyPatch, path: list[str], variable: str = "") -> list[str]:
+    monkeypatch.setattr(sys, "path", path)
+    monkeypatch.setattr(sys, "argv", ["/commands/kcache"])
+    monkeypatch.setenv("PYTHONPATH", variable)
+    harness = set(child._harness().values())
+    return [entry for entry in child.import_path() if entry not in harness]
+
+
+@pytest.mark.parametrize("start", ["", str(Path.cwd()), "/commands"], ids=["-c", "-m", "command"])
+def test_a_child_has_the_import_path_of_its_parent_but_for_where_that_was_started(
+    monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    assert path_of_child(monkeypatch, [start, *PATH]) == PATH
+
+
+def test_a_working_directory_that_pythonpath_names_keeps_its_place_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    here = str(tmp_path)
+    assert path_of_child(monkeypatch, [here, "/first", here, *PATH[1:]], "/first:.") == ["/first", here, *PATH[1:]]
+
+
+def test_a_harness_that_is_not_installed_comes_last_on_the_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", PATH)
+    assert child.import_path() == [*PATH, *dict.fromkeys(child._harness().values())]

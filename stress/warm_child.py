@@ -21,8 +21,6 @@ sys.stdin, sys.stdout, sys.stderr = (
 os.setsid()
 os.environ.clear()
 os.environ.update(environment)
-own = environment["PYTHONPATH"].split(os.pathsep)
-sys.path[:] = [*own, *(path for path in sys.path if path not in own)]
 
 from kcache_conformance.isolation import worker  # noqa: E402
 

@@ -33,7 +33,9 @@ from .options import (
     data_races_option,
     instrument_option,
     jobs_option,
+    leave_out_option,
     patience_option,
+    programs_option,
     seed_option,
     semantics_option,
     strict_errors_option,
@@ -63,7 +65,8 @@ class _Run:
 @click.command()
 @target_argument
 @type_option("What TARGET makes:")
-@budget_option("30s", "Time for everything.")
+@budget_option("30s", "Time for everything random; what ends by itself always runs to its end.")
+@programs_option
 @seed_option("Decides everything random.")
 @semantics_option
 @strict_errors_option
@@ -94,6 +97,7 @@ class _Run:
 @jobs_option("How many of several targets are checked at once; the phases of one run one after another.")
 @data_races_option
 @instrument_option
+@leave_out_option
 @patience_option
 @verbosity_options
 @outputs_option
@@ -200,10 +204,12 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
     Raises:
         TargetError: its type cannot be made.
     """
-    target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model)
+    leave_out = asked.options.leave_out or target.given.get("leave_out", ())
+    target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model, leave_out)
     typed = {name: getattr(asked.options, name) for name in asked.typed}
     waived = tuple(waiver.rule for waiver in target.waivers)
-    options = replace(asked.options, **{**target.given, **typed}, kind=target_type.name, waived=waived)
+    given = {**target.given, **typed}
+    options = replace(asked.options, **given, kind=target_type.name, waived=waived).within(given)
     if target.without:
         phases = target_type.phases
         left_out = phase_ids(target.without, tuple(phases))
@@ -227,7 +233,7 @@ def _title(run: _Run) -> str:
     options = run.options
     generation = f"semantics {options.semantics.value}, " if "semantics" in run.target_type.knows else ""
     strict = "contract strict, " if options.is_strict else ""
-    settings = f"{generation}{strict}seed {options.seed}, budget {options.budget_seconds:g} s"
+    settings = f"{generation}{strict}seed {options.seed}, budget {options.budget_text}"
     return f"kcache check {type_text(run.target_type)}{run.target} ({settings})"
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import click
@@ -13,11 +14,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_tested_text, without_text
+from kcache_conformance.report.run_report import RunReport, methods_text, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -26,8 +28,12 @@ from kcache_model.verdict import Status
 from kcache_stress.interruption import heeding_interrupts
 
 from .exits import BEGAN
+from .pace import duration_text, elapsed_text, lines
 
 _PLAIN_WIDTH = 100
+
+_OVERRUN = 1.2
+"""Of the budget: what takes longer is said."""
 
 _WIDTH = max(map(len, PHASE_TITLES.values()))
 
@@ -103,13 +109,14 @@ def show_brief(report: RunReport) -> None:
 
 
 @contextmanager
-def progress_bar(console: Console) -> Iterator[Progress]:
+def progress_bar(console: Console, budget_seconds: float = inf) -> Iterator[Progress]:
     """A bar with counts on a terminal; nothing elsewhere. The first Ctrl-C only asks to stop meanwhile."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[counts]}"),
         TimeElapsedColumn(),
+        TextColumn("" if budget_seconds == inf else f"of {duration_text(budget_seconds)}"),
         console=console,
         transient=True,
         disable=console.quiet or not console.is_terminal,
@@ -125,6 +132,9 @@ class TerminalProgress:
         progress: the bar; several runs may share it.
         on_phase: told of each finished phase.
         name: of the target, where there are several.
+
+    Attributes:
+        text: what is being done, and what was counted so far.
     """
 
     def __init__(self, progress: Progress, on_phase: Callable[[PhaseFinished], None], name: str = "") -> None:
@@ -132,6 +142,7 @@ class TerminalProgress:
         self._on_phase = on_phase
         self._name = f"{name}: " if name else ""
         self._task = progress.add_task(f"{self._name}starting", total=1.0, counts="")
+        self._title = self.text = "starting"
 
     def __call__(self, event: Event) -> None:
         """Something happened."""
@@ -139,9 +150,11 @@ class TerminalProgress:
             case PhaseStarted():
                 title = PHASE_TITLES.get(event.phase, event.phase)
                 self._progress.update(self._task, description=f"{self._name}{title}", completed=0.0, counts="")
+                self._title = self.text = title
             case PhaseProgress():
                 counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
                 self._progress.update(self._task, completed=event.fraction, counts=counts)
+                self.text = ", ".join(filter(None, (self._title, counts)))
             case FindingMade():
                 self._progress.update(self._task, description=f"{self._name}making the example smaller")
             case PhaseFinished():
@@ -170,10 +183,16 @@ def run_and_print(
     saved: TargetFailures | None = None,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
-    with progress_bar(console) as bar:
+    began = time.monotonic()
+    with progress_bar(console, options.budget_seconds) as bar:
         console.print(title, soft_wrap=True)
         progress = TerminalProgress(bar, lambda phase: console.print(phase_line(phase), soft_wrap=True))
-        result = run_suite(target, options, progress, saved)
+
+        def line() -> str:
+            return f"{progress.text} after {elapsed_text(time.monotonic() - began, options.budget_seconds)}"
+
+        with lines(line, is_wanted=not console.quiet and not console.is_terminal):
+            result = run_suite(target, options, progress, saved)
     show_result(console, target, options, result, is_coverage_shown=is_coverage_shown)
     return result
 
@@ -186,8 +205,8 @@ def show_result(
         if is_coverage_shown and phase.coverage:
             console.print()
             console.print(coverage_table(phase.coverage, phase.overlapped))
-    if result.not_tested:
-        console.print(f"  {not_tested_text(options.kind, result.not_tested)}", soft_wrap=True)
+    for line in methods_text(options.kind, result):
+        console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
     for finding in result.findings:
         if finding.is_waived:
             continue
@@ -199,8 +218,16 @@ def show_result(
         console.print()
         console.print(f"  promise, usual cause and cure of each: kcache rules {known}", soft_wrap=True)
     console.print()
+    if result.tested:
+        console.print(f"  {tested_line(result.tested)}", soft_wrap=True, markup=False, highlight=False)
     for reason in result.reasons:
         console.print(f"  {reason}", soft_wrap=True)
-    without = without_text(options.kind, result)
-    took = f" after {result.seconds:.1f} s{f', {without}' if without else ''}"
-    console.print(Text(result.verdict, style=STATUS_STYLES[result.status]) + Text(took), soft_wrap=True)
+    finite = [phase for phase in result.phases if phase.phase not in LEAST_PROGRAMS]
+    if result.seconds > _OVERRUN * options.budget_seconds and finite:
+        names = ", ".join(PHASE_TITLES.get(phase.phase, phase.phase) for phase in finite)
+        console.print(
+            f"  longer than the budget of {options.budget_text}: {names} always run to their end", soft_wrap=True
+        )
+    verdict = Text(verdict_line(result))
+    verdict.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))
+    console.print(verdict, soft_wrap=True)

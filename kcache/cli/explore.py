@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import click
+from rich.text import Text
 
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, describe
@@ -30,6 +31,7 @@ from .options import (
     data_races_option,
     executor,
     explorer_options,
+    programs_option,
     seed_option,
     takes_asked,
     target_argument,
@@ -110,6 +112,7 @@ class Generator(enum.StrEnum):
     help="The largest programs, up to 4x4.",
 )
 @budget_option("30s", "Time for everything.")
+@programs_option
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
@@ -145,6 +148,7 @@ def explore(
     violation.
     """
     target, suite_options = asked.resolved("explorer")
+    suite_options = suite_options.within(asked.typed)
     target_type, seed, budget = asked.target_type, suite_options.seed, suite_options.budget_seconds
     console = stdout_console()
     by_hypothesis = generator == Generator.HYPOTHESIS.value
@@ -193,13 +197,13 @@ def explore(
             patience_seconds=suite_options.patience_seconds,
         )
         console.print(title + seen_text(description), soft_wrap=True)
-        with progress(console) as show, executor(dask) as pool:
+        with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
-                examples = replace(template, seeds=(_first_seed(seed), _MOST_EXAMPLES))
+                examples = replace(template, seeds=(_first_seed(seed), suite_options.programs or _MOST_EXAMPLES))
                 tally = explore_examples(examples, lambda so_far: show(None, so_far))
             else:
                 tally, _ = spread(
-                    iter([template]) if chosen else _random(template, seed),
+                    iter([template]) if chosen else _random(template, seed, suite_options.programs),
                     jobs=jobs,
                     executor=pool,
                     seconds=budget,
@@ -223,33 +227,33 @@ def explore(
     elif tally.is_interrupted:
         status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
-        status, verdict = Status.UNKNOWN, "no time was left for a single program; give it a larger budget"
+        status, verdict = Status.UNKNOWN, "not a single program could be run"
     elif tally.note or (chosen and not tally.exhausted):
         advice = "" if tally.note else "; give it a larger budget"
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
     else:
         status, verdict = Status.OK, ""
     with clear_errors():
+        counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
         headline = "No interleaving that was tried goes wrong." if status is Status.OK else ""
         paragraphs = (f"No proof: {tally.note}.",) if tally.note else ()
         report = RunReport("explore", title, target, suite_options, headline=headline, paragraphs=paragraphs)
-        counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
-        asked.outputs.write(
-            report_of_one_phase(
-                report,
-                status,
-                findings,
-                counts,
-                verdict,
-                no_proof=tally.note,
-                seconds=tally.seconds,
-                is_interrupted=tally.is_interrupted,
-            )
+        report = report_of_one_phase(
+            report,
+            status,
+            findings,
+            counts,
+            verdict,
+            no_proof=tally.note,
+            seconds=tally.seconds,
+            is_interrupted=tally.is_interrupted,
+            tested=description.tested,
         )
+        asked.outputs.write(report)
     if status is Status.UNKNOWN:
         console.print(f"unknown: {verdict}", style="bold yellow")
     elif status is Status.OK:
-        console.print("ok", style="bold green")
+        console.print(Text("ok", style="bold green") + Text(f": {report.result.shown}"), soft_wrap=True)
     sys.exit(exit_code(status, is_interrupted=tally.is_interrupted))
 
 
@@ -281,7 +285,9 @@ def _first_seed(seed: int) -> int:
     return seed * 1_000_003
 
 
-def _random(template: Batch, seed: int) -> Iterator[Batch]:
+def _random(template: Batch, seed: int, programs: int | None) -> Iterator[Batch]:
+    """Batches of random programs, without end or until there are so many."""
     first = _first_seed(seed)
-    for number in itertools.count():
-        yield replace(template, seeds=(first + number * _BATCH_PROGRAMS, _BATCH_PROGRAMS), is_first=not number)
+    for begun in itertools.count(0, _BATCH_PROGRAMS) if programs is None else range(0, programs, _BATCH_PROGRAMS):
+        size = _BATCH_PROGRAMS if programs is None else min(_BATCH_PROGRAMS, programs - begun)
+        yield replace(template, seeds=(first + begun, size), is_first=not begun)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kcache_conformance.classes import PREFIX
+from kcache_conformance.events import proved_text
 from kcache_conformance.report.certificate import certificate_rows
-from kcache_conformance.report.run_report import not_tested_text
+from kcache_conformance.report.run_report import not_tested_text, tested_line
 from kcache_conformance.runs.outcomes import Certificate, Description, Tally
 from kcache_conformance.target_type import TargetType
 from kcache_model.verdict import Status
@@ -28,16 +28,14 @@ Show = Callable[[int | None, Tally], None]
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Show]:
+def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
     """A bar on a terminal; elsewhere a line on standard error now and then, unless nothing is to be printed."""
-    pace, is_wanted = Pace(), not console.quiet and not console.is_terminal
-    with progress_bar(console) as bar, lines(pace, is_wanted=is_wanted):
+    pace, is_wanted = Pace(budget_seconds=budget_seconds), not console.quiet and not console.is_terminal
+    with progress_bar(console, budget_seconds) as bar, lines(lambda: pace.line, is_wanted=is_wanted):
         task = bar.add_task("starting", total=None, counts="")
 
         def show(total: int | None, tally: Tally) -> None:
             pace.note(total, tally)
-            if is_wanted and total is not None and not tally.programs:
-                click.echo(f"kcache: {pace.line}", err=True)
             counts = f"{pace.done}{pace.left}"
             bar.update(task, description="exploring", total=total, completed=tally.programs, counts=counts)
 
@@ -56,19 +54,22 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
         console.print(table)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     if certificate.status is Status.OK:
-        console.print(Text("verified", style="bold green"))
+        tally, bound = certificate.tally, certificate.bound
+        shown = proved_text(tally.exhausted, bound.threads, bound.operations)
+        console.print(Text("verified", style="bold green") + Text(f": {shown}"), soft_wrap=True)
     elif certificate.tally.finding is None:
         console.print(Text(f"not verified: {certificate.missing}", style="bold yellow"), soft_wrap=True)
 
 
 def seen_text(description: Description) -> str:
-    """What of the target's code is seen, a line for each way."""
+    """The code under test, and what of it is seen, a line for each way."""
+    tested = f"\n  {tested_line(description.tested)}" if description.tested else ""
     parts = {
         "instrumented": description.instrumented,
         "on virtual threads and locks, as it is": description.virtual,
         "not seen": description.opaque,
     }
-    seen = "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
+    seen = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
     if description.partly_in_c:
         seen += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
     return seen + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")

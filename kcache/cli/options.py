@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from kcache import Semantics
-from kcache_conformance.classes import BETWEEN, CLASS, PREFIX
+from kcache_conformance.classes import CLASS, PREFIX, parse_class_type_name
 from kcache_conformance.guessed_type import type_of_target
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -91,6 +91,16 @@ def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
         envvar="KCACHE_BUDGET",
         help=text,
     )
+
+
+programs_option = click.option(
+    "--programs",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    envvar="KCACHE_PROGRAMS",
+    help="Run so many programs in each random phase, so that the outcome does not depend on the machine. Without "
+    "--budget there is no limit in time; with it, whichever comes first ends the phase.",
+)
 
 
 def seed_option(text: str) -> Callable[[F], F]:
@@ -176,6 +186,15 @@ instrument_option = click.option(
 )
 
 
+leave_out_option = click.option(
+    "--leave-out",
+    "leave_out",
+    multiple=True,
+    metavar="METHOD",
+    help="Never call this method of a class, and ask nothing of it; may be repeated.",
+)
+
+
 def jobs_option(text: str) -> Callable[[F], F]:
     """``-j``, with the help text of the command."""
     return click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help=text)
@@ -197,6 +216,7 @@ def explorer_options(function: F) -> F:
         strict_errors_option,
         semantics_option,
         instrument_option,
+        leave_out_option,
     ):
         function = option(function)
     return function
@@ -266,8 +286,8 @@ def type_option(text: str) -> Callable[[F], F]:
 def type_text(target_type: TargetType) -> str:
     """How a command line says the type; empty for the default."""
     if target_type.name.startswith(PREFIX):
-        model = target_type.name.removeprefix(PREFIX).partition(BETWEEN)[2]
-        return f"--spec {model} " if model else ""
+        _, model, leave_out = parse_class_type_name(target_type.name)
+        return "".join((f"--spec {model} " if model else "", *(f"--leave-out {name} " for name in leave_out)))
     if target_type.name.startswith(SPECIFIED):
         return f"--spec {target_type.name.removeprefix(SPECIFIED)} "
     return "" if target_type.name == DEFAULT_TYPE else f"--type {target_type.name} "
@@ -303,7 +323,7 @@ class Asked:
             click.UsageError: it cannot be made.
         """
         try:
-            return type_of_target(self.target, self.kind, self.model)
+            return type_of_target(self.target, self.kind, self.model, self.options.leave_out)
         except TargetError as error:
             raise click.UsageError(str(error)) from None
 

@@ -7,12 +7,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Final
 
 import click
 
 from kcache_conformance.runs.outcomes import Tally
 
+FIRST_LINE_SECONDS = 4.0
+"""Nobody need wonder for longer whether anything happens."""
 _LINE_SECONDS: Final = 30.0
 _RECENT_SECONDS: Final = 300.0
 """Later programs are larger: the pace is that of the last ones."""
@@ -24,10 +27,11 @@ class Pace:
 
     Args:
         clock: seconds.
+        budget_seconds: how long the search may take.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._began = clock, clock()
+    def __init__(self, clock: Callable[[], float] = time.monotonic, budget_seconds: float = inf) -> None:
+        self._clock, self._began, self._budget_seconds = clock, clock(), budget_seconds
         self._seen: deque[tuple[float, int]] = deque()
         self._total: int | None = None
         self._executions = 0
@@ -61,7 +65,7 @@ class Pace:
     @property
     def line(self) -> str:
         """Both, and how long it took so far."""
-        return f"{self.done} after {duration_text(self._clock() - self._began)}{self.left}"
+        return f"{self.done} after {elapsed_text(self._clock() - self._began, self._budget_seconds)}{self.left}"
 
 
 def duration_text(seconds: float) -> str:
@@ -72,17 +76,24 @@ def duration_text(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def elapsed_text(seconds: float, budget_seconds: float) -> str:
+    """``4 s of 30 s``; without the budget if it has no limit."""
+    return duration_text(seconds) + ("" if budget_seconds == inf else f" of {duration_text(budget_seconds)}")
+
+
 @contextmanager
-def lines(pace: Pace, *, is_wanted: bool) -> Iterator[None]:
-    """Within it, a line goes to standard error every now and then."""
+def lines(line: Callable[[], str], *, is_wanted: bool) -> Iterator[None]:
+    """Within it, a line goes to standard error: soon, then every 30 s."""
     if not is_wanted:
         yield
         return
     is_over = threading.Event()
 
     def tell() -> None:
-        while not is_over.wait(_LINE_SECONDS):
-            click.echo(f"kcache: {pace.line}", err=True)
+        seconds = FIRST_LINE_SECONDS
+        while not is_over.wait(seconds):
+            click.echo(f"kcache: {line()}", err=True)
+            seconds = _LINE_SECONDS
 
     teller = threading.Thread(target=tell, name="kcache progress", daemon=True)
     teller.start()

@@ -20,7 +20,8 @@ from kcache_conformance.saved_failures import read_failures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named, type_of_token
+from kcache_conformance.target_types import target_type_named, trusted_type_of_token
+from kcache_conformance.token_trust import require_trusted
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
@@ -53,6 +54,12 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="WORD | TARGET PROGRAM")
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Run the target of WORD although it is neither in this folder nor named in the configuration: a WORD can name "
+    "any code that is installed here.",
+)
 @click.option("--last", is_flag=True, help="What `kcache check` found last, of that what is to be mended first.")
 @budget_option(
     "20s", "How long to search where a schedule does not fail any more, or to try a PROGRAM of several threads."
@@ -77,6 +84,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @outputs_option
 def replay(
     words: tuple[str, ...],
+    trust: bool,
     last: bool,
     budget_seconds: float,
     pdb: bool,
@@ -112,7 +120,9 @@ def replay(
         if not words:
             raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
-        target_type = type_of_token(words[0])
+        if last and not trust:
+            require_trusted(words)
+        target_type = trusted_type_of_token(words[0], is_trusted=trust)
         if len(words) == 1 and target_type is not None:
             if any(written.values()):
                 _write(target_type, words[0], test_file, issue_file, patience_seconds)

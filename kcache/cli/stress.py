@@ -16,6 +16,7 @@ from .options import (
     budget_option,
     contract_option,
     patience_option,
+    programs_option,
     seed_option,
     semantics_option,
     strict_errors_option,
@@ -34,6 +35,7 @@ _MOST_THREADS = 64
 @target_argument
 @type_option("What TARGET makes:")
 @budget_option("30s", "How long to search; a finding ends it early.", "--duration")
+@programs_option
 @click.option(
     "--threads",
     type=click.IntRange(1, _MOST_THREADS),
@@ -53,10 +55,10 @@ def stress(asked: Asked) -> None:
     Ends with a table of what was called, how it ended, and how often it really overlapped a call of another thread.
     """
     target, options = asked.resolved("stress")
-    options = replace(options, most_findings=1)
+    options = replace(options, most_findings=1).within(asked.typed)
     threads = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
     known = f"{threads}, semantics {options.semantics.value}, " if "semantics" in asked.target_type.knows else ""
-    settings = f"{known}seed {options.seed}, {options.budget_seconds:g} s"
+    settings = f"{known}seed {options.seed}, {options.budget_text}"
     title = f"kcache stress {type_text(asked.target_type)}{target} ({settings})"
     with clear_errors():
         asked.outputs.touch()

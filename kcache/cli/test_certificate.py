@@ -14,10 +14,12 @@ from jsonschema import Draft202012Validator
 
 import kcache
 from kcache.cli import main, pace
+from kcache_conformance.execution_counter import ExecutionCounter
 from kcache_conformance.runs import verify as verification
 from kcache_conformance.runs.outcomes import Tally
 from kcache_conformance.runs.verify import verify
 from kcache_model.bound import parse_bound
+from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 
 SMALL = """
@@ -119,13 +121,34 @@ def test_a_file_that_is_not_kept_is_advised(tmp_path: Path) -> None:
 def test_lines_tell_how_far_it_is_unless_nothing_is_to_be_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pace, "FIRST_LINE_SECONDS", 0.01)
     monkeypatch.setattr(pace, "_LINE_SECONDS", 0.01)
-    command = ("verify", store(tmp_path), "--bound", "2x1")
+    command = ("verify", store(tmp_path), "--bound", "2x1", "--budget", "10m")
     loud, quiet = (CliRunner().invoke(main, (*command, *options)) for options in ((), ("-q",)))
-    line = r"kcache: (nothing explored yet|\d+( of \d+)? programs, \d+ executions) after \d+ s(, about \d+ \w+ left)?"
-    assert re.search(r"kcache: 0 of \d+ programs, 0 executions after", loud.stderr), "before it begins"
+    done = r"(nothing explored yet|\d+( of \d+)? programs, \d+ executions)"
+    line = rf"kcache: {done} after \d+ s of 10 min(, about \d+ \w+ left)?"
+    assert re.search(r"kcache: \d+ of \d+ programs, \d+ executions after", loud.stderr)
     assert [told for told in loud.stderr.splitlines() if not re.fullmatch(line, told)] == []
     assert (loud.exit_code, quiet.exit_code, quiet.stderr) == (0, 0, "")
+
+
+def test_the_first_line_comes_soon_and_no_others_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "FIRST_LINE_SECONDS", 0.01)
+    command = ("check", f"{store(tmp_path)}", "--only", "explorer", "--programs", "40", "--no-saved")
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(r"kcache: .+ after 0 s", line)
+
+
+def test_executions_are_counted_while_one_program_is_explored() -> None:
+    told: list[int] = []
+    counter = ExecutionCounter(NoProgress(), told.append, report_seconds=-1.0)
+    for _ in range(3):
+        counter.alive()
+    counter.reset()
+    counter.alive()
+    assert told == [1, 2, 3, 1]
 
 
 def test_the_time_that_is_left_is_that_of_the_last_minutes() -> None:
@@ -206,6 +229,6 @@ def test_what_is_never_called_is_no_part_of_a_proof_and_told_with_the_verdict(
     assert done.exit_code == code, done.output
     assert ("put was never called with values that it takes" in " ".join(done.output.split())) is bool(code)
     checked = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--budget", "0.5s", "--no-saved"])
-    assert re.search(rf"^ok after [0-9.]+ s{after}$", checked.output, re.MULTILINE), checked.output
+    assert re.search(rf"^ok: .+, after [0-9.]+ s{after}$", checked.output, re.MULTILINE), checked.output
     brief = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--budget", "0.5s", "--no-saved", "-q"])
     assert re.search(rf": ok, [0-9.]+ s{after}$", brief.output, re.MULTILINE), brief.output

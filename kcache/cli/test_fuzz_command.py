@@ -56,7 +56,7 @@ def test_a_faulty_function_is_shown_with_its_smallest_object_and_can_be_replayed
     assert "TOTAL (found by: random objects (Hypothesis))" in done.output
     assert 'obj = {"metadata": {}}' in done.output
     assert "from functions import by_app" in done.output
-    command = re.search(r"kcache (replay kf1\.\S+)", done.output)
+    command = re.search(r"kcache (replay kf1\.\S+ --trust)", done.output)
     assert command is not None
     again = kcache(*command[1].split())
     assert again.exit_code == 1, again.output
@@ -280,7 +280,7 @@ def test_objects_with_fields_of_the_standard_library(
     assert done.exit_code == 1, done.output
     assert "\n  objects: Order\n" in done.output
     assert code in done.output
-    command = re.search(r"kcache (replay kf1\.\S+)", done.output)
+    command = re.search(r"kcache (replay kf1\.\S+ --trust)", done.output)
     assert command is not None
     again = kcache(*command[1].split())
     assert again.exit_code == 1, again.output

@@ -96,7 +96,7 @@ def verify(
     )
     with clear_errors():
         asked.outputs.touch()
-        with progress(console) as show, executor(dask) as pool:
+        with progress(console, suite_options.budget_seconds) as show, executor(dask) as pool:
             certificate = run_verification(
                 target,
                 bound,
@@ -149,4 +149,5 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         not_tested=(*certificate.description.unsupported, *certificate.description.left_out),
         seconds=certificate.seconds,
         is_interrupted=tally.is_interrupted,
+        tested=certificate.description.tested,
     )

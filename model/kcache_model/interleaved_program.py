@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .call_program import CallProgram
+from .call_program import HASH_SEEDS, CallProgram
+from .decoding import is_integer
 from .errors import FormatError
 
 
@@ -45,7 +46,7 @@ def decode_program(data: Any) -> InterleavedProgram:
         data if isinstance(data, dict) and not data.keys() - {"hash_seed", "parameters"} else {"hash_seed": None}
     )
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
-    is_named = isinstance(parameters, dict) and all(isinstance(number, int) for number in parameters.values())
-    if not isinstance(seed, int) or not is_named:
+    is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
+    if not is_integer(seed) or not 0 <= seed < HASH_SEEDS or not is_named:
         raise FormatError("the program of a test holds a hash seed and the positions of its parameters, nothing else")
     return InterleavedProgram(hash_seed=seed, parameters=parameters)

@@ -57,15 +57,24 @@ class TargetName:
         """
         if not self.call:
             return found
+        given, named = self.arguments()
+        return Applied(found, given, named)
+
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of the call, by position and by name. Nothing but plain values is ever made of the text.
+
+        Raises:
+            TargetError: the arguments are not plain values.
+        """
         try:
             call = ast.parse(f"f{self.call}", mode="eval").body
             assert isinstance(call, ast.Call)
-            given = [ast.literal_eval(argument) for argument in call.args]
+            given = tuple(ast.literal_eval(argument) for argument in call.args)
             named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
-        except (SyntaxError, ValueError, AssertionError):
+        except (SyntaxError, ValueError, TypeError, AssertionError, RecursionError, MemoryError):
             what = f"{self.attribute}{self.call}: the arguments must be plain values, such as (2, ttl=9)"
             raise TargetError(what) from None
-        return Applied(found, tuple(given), named)
+        return given, named
 
 
 def target_name(spec: str) -> TargetName:

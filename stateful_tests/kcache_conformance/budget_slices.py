@@ -1,17 +1,20 @@
 """In which order the phases search, and how long.
 
-The phases that end by themselves come first. The others share what is left of the budget: a short turn of each, then a
-long one, so that a bug which any of them finds quickly is reported quickly, whatever the budget.
+The phases that end by themselves come first and always run to their end. The others share what is left of the budget: a
+short turn of each, then a long one, so that a bug which any of them finds quickly is reported quickly, whatever the
+budget. Each of them does a minimum of work, counted in programs: no machine is too slow for a verdict.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Final
 
-_OPEN_ENDED = ("stateful", "explorer", "stress")
-"""The phases that go on as long as they are given."""
+LEAST_PROGRAMS: Final[Mapping[str, int]] = {"stateful": 20, "explorer": 5, "stress": 20}
+"""The phases that go on as long as they are given, and how many programs each runs however little time is left."""
 
 _SHORT_TURN_SECONDS = 2.0
 
@@ -22,40 +25,69 @@ class BudgetSlice:
 
     Attributes:
         phase: which phase.
-        seconds: how long it may search.
+        seconds: how long it may search; phases that end by themselves run to their end.
         is_last: whether the phase is over afterwards.
+        programs: how many programs it may run; ``None`` for no limit.
     """
 
     phase: str
     seconds: float
     is_last: bool
+    programs: int | None = None
 
 
-def as_time_passes(seconds: float, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
-    """How far a turn is, 0 to 1, again and again until its time is over.
+def work_steps(
+    seconds: float,
+    programs: int | None = None,
+    *,
+    at_once: int = 1,
+    least: int = 1,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[tuple[int, float]]:
+    """How many programs a turn runs next, and how far it is, 0 to 1; again and again until the turn is over.
 
-    At least once, and counted from the first question on: what was prepared before costs a turn nothing, and no machine
-    is too slow for one program.
+    Time counts from the first question on: what was prepared before costs a turn nothing.
+
+    Args:
+        seconds: after which the turn is over.
+        programs: after how many programs it is over, whatever the time; ``None`` for no limit.
+        at_once: the most programs of one step.
+        least: so many programs are run however little time there is.
+        clock: seconds.
     """
-    began = clock()
-    yield 0.0
-    while (elapsed := clock() - began) < seconds:
-        yield elapsed / seconds
+    most, done, fraction, began = inf if programs is None else programs, 0, 0.0, clock()
+    while done < most:
+        yield int(min(at_once, most - done)), fraction
+        done += at_once
+        elapsed = clock() - began
+        if done >= least and elapsed >= seconds:
+            return
+        fraction = max(done / most, min(1.0, elapsed / seconds) if seconds > 0 else 0.0)
 
 
 def budget_slices(
-    phases: Sequence[str], budget_seconds: float, clock: Callable[[], float] = time.monotonic
+    phases: Sequence[str],
+    budget_seconds: float,
+    programs: int | None = None,
+    *,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[BudgetSlice]:
-    """The turns of the phases, in order; made as they are needed, since each depends on the time that is left."""
+    """The turns of the phases, in order; made as they are needed, since each depends on the time that is left.
+
+    With a number of programs there is one turn for each phase: which programs are run must not depend on time.
+    """
     end = clock() + budget_seconds
-    open_ended = [phase for phase in phases if phase in _OPEN_ENDED]
+    open_ended = [phase for phase in phases if phase in LEAST_PROGRAMS]
     for phase in phases:
-        if phase not in _OPEN_ENDED:
-            yield BudgetSlice(phase, (end - clock()) * (0.5 if open_ended else 1.0), is_last=True)
+        if phase not in LEAST_PROGRAMS:
+            yield BudgetSlice(phase, max(0.0, end - clock()) * (0.5 if open_ended else 1.0), is_last=True)
     share = max(0.0, end - clock()) / max(1, len(open_ended))
-    short = share if len(open_ended) < 2 else min(share, _SHORT_TURN_SECONDS)
-    for phase in open_ended:
-        yield BudgetSlice(phase, short, is_last=short >= share)
-    if short < share:
+    is_single = len(open_ended) < 2 or programs is not None
+    short = share if is_single else min(share, _SHORT_TURN_SECONDS)
+    if not is_single:
+        for phase in open_ended:
+            yield BudgetSlice(phase, short, is_last=short >= share)
+    if is_single or short < share:
         for position, phase in enumerate(open_ended):
-            yield BudgetSlice(phase, max(0.0, end - clock()) / (len(open_ended) - position), is_last=True)
+            seconds = max(0.0, end - clock()) / (len(open_ended) - position)
+            yield BudgetSlice(phase, seconds, is_last=True, programs=programs)

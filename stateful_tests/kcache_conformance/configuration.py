@@ -143,6 +143,12 @@ def _seconds(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def _positive(number: int) -> int:
+    if number < 1:
+        raise ValueError(f"must be at least 1, not {number}")
+    return number
+
+
 def _texts(values: list[Any]) -> tuple[str, ...]:
     if not all(isinstance(value, str) for value in values):
         raise ValueError(f"must be a list of texts, not {values!r}")
@@ -154,10 +160,12 @@ _OPTIONS: Final[Mapping[str, tuple[str, type, Callable[[Any], Any]]]] = {
     "contract": ("contract", str, Contract),
     "semantics": ("semantics", str, Semantics),
     "budget": ("budget_seconds", str, _seconds),
+    "programs": ("programs", int, _positive),
     "patience": ("patience_seconds", str, _seconds),
     "seed": ("seed", int, int),
     "instrument": ("instrument", list, _texts),
     "declare": ("declared", list, _texts),
+    "leave_out": ("leave_out", list, _texts),
 }
 """Key -> the option that it sets, the type of its value, and how that is read."""
 

@@ -10,6 +10,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
+from .completeness import MethodsReport
 from .replay_request import ReplayRequest
 
 INDISPENSABLE = frozenset({"explorer"})
@@ -23,9 +24,17 @@ the speed of the machine."""
 
 @dataclass(frozen=True)
 class TargetLoaded:
-    """The implementation answers; ``not_tested`` lists the operations and features that it does not support."""
+    """The implementation answers.
+
+    Attributes:
+        not_tested: the operations and features that it does not support.
+        calls: the names of the calls that it offers, if completeness is asked of its type.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
+    """
 
     not_tested: tuple[str, ...]
+    tested: str = ""
+    calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,9 @@ class PhaseFinished:
         refused: why it cannot be run on the implementation, or saw nothing of it; empty if it did its work.
         sample: calls of several threads as they overlapped, where all went right.
         no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
+        proved: the bound of which all programs are right in every interleaving: ``threads``, ``calls`` of each, and how
+            many ``programs`` there are; empty if there is none.
+        seconds: how long it took, all turns together.
     """
 
     phase: str
@@ -98,11 +110,19 @@ class PhaseFinished:
     sample: History | None = None
     no_proof: str = ""
     findings: int = 0
+    proved: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        """How often programs were run with real threads, which may be more than once for each."""
+        return self.counts.get("rounds", self.counts.get("programs", 0))
 
     @property
     def few_overlaps(self) -> str:
         """Why rounds with real threads that went well say little; empty if enough of them had overlapping calls."""
-        rounds, met = self.counts.get("programs", 0), self.counts.get("overlapping")
+        met = self.counts.get("overlapping")
+        rounds = self.rounds
         is_enough = met is None or (met > 0 and met * _ROUNDS_PER_OVERLAP >= rounds)
         return "" if is_enough or self.finding is not None else f"only {met:,} of {rounds:,} rounds overlapped"
 
@@ -120,6 +140,8 @@ class SuiteResult:
         seconds: how long it took.
         unsettled: saved failures of which it is not known whether they still are there.
         is_interrupted: whether the user stopped it.
+        tested: version and file of the code under test; empty if it was not loaded.
+        methods: which methods were called, left out and not compared; empty for types that have no methods.
     """
 
     status: Status
@@ -130,15 +152,72 @@ class SuiteResult:
     seconds: float
     unsettled: tuple[ReplayRequest, ...] = ()
     is_interrupted: bool = False
+    tested: str = ""
+    methods: MethodsReport = field(default_factory=MethodsReport)
 
     @property
     def verdict(self) -> str:
-        """The status in words; ``ok, without the explorer`` where nothing else is missing."""
+        """The status in words.
+
+        ``ok, without the explorer`` where nothing else is missing; ``incomplete`` where methods were not called.
+        """
         if self.is_interrupted:
             return f"{self.status.value}, interrupted"
+        if self.is_incomplete:
+            return "incomplete"
         missing = [phase.phase for phase in self.phases if phase.refused and phase.phase in INDISPENSABLE]
         is_all = self.status is Status.UNKNOWN and 0 < len(self.reasons) == len(missing) < len(self.phases)
         return f"ok, without the {' and the '.join(missing)}" if is_all else self.status.value
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether nothing else is missing than calls of methods that nobody has left out."""
+        return self.status is Status.UNKNOWN and bool(self.reasons) and self.reasons == incomplete_reasons(self.methods)
+
+    @property
+    def shown(self) -> str:
+        """What an ``ok`` rests on: the bound that was proved, or what was tried; empty if no programs were counted."""
+        for phase in self.phases:
+            if phase.proved:
+                return proved_text(**phase.proved)
+        rounds = sum(phase.counts.get("programs", 0) for phase in self.phases if phase.phase == "stress")
+        programs = sum(phase.counts.get("programs", 0) for phase in self.phases) - rounds
+        exhausted = sum(phase.counts.get("exhausted", 0) for phase in self.phases)
+        if 0 < programs == exhausted and not rounds:
+            return proved_text(programs)
+        tried = [f"{programs} program{'s' * (programs != 1)}"] if programs else []
+        tried += [f"{'all' if exhausted == programs else exhausted} of them exhausted"] if exhausted else []
+        stressed = f"{rounds} round{'s' * (rounds != 1)} with real threads" if rounds else ""
+        all_tried = " and ".join(filter(None, (", ".join(tried), stressed)))
+        return f"no fault found in {all_tried}" if all_tried else ""
+
+
+def incomplete_reasons(methods: MethodsReport) -> tuple[str, ...]:
+    """Why a run is incomplete: one line for all methods that never returned; none if there are no such methods."""
+    if not methods.missing:
+        return ()
+    names = ", ".join(f"{name} ({reason})" for name, reason in methods.missing)
+    options = " ".join(f"--leave-out {name}" for name, _ in methods.missing[:_MOST_NAMED])
+    return (f"never returned, so nothing is known of: {names}. To accept that: {options}",)
+
+
+_MOST_NAMED: Final = 3
+_WORDS: Final = ("no", "one", "two", "three", "four")
+
+
+def proved_text(programs: int, threads: int = 0, calls: int = 0) -> str:
+    """``all 6 programs of two threads with up to two calls are correct in every interleaving``.
+
+    Args:
+        programs: how many.
+        threads: the most threads of a program; 0 where the programs are no bound's.
+        calls: the most calls of a thread.
+    """
+    what, verb = ("the program", "is") if programs == 1 else (f"all {programs} programs", "are")
+    if threads:
+        what += f" of {'up to ' * (threads > 2)}{_WORDS[threads]} threads"
+        what += f" with up to {_WORDS[calls]} calls" if calls > 1 else " with one call"
+    return f"{what} {verb} correct in every interleaving"
 
 
 Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | FindingAdded | PhaseFinished

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError
@@ -16,8 +17,9 @@ from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.spared import Spared
 
-from .budget_slices import as_time_passes
-from .phase import PhaseContext, PhaseOutcome
+from .budget_slices import LEAST_PROGRAMS
+from .execution_counter import ExecutionCounter
+from .phase import Coverage, PhaseContext, PhaseOutcome
 from .symptoms import Known
 
 _LEAST_SECONDS: Final = 1.0
@@ -34,11 +36,13 @@ class Search:
         laboratory: where.
         program: which one.
         options: how.
+        on_explored: told what that gave.
     """
 
     laboratory: Laboratory[Any, Any]
     program: Any
     options: ExploreOptions
+    on_explored: Callable[[Explored], None] = lambda _: None
 
 
 def explore_for_more(
@@ -51,11 +55,13 @@ def explore_for_more(
     """
     kinds: frozenset[FindingKind] = frozenset()
     executions, began, options = 0, time.monotonic(), search.options
+    calls: Coverage = Counter()
     while True:
         spared = Spared(known.findings, kinds)
         explored = explore(search.laboratory, search.program, options, watch, on_finding, spared)
         executions += explored.executions
-        explored = replace(explored, executions=executions, spared=explored.spared + len(kinds))
+        calls.update(explored.calls)
+        explored = replace(explored, executions=executions, calls=calls, spared=explored.spared + len(kinds))
         found = explored.finding
         if found is None or not known.has(found):
             return explored
@@ -83,21 +89,37 @@ def explorer_phase(
     if context.spec is None:
         return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
     counts = Counter(programs=0, executions=0, exhausted=0)
+    coverage: Coverage = Counter()
     refused: list[str] = []
+    so_far = 0.0
+
+    def on_executions(more: int) -> None:
+        counted = {**counts, "executions": counts["executions"] + more}
+        context.on_progress(so_far, PhaseOutcome(counted, None, coverage))
+
+    watch = ExecutionCounter(context.watch, on_executions)
     no_proof = ""
     try:
-        for search, fraction in zip(searches(context.spec), as_time_passes(context.seconds), strict=False):
-            context.on_progress(fraction, PhaseOutcome(counts))
+        steps = context.steps(least=LEAST_PROGRAMS["explorer"])
+        for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
+            watch.reset()
+            context.on_progress(so_far, PhaseOutcome(counts, None, coverage))
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue
-            left = max(_LEAST_SECONDS, context.seconds * (1.0 - fraction))
-            seconds = min(search.options.seconds, left)
-            options = replace(search.options, seconds=seconds, data_races=context.options.data_races)
+            left = max(_LEAST_SECONDS, context.seconds * (1.0 - so_far))
+            options = replace(
+                search.options,
+                seconds=left if context.seconds == inf else min(search.options.seconds, left),
+                minimise_seconds=context.seconds_within(search.options.minimise_seconds),
+                data_races=context.options.data_races,
+            )
             if context.known.findings:  # most programs that fail now show the same again
                 options = replace(options, minimise_seconds=min(options.minimise_seconds, _QUICKLY_SECONDS))
             search = replace(search, options=options)
-            explored = explore_for_more(search, context.known, context.watch, context.on_finding)
+            explored = explore_for_more(search, context.known, watch, context.on_finding)
+            search.on_explored(explored)
+            coverage.update(explored.calls)
             if explored.refused:
                 refused.append(explored.refused)
                 if not counts["programs"] and len(refused) == _MOST_REFUSED:
@@ -111,9 +133,10 @@ def explorer_phase(
             if explored.finding is not None:
                 found = alone(explored.finding.program) or explored.finding
                 if not context.is_known(found):
-                    return PhaseOutcome(counts, replace(found, phase="explorer"))
+                    return PhaseOutcome(counts, replace(found, phase="explorer"), coverage)
             if search.laboratory.sandbox.scheduler.is_stuck:
                 break
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
-    return PhaseOutcome(counts if counts["programs"] else {}, refused="".join(refused[:1]), no_proof=no_proof)
+    counted = counts if counts["programs"] else {}
+    return PhaseOutcome(counted, None, coverage, refused="".join(refused[:1]), no_proof=no_proof)

@@ -125,6 +125,14 @@ def _catalog(name: str, table: str, factory: str) -> list[tuple[dict[str, Any], 
     return found
 
 
+def is_example(file: Path) -> bool:
+    """Whether a file, given by its absolute path, comes with kcache."""
+    try:
+        return file.is_relative_to(_folder("targets").parent.resolve())
+    except FileNotFoundError:
+        return False
+
+
 def _folder(name: str) -> Path:
     """``examples/NAME`` of the checkout, or the folder that an installation put it in."""
     checkout = Path(__file__).resolve().parents[2] / "examples" / name

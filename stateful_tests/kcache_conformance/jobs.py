@@ -21,6 +21,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
+from kcache_stress.tested import tested_text
 
 from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 OnProgress: TypeAlias = Callable[[float, PhaseOutcome], None]
 
+_LONGEST_STEP_SECONDS: Final = 300.0
+"""Between two signs of progress, for budgets that are longer or count work."""
+
 _SEEDS_APART: Final = 1_000_000
 """Between the seeds of a phase that goes on after a finding."""
 
@@ -41,8 +45,14 @@ _MOST_REPEATED: Final = 3
 """So often may a phase find what is known before its turn is over."""
 
 
-def run_phases_in_child(spec: str, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
-    """Run the phases in a child process; how it ended."""
+def run_phases_in_child(
+    spec: str,
+    options: SuiteOptions,
+    known: Known,
+    listener: Listener,
+    is_over: Callable[[], bool] | None = None,
+) -> JobEnd:
+    """Run the phases in a child process, which is ended once ``is_over``; how it ended."""
     target_type = target_type_named(options.kind)
     return run_job(
         f"{__name__}:_phases_job",
@@ -50,9 +60,11 @@ def run_phases_in_child(spec: str, options: SuiteOptions, known: Known, listener
             "spec": spec,
             "options": encode_options(options),
             "known": [encode_finding(finding, target_type.codec) for finding in known.findings],
+            "began": time.time(),
         },
         on_event=lambda data: listener(decode_event(data, target_type.codec)),
-        deadline_seconds=STARTUP_SECONDS + 2 * options.budget_seconds,
+        deadline_seconds=STARTUP_SECONDS + 2 * min(options.budget_seconds, _LONGEST_STEP_SECONDS),
+        is_over=is_over,
         patience_seconds=options.patience_seconds,
         hash_seed=target_type.hash_seed(options.seed),
     )
@@ -77,7 +89,10 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             lambda stacks: ends.put(JobEnd("hang", stacks, journal.text)),
         )
         try:
-            _run_phases(target_type_named(options.kind).load(target), None, options, known, watch, told)
+            deadline = time.monotonic() + options.budget_seconds
+            origin = getattr(target, "factory", target)
+            loaded = target_type_named(options.kind).load(target)
+            _run_phases(loaded, origin, options, deadline, known, watch, told)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -118,7 +133,8 @@ def not_tested_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) ->
     outlet.send({"event": "not tested", "names": list(target_type.not_tested(spared))})
 
 
-def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]]) -> None:
+def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
+    passed = min(max(0.0, time.time() - began), STARTUP_SECONDS)  # to start takes time, which belongs to the budget
     decoded = decode_options(options)
     target_type = target_type_named(decoded.kind)
     with outlet.loading(spec):
@@ -127,27 +143,46 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     found = Known(target_type.rules)
     for data in known:
         found = found.adding(decode_finding(data, codec))
-    _run_phases(target, spec, decoded, found, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
+    deadline = time.monotonic() + decoded.budget_seconds - passed
+
+    def send(event: Event) -> None:
+        outlet.send(encode_event(event, codec))
+
+    _run_phases(target, spec, decoded, deadline, found, outlet.watch, send)
 
 
 def _run_phases(
-    target: Any, spec: str | None, options: SuiteOptions, known: Known, watch: ProgressListener, listener: Listener
+    target: Any,
+    origin: Any,
+    options: SuiteOptions,
+    deadline: float,
+    known: Known,
+    watch: ProgressListener,
+    listener: Listener,
 ) -> None:
+    """Run the phases on a loaded target; ``origin`` is its name, or the factory that was given."""
+    spec = origin if isinstance(origin, str) else None
+    exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target)))
+    listener(TargetLoaded(target_type.not_tested(target), tested_text(origin), target_type.calls(target)))
 
-    def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known, on_progress: OnProgress) -> PhaseOutcome:
+    def run(
+        turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress
+    ) -> PhaseOutcome:
         context = PhaseContext(
             target_type.spare(target, known.spared),
             spec,
             options,
             2 * options.seed + turn.is_last + _SEEDS_APART * attempt,
             seconds,
+            programs,
+            deadline,
             watch,
             known,
             on_progress,
             lambda finding: listener(FindingMade(weigh(finding))),
+            exhausted=exhausted,
         )
         outcome = target_type.phases[turn.phase](context)
         return replace(outcome, counts={**outcome.counts, **context.met})
@@ -155,7 +190,7 @@ def _run_phases(
     def weigh(finding: Finding) -> Finding:
         return weighed(finding, target_type.rules, options)
 
-    _Turns(options, run, weigh, listener, known).run()
+    _Turns(options, run, weigh, listener, known, deadline).run()
 
 
 @dataclass
@@ -163,17 +198,23 @@ class _Turns:
     """The phases by turns within the budget; each goes on after a finding, for others."""
 
     options: SuiteOptions
-    start: Callable[[BudgetSlice, int, float, Known, OnProgress], PhaseOutcome]
+    start: Callable[[BudgetSlice, int, float, int | None, Known, OnProgress], PhaseOutcome]
     weigh: Callable[[Finding], Finding]
     listener: Listener
     known: Known
+    deadline: float
     outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)
     found: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> None:
         """All turns, or as many as it takes to find the most that is wanted."""
         under_way: dict[str, None] = {}
-        for turn in budget_slices(self.options.phases, self.options.budget_seconds):
+        options = self.options
+        for turn in budget_slices(options.phases, self.deadline - time.monotonic(), options.programs):
+            if turn.phase in under_way and self._is_proved:
+                self._finish(turn.phase)  # everything small is exhausted: a long turn shows nothing new
+                del under_way[turn.phase]
+                continue
             self.listener(PhaseStarted(turn.phase, turn.seconds))
             under_way[turn.phase] = None
             self._turn(turn)
@@ -192,15 +233,22 @@ class _Turns:
         wrong = [finding for finding in self.known.findings if finding.status is Status.VIOLATION]
         return len(wrong) >= self.options.most_findings
 
+    @property
+    def _is_proved(self) -> bool:
+        """Whether all interleavings of all programs up to a size are right, and nothing else was found wrong."""
+        return not self.known.findings and any(outcome.proved for outcome in self.outcomes.values())
+
     def _turn(self, turn: BudgetSlice) -> None:
-        began = time.monotonic()
+        began, begun = time.monotonic(), self._programs(turn.phase)
         again = 0
         for attempt in itertools.count():
             left = turn.seconds - (time.monotonic() - began)
-            if attempt and (left <= 0 or again == _MOST_REPEATED):
+            phase, programs = turn.phase, turn.programs
+            if programs is not None:
+                programs -= self._programs(phase) - begun
+            if attempt and (left <= 0 or again == _MOST_REPEATED or (programs is not None and programs <= 0)):
                 break
-            phase = turn.phase
-            outcome = self.start(turn, attempt, left, self.known, partial(self._progress, phase))
+            outcome = self.start(turn, attempt, left, programs, self.known, partial(self._progress, phase))
             self.outcomes[phase] = self._with(phase, outcome)
             if outcome.finding is None:
                 break
@@ -215,6 +263,9 @@ class _Turns:
             self.listener(FindingAdded(finding))
             if self._is_enough:
                 break
+
+    def _programs(self, phase: str) -> int:
+        return self.outcomes[phase].counts.get("programs", 0) if phase in self.outcomes else 0
 
     def _with(self, phase: str, outcome: PhaseOutcome) -> PhaseOutcome:
         return self.outcomes[phase].merged(outcome) if phase in self.outcomes else outcome

@@ -9,6 +9,7 @@ import pytest
 
 from kcache.testing import Factory, run_conformance
 
+from .budget_slices import LEAST_PROGRAMS
 from .target_types import target_type_named
 
 __all__ = ["pytest_generate_tests", "test_kcache_conformance"]
@@ -23,11 +24,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_kcache_conformance(phase: str, kcache_target: str | Factory, request: pytest.FixtureRequest) -> None:
     """The implementation passes one phase of the suite."""
     option = request.config.option
+    seconds = 30.0 if option.kcache_budget is None and option.kcache_programs is None else option.kcache_budget
+    share = 3 if phase in LEAST_PROGRAMS else 1
     run_conformance(
         kcache_target,
         type=option.kcache_type,
         phases=(phase,),
-        seconds=option.kcache_budget / (3 if phase in ("stateful", "explorer", "stress") else 1),
+        seconds=None if seconds is None else seconds / share,
+        programs=option.kcache_programs,
         seed=option.kcache_seed,
         semantics=option.kcache_semantics,
         strict_errors=option.kcache_strict_errors,

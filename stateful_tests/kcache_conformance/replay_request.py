@@ -28,7 +28,10 @@ class ReplayRequest:
     @property
     def command(self) -> str:
         """The line to paste."""
+        from .token_trust import needs_trust  # not for a run that finds nothing
+
         options = " --strict-errors" * self.strict_errors + " --strict" * (self.contract is Contract.STRICT)
+        options += " --trust" * needs_trust(self.words)
         return f"kcache replay {shlex.join(self.words)}{options}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,8 @@ from kcache_stress.explorer.replay_token import ReplayToken
 from .indexers.program_job import run_program_in_child
 from .replay_request import ReplayRequest
 from .target_type import TargetType, execution_stopped
-from .target_types import target_type_named, type_of_token
+from .target_types import target_type_named, trusted_type_of_token
+from .token_trust import require_trusted
 
 if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet
@@ -147,30 +149,35 @@ def replay_program_in_child(
     return Replayed(ReplayAnswer.UNKNOWN, f"It did not fail in {total} runs; {no_proof}.")
 
 
-def replay_requested(request: ReplayRequest, *, seconds: float = _SECONDS, patience_seconds: float = 3.0) -> Replayed:
+def replay_requested(
+    request: ReplayRequest, named: Collection[str], *, seconds: float = _SECONDS, patience_seconds: float = 3.0
+) -> Replayed:
     """Show again what the arguments of ``kcache replay`` stand for.
 
     Args:
-        request: they.
+        request: the arguments.
+        named: targets that the user has named: the request may run these, and the code of the project.
         seconds: how long to try a program whose schedule cannot be repeated.
         patience_seconds: how long one call may take.
 
     Raises:
         FormatError: a word is damaged.
-        TargetError: there is no such target.
+        TargetError: there is no such target, or it is neither named nor the project's.
         CannotExploreError: it cannot be scheduled any more.
         HarnessError: the harness failed.
     """
     match request.words:
         case (word,):
-            target_type = type_of_token(word)
+            target_type = trusted_type_of_token(word, named=named)
             if target_type is None:
                 raise FormatError(f"{word[:40]} is no replay token")
             return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)
         case (target, program):
+            decoded = decode_blob(program)
+            require_trusted(request.words, named)
             return replay_program_in_child(
                 target,
-                decode_blob(program),
+                decoded,
                 seconds=seconds,
                 patience_seconds=patience_seconds,
                 strict_errors=request.strict_errors,

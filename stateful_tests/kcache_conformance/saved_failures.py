@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from kcache_model.finding import Finding
 from kcache_model.rules import Contract
 from kcache_stress.interruption import Interrupted, is_interrupted
 
+from .classes import parse_class_type_name
 from .jobs import not_tested_in_child
 from .replay_request import ReplayRequest
 from .suite_options import SuiteOptions
@@ -132,7 +132,7 @@ class FailuresAgain:
     Attributes:
         findings: what still fails.
         fixed: how many do not fail any more.
-        unsettled: those of which that is not known: real threads did not fail again, or there was no time.
+        unsettled: those of which that is not known: real threads did not fail again, or the user stopped.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -145,8 +145,8 @@ class FailuresAgain:
         return len(self.findings) + self.fixed + len(self.unsettled)
 
 
-def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, seconds: float) -> FailuresAgain:
-    """Replay saved failures, in child processes, for as long as there is time; the first one in any case.
+def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> FailuresAgain:
+    """Replay saved failures in child processes, all of them unless the user stops.
 
     Those that cannot be read or scheduled any more count as fixed: the code is another one. So do all if the target
     declares more than it did.
@@ -159,8 +159,10 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
     from kcache_stress.explorer.replay_answer import ReplayAnswer
 
     from .replays import replay_requested
+    from .token_trust import UntrustedError
 
-    end = time.monotonic() + seconds
+    model = parse_class_type_name(options.kind).model
+    named = [one for one in (target, model, options.kind) if ":" in one]
     try:
         offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}
     except Interrupted:
@@ -170,12 +172,15 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions, *, sec
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
     fixed = 0
-    for position, request in enumerate(saved.requests):
-        if is_interrupted() or (position and time.monotonic() >= end):
+    for request in saved.requests:
+        if is_interrupted():
             left.append(request)
             continue
         try:
-            found = replay_requested(request, seconds=_SECONDS, patience_seconds=options.patience_seconds)
+            found = replay_requested(request, named, seconds=_SECONDS, patience_seconds=options.patience_seconds)
+        except UntrustedError:  # another program has written the file
+            left.append(request)
+            continue
         except (FormatError, TargetError, CannotExploreError):
             fixed += 1
             continue

@@ -13,6 +13,8 @@ from kcache_model.indexers.target import Target
 from kcache_model.verdict import Status
 from kcache_stress.interruption import Interrupted
 
+from .budget_slices import LEAST_PROGRAMS
+from .completeness import methods_report
 from .events import (
     INDISPENSABLE,
     Event,
@@ -24,6 +26,7 @@ from .events import (
     PhaseStarted,
     SuiteResult,
     TargetLoaded,
+    incomplete_reasons,
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
 from .replay_request import ReplayRequest
@@ -41,8 +44,8 @@ SAVED: Final = "saved"
 _LEAST_SHARE: Final = 0.2
 """Of the budget, for the phases behind one that ended the process, or behind saved failures."""
 
-_SAVED_SHARE: Final = 0.25
-"""Of the budget, for saved failures."""
+_MOST_BUDGET: Final = 1.15
+"""Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
 
 
 def run_suite(
@@ -75,20 +78,27 @@ def run_suite(
         log.show_again(saved, target)
     spent = time.monotonic() - began
     left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
+
+    def is_over() -> bool:
+        return time.monotonic() - began > _MOST_BUDGET * options.budget_seconds and log.has_done_the_least
+
     while not log.is_enough:
         try:
             if isinstance(target, str):
-                end = run_phases_in_child(target, left, log.known, log)
+                end = run_phases_in_child(target, left, log.known, log, is_over)
             else:
                 end = run_phases_in_thread(target, left, log.known, log)
         except Interrupted:
             log.interrupted()
             break
         raise_if_failed(end)
-        if end.how not in ("hang", "crash"):
+        if end.how not in ("hang", "crash", "over"):
             break
         spec = target if isinstance(target, str) else None
-        log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
+        if end.how == "over":
+            log.over()
+        else:
+            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         if not phases or log.is_enough:
@@ -107,6 +117,8 @@ class _Log:
         self._options = options
         self._phases: list[PhaseFinished] = []
         self._not_tested: tuple[str, ...] = ()
+        self._tested = ""
+        self._calls: tuple[str, ...] = ()
         self._provisional: Finding | None = None
         self.phase = options.phases[0]
         self.known = Known(target_type.rules)
@@ -118,7 +130,7 @@ class _Log:
     def __call__(self, event: Event) -> None:
         match event:
             case TargetLoaded():
-                self._not_tested = event.not_tested
+                self._not_tested, self._tested, self._calls = event.not_tested, event.tested, event.calls
             case PhaseStarted():
                 self.phase = event.phase
             case PhaseProgress():
@@ -134,11 +146,10 @@ class _Log:
         self._listener(event)
 
     def show_again(self, saved: TargetFailures, target: str) -> None:
-        """Saved failures come first, within their share of the budget."""
-        seconds = _SAVED_SHARE * self._options.budget_seconds
+        """Saved failures come first, all of them."""
         self._not_tested = saved.not_tested  # as long as the target is not loaded, for a run may end here
-        self(PhaseStarted(SAVED, seconds))
-        again = show_again(saved, target, self._options, seconds=seconds)
+        self(PhaseStarted(SAVED, 0.0))
+        again = show_again(saved, target, self._options)
         for finding in again.findings:
             found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
             if not self.known.has(found):
@@ -172,20 +183,36 @@ class _Log:
         if self._provisional is not None:
             self._added(self._provisional)
         for phase in self._options.phases:
-            done = self._so_far.get(phase)
-            if done is not None and phase not in self.finished:
-                found = [finding for finding in self.known.findings if finding.phase == phase]
-                self(
-                    PhaseFinished(
-                        phase,
-                        done.counts,
-                        done.coverage,
-                        inconclusive="it was interrupted",
-                        finding=next(iter(found), None),
-                        overlapped=done.overlapped,
-                        findings=len(found),
-                    )
-                )
+            if phase in self._so_far and phase not in self.finished:
+                self._finish(phase, "it was interrupted")
+
+    @property
+    def has_done_the_least(self) -> bool:
+        """Whether the phase under way is a random one that has run as many programs as it must."""
+        done = self._so_far.get(self.phase) if self.phase not in self.finished else None
+        least = LEAST_PROGRAMS.get(self.phase)
+        return done is not None and least is not None and done.counts.get("programs", 0) >= least
+
+    def over(self) -> None:
+        """The phase under way did not come back after the budget was spent: what it had done by then counts."""
+        if self._provisional is not None:
+            self._added(self._provisional)
+        self._finish(self.phase)
+
+    def _finish(self, phase: str, inconclusive: str = "") -> None:
+        done = self._so_far[phase]
+        found = [finding for finding in self.known.findings if finding.phase == phase]
+        self(
+            PhaseFinished(
+                phase,
+                done.counts,
+                done.coverage,
+                inconclusive=inconclusive,
+                finding=next(iter(found), None),
+                overlapped=done.overlapped,
+                findings=len(found),
+            )
+        )
 
     def _added(self, finding: Finding) -> tuple[Finding, bool]:
         """A finding as it is told, which is kept if it is new; whether it is."""
@@ -210,6 +237,8 @@ class _Log:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
         if not any(phase.phase in INDISPENSABLE and not phase.refused for phase in run):  # then stress stands for all
             reasons += [f"{phase.phase}: {phase.few_overlaps}" for phase in run if phase.few_overlaps]
+        methods = methods_report(self._calls, self._not_tested, [phase.coverage for phase in self._phases])
+        reasons = reasons or [*incomplete_reasons(methods)]
         seed = self._type.hash_seed(self._options.seed)
         findings = sorted(self.known.findings, key=_urgency)
         if has_name:  # the programs as they ran in the child, so that another one can do the same
@@ -233,6 +262,8 @@ class _Log:
             seconds,
             self._unsettled,
             self._is_interrupted,
+            self._tested,
+            methods,
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from typing import Any, Final
 
 from kcache_model.indexers.items import Semantics
@@ -37,7 +38,8 @@ class SuiteOptions:
         strict_errors: ask for kcache's error types.
         contract: by which promises the target is judged; of types that know it.
         seed: of everything random.
-        budget_seconds: for all phases together. A finding ends the run early.
+        budget_seconds: for all phases together. What ends by itself always runs to its end.
+        programs: how many programs each random phase runs; ``None`` for as many as there is time for.
         patience_seconds: how long one call of the implementation may take.
         phases: which phases of the type to run; empty for all.
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
@@ -45,6 +47,7 @@ class SuiteOptions:
         instrument: further packages that the explorer instruments.
         most_findings: after so many of distinct symptoms the run ends.
         declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
+        leave_out: the methods of a class that are never called; the name of its type has them, too.
         waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
         shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
         data_races: let the explorer report data races, too; a search of its own for each program.
@@ -56,6 +59,7 @@ class SuiteOptions:
     contract: Contract = Contract.CLIENT_GO
     seed: int = 0
     budget_seconds: float = 30.0
+    programs: int | None = None
     patience_seconds: float = 3.0
     phases: tuple[str, ...] = ()
     threads: int | None = None
@@ -63,6 +67,7 @@ class SuiteOptions:
     instrument: tuple[str, ...] = ()
     most_findings: int = MOST_FINDINGS
     declared: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None
     data_races: bool = False
@@ -72,6 +77,17 @@ class SuiteOptions:
     def is_strict(self) -> bool:
         """Whether more is asked for than client-go promises."""
         return self.contract is Contract.STRICT
+
+    def within(self, given: Container[str]) -> SuiteOptions:
+        """The same without a limit in time where only a number of programs is among the options that are given."""
+        is_counted = self.programs is not None and "budget_seconds" not in given
+        return replace(self, budget_seconds=inf) if is_counted else self
+
+    @property
+    def budget_text(self) -> str:
+        """``30 s``, ``100 programs``, or ``30 s or 100 programs``."""
+        seconds = "" if self.budget_seconds == inf else f"{self.budget_seconds:g} s"
+        return " or ".join(filter(None, (seconds, "" if self.programs is None else f"{self.programs} programs")))
 
 
 def encode_options(options: SuiteOptions) -> dict[str, Any]:

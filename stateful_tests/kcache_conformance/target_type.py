@@ -109,6 +109,7 @@ class TargetType:
         phases: name -> phase, in order; those that are not open-ended come first.
         load: the target of a name, or of a factory. Raises TargetError.
         not_tested: what the target does not offer.
+        calls: the names of the calls that a target offers, if each must have returned for a run to be ``ok``.
         stopped: the finding for a target that hung or crashed.
         examples: the shipped ones, see :mod:`.gallery`.
         codec: how its programs are written in findings.
@@ -149,6 +150,7 @@ class TargetType:
     rules: Mapping[str, Rule] = field(default_factory=common_rules)
     spare: Callable[[Any, frozenset[str]], Any] = lambda target, _: target
     hash_seed: Callable[[int], int] = lambda _: 0
+    calls: Callable[[Any], tuple[str, ...]] = lambda _: ()
 
 
 def execution_stopped(

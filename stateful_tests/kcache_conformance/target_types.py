@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+import pkgutil
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -92,7 +93,7 @@ def target_type_named(name: str) -> TargetType:
 
 @functools.cache
 def _built_in(name: str) -> TargetType:
-    return _as_target_type(name, load_object(f"{__package__}.{_BUILT_IN[name]}"))
+    return _as_target_type(name, pkgutil.resolve_name(f"{__package__}.{_BUILT_IN[name]}"))
 
 
 def _as_target_type(name: str, found: object) -> TargetType:
@@ -105,8 +106,30 @@ def _as_target_type(name: str, found: object) -> TargetType:
     return found if found.name == name else replace(found, name=name)
 
 
+def trusted_type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str] = ()) -> TargetType | None:
+    """The same as :func:`type_of_token`, after a check of all that the token names: before anything is imported.
+
+    Args:
+        token: the token.
+        is_trusted: whether the user trusts whoever wrote the token: it may name any code.
+        named: targets that the user has named, which the token may name, too.
+
+    Raises:
+        FormatError: the token is damaged.
+        UntrustedError: replaying it would run code that is not the project's.
+        TargetError: its target type is not installed here.
+    """
+    if not token.startswith((OBJECT_TOKENS, *_PREFIXES)):
+        return None
+    if not is_trusted:
+        from .token_trust import require_trusted  # most processes replay nothing
+
+        require_trusted([token], named)
+    return type_of_token(token)
+
+
 def type_of_token(token: str) -> TargetType | None:
-    """The target type whose findings carry such replay tokens.
+    """The target type whose findings carry such replay tokens; the type of a class is made by importing the class.
 
     Raises:
         FormatError: the token is damaged.

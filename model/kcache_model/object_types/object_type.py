@@ -34,8 +34,13 @@ class Driver(Protocol):
 
     made: Any
 
-    def call(self, operation: Any) -> Outcome:
-        """Make one call. Exceptions that are none of its outcomes pass through."""
+    def call(self, operation: Any, thread: int = ..., /) -> Outcome:
+        """Make one call. Exceptions that are none of its outcomes pass through.
+
+        Args:
+            operation: the call.
+            thread: who calls: 0 for the first thread; by default whoever calls before and after the threads.
+        """
         ...
 
 
@@ -122,6 +127,7 @@ class ObjectType:
         exact_errors: whether it counts which error a call gives, also where nobody asks for strict errors.
         owns: whether a program is one of this type, where several types share a prefix of tokens.
         is_valid: whether an object can be made as a program says; smaller programs are asked.
+        completed: a program with the calls that end what its calls have begun: a ``with`` block.
         simpler: the next simpler variants of an operation.
         simpler_ways: the next simpler variants of how the object of a program is made.
         codec: how programs are written.
@@ -152,6 +158,7 @@ class ObjectType:
     exact_errors: bool = False
     owns: Callable[[Any], bool] = lambda _: True
     is_valid: Callable[[Any], bool] = lambda _: True
+    completed: Callable[[Any], Any] = lambda program: program
     simpler: Callable[[Any], Iterable[Any]] = _nothing
     simpler_ways: Callable[[Any], Iterable[Any]] = _nothing
     old_prefix: str = ""

@@ -2,78 +2,46 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from ..call_program import CallProgram
 from ..codec import Codec
 from ..decoding import Json, fields_of, list_of, shown, text_of
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
-from ..outcomes import UNTOLD, Outcome, error_text, raised, returned
-from ..places import place_of
+from ..outcomes import Outcome, error_text, raised, returned
 from ..target_name import target_name
-from .object_type import Load, ObjectType, ReadBack, Remarks
+from .method_call import RESULTS, Form, LateArgument, MethodCall, ResultOf, result_name
+from .object_type import ObjectType, ReadBack, Remarks
+from .plain_driver import PlainDriver, plain_value
 from .specification import Specification
 from .vocabulary import OperationTemplate, Vocabulary, alphabet
+from .whole_blocks import is_whole, with_ends
 
-_PLAIN = (bool, int, float, str)
-
-
-class MadeAnew(ABC):
-    """Argument that is not plain: the call gets a new object. Compared and hashed by what it is made of."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def made(self) -> object:
-        """A new object."""
-
-    @abstractmethod
-    def imports(self) -> Sequence[str]:
-        """Lines that ``repr`` of this needs to be Python."""
-
-    @abstractmethod
-    def json(self) -> Json:
-        """How it is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class MethodCall:
-    """A call of a method with plain arguments.
-
-    Attributes:
-        name: of the method.
-        arguments: plain, immutable data, or what is made of such.
-        is_write: whether it may change anything.
-        is_attribute: whether it is no call, but the reading of an attribute.
-        making: lines of Python that make the object, of what makes one.
-    """
-
-    making: ClassVar[tuple[str, ...]] = ("made = {}",)
-    name: str
-    arguments: tuple[Any, ...] = ()
-    is_write: bool = field(default=True, compare=False)
-    is_attribute: bool = field(default=False, compare=False)
-
-    def __str__(self) -> str:
-        if self.is_attribute:
-            return self.name
-        return f"{self.name}({', '.join(map(repr, self.arguments))})"
-
-    def code(self) -> str:
-        """The call in Python, after what :attr:`making` makes."""
-        return f"made.{self}"
-
-    def given(self) -> list[object]:
-        """The arguments as the method gets them."""
-        return [value.made() if isinstance(value, MadeAnew) else value for value in self.arguments]
+__all__ = [
+    "Applies",
+    "Functional",
+    "LateArgument",
+    "MethodCall",
+    "ObjectProgram",
+    "PlainDriver",
+    "PlainTarget",
+    "import_lines",
+    "imports_of",
+    "known_call",
+    "known_methods",
+    "method",
+    "object_type",
+    "plain_argument",
+    "plain_codec",
+    "plain_value",
+    "thread_lines",
+]
 
 
 @dataclass(frozen=True)
@@ -179,64 +147,7 @@ class PlainTarget:
 
     def allows_call(self, operation: MethodCall) -> bool:
         """Whether its objects have the method."""
-        return operation.name not in self.unsupported
-
-
-class PlainDriver:
-    """Calls methods by their names, and keeps what they return, as callers may: what is held weakly stays.
-
-    Of methods in ``untold`` it is not told what they return.
-    """
-
-    def __init__(
-        self,
-        factory: Callable[[], Any],
-        _: Any,
-        /,
-        *,
-        load: Load = importlib.import_module,
-        passing: tuple[type[BaseException], ...] = (),
-        untold: frozenset[str] = frozenset(),
-    ) -> None:
-        del load
-        self.made = factory()
-        self._untold = untold
-        self._given: list[object] = []
-        self._passing = passing
-
-    def call(self, operation: MethodCall) -> Outcome:
-        """What the method gave, as plain data; an exception by its type."""
-        try:
-            value = self.value_of(operation)
-            self._given.append(value)
-            return UNTOLD if operation.name in self._untold else returned(plain_value(value))
-        except self._passing:
-            raise
-        except (Exception, SystemExit) as error:
-            return replace(raised(type(error).__name__, error_text(error)), where=place_of(error))
-
-    def value_of(self, operation: MethodCall) -> object:
-        """What the method returns, as it is; raises what it raises."""
-        found = getattr(self.made, operation.name)
-        return found if operation.is_attribute else found(*operation.given())
-
-
-def plain_value(value: object) -> Any:
-    """A result as plain, immutable data: lists as tuples, sets sorted, anything else by its type."""
-    if value is None or isinstance(value, (*_PLAIN, MadeAnew)):
-        return value
-    if isinstance(value, (bytes, bytearray)):
-        return repr(bytes(value))
-    if isinstance(value, (list, tuple)):
-        return tuple(map(plain_value, value))
-    if isinstance(value, (set, frozenset)):
-        return tuple(sorted(map(plain_value, value), key=repr))
-    if isinstance(value, dict):
-        return tuple(sorted(((plain_value(key), plain_value(found)) for key, found in value.items()), key=repr))
-    kind = type(value)
-    # A thread that somebody else has started is a _DummyThread to threading: the same call gives a Thread elsewhere.
-    is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
-    return "a Thread" if is_thread else f"a {kind.__name__}"
+        return self.unsupported.isdisjoint((operation.name, operation.attribute))
 
 
 def object_type(
@@ -248,6 +159,7 @@ def object_type(
     summary: str = "",
     called: str = "",
     litmus_tests: Sequence[Sequence[Sequence[MethodCall]]] = (),
+    compares_results: bool = False,
 ) -> ObjectType:
     """An object type whose objects are made by ``factory()``, and whose calls take and give plain data.
 
@@ -259,6 +171,7 @@ def object_type(
         summary: what such an object is, in a few words.
         called: what an object is called in texts; by default the name.
         litmus_tests: programs to try first: what each thread calls.
+        compares_results: whether it is compared which calls return the same object.
     """
     words: Vocabulary = tuple(vocabulary)
     given: Any = specification
@@ -277,15 +190,28 @@ def object_type(
         ways=lambda _: (ObjectProgram(),),
         usual_ways=lambda _: (ObjectProgram(),),
         smoke=tuple(alphabet(words, 0)),
-        read_back=lambda _: _reads(words),
+        read_back=lambda _: _reads(words, compares_results),
         exact_errors=True,
         codec=codec,
         script=_script,
         litmus_tests=lambda _: [ObjectProgram(threads=tuple(map(tuple, test))) for test in litmus_tests],
+        is_valid=is_whole,
+        completed=with_ends,
     )
 
 
-def plain_codec(vocabulary: Vocabulary, argument: Callable[[Any], Any] = plain_value) -> Codec:
+def plain_argument(data: Any) -> Any:
+    """The argument of what is written: plain data, or the result of a call.
+
+    Raises:
+        FormatError: it is neither.
+    """
+    if not isinstance(data, dict):
+        return plain_value(data)
+    return ResultOf(text_of(fields_of(data, "an argument", {"result_of"}, set())["result_of"]))
+
+
+def plain_codec(vocabulary: Vocabulary, argument: Callable[[Any], Any] = plain_argument) -> Codec:
     """How calls of methods with plain arguments are written; without a vocabulary, any method is one.
 
     Args:
@@ -299,7 +225,8 @@ def plain_codec(vocabulary: Vocabulary, argument: Callable[[Any], Any] = plain_v
 def known_methods(vocabulary: Vocabulary) -> dict[tuple[str, int], MethodCall]:
     """(name, number of arguments) -> a call of the method."""
     first = [next(template.smallest(0)) for template in vocabulary]
-    return {(operation.name, len(operation.arguments)): operation for operation in first}
+    known = {(operation.name, len(operation.arguments)): operation for operation in first}
+    return known | {(RESULTS.name, 0): RESULTS} if known else known
 
 
 def _never_made() -> Any:
@@ -328,13 +255,17 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
 
 def _offers(made: Any, template: OperationTemplate) -> bool:
     operation = next(template.smallest(0))
-    return hasattr(made, template.name) and (operation.is_attribute or callable(getattr(made, template.name)))
+    if operation.form is not Form.CALL:  # a property may raise, or change what it is asked of
+        return hasattr(type(made), operation.attribute) or hasattr(made, operation.attribute)
+    return callable(getattr(made, operation.attribute, None))
 
 
-def _reads(vocabulary: Vocabulary) -> ReadBack:
+def _reads(vocabulary: Vocabulary, compares_results: bool) -> ReadBack:
     for operation in alphabet(vocabulary, 0):
         if not operation.is_write:
             yield operation
+    if compares_results:
+        yield RESULTS
 
 
 def _encode(program: ObjectProgram) -> Json:
@@ -345,7 +276,7 @@ def _encode(program: ObjectProgram) -> Json:
 
 
 def _encode_operation(operation: MethodCall) -> Json:
-    arguments = [value.json() if isinstance(value, MadeAnew) else value for value in operation.arguments]
+    arguments = [value.json() if isinstance(value, LateArgument) else value for value in operation.arguments]
     return {"op": operation.name, "arguments": arguments}
 
 
@@ -394,7 +325,7 @@ def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments
 def imports_of(program: ObjectProgram) -> list[str]:
     """The lines that the arguments of its calls need."""
     calls = (*program.prefix, *(call for thread in program.threads for call in thread))
-    made = (value for call in calls for value in call.arguments if isinstance(value, MadeAnew))
+    made = (value for call in calls for value in call.arguments if isinstance(value, LateArgument))
     return sorted({line for value in made for line in value.imports()})
 
 
@@ -403,9 +334,12 @@ def _script(program: ObjectProgram, target: str, remarks: Remarks) -> str:
 
 
 def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[str]:
+    needed = {name for operation in program.operations() for name in operation.needs}
+
     def line(thread: int, position: int, operation: MethodCall) -> str:
         remark = remarks.get((thread, position), "")
-        return f"{operation.code()}  # {remark}" if remark else operation.code()
+        code = f"{result_name(operation.name)} = {operation.code()}" if operation.name in needed else operation.code()
+        return f"{code}  # {remark}" if remark else code
 
     if program.threads:
         yield "import threading"

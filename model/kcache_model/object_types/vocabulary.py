@@ -21,6 +21,8 @@ class OperationTemplate:
         weight: how often it is chosen, compared with the others.
         is_optional: whether a target may lack it without a declaration.
         small: the values of small-scope verification; by default ``arguments``, each value once.
+        ends: whether it ends what another operation began. Programs of several threads are completed with it, and it
+            is never drawn for them.
     """
 
     name: str
@@ -29,6 +31,7 @@ class OperationTemplate:
     weight: float = 1.0
     is_optional: bool = False
     small: tuple[Sequence[Any], ...] | None = None
+    ends: bool = False
 
     def smallest(self, number: int) -> Iterator[Any]:
         """All operations that it makes of its small values."""

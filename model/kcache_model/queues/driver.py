@@ -10,6 +10,7 @@ from typing import Any, Final
 from kcache import KeyFuncError
 from kcache.errors import EnqueueError, FIFOClosedError
 
+from ..history import PREFIX_THREAD
 from ..object_types.object_type import Load
 from ..outcomes import Outcome, error_text, raised, returned
 from ..places import place_of
@@ -60,7 +61,7 @@ class QueueDriver:
         self.consumer = make_consumer({str(version.key): make_object(version) for version in program.known})
         self.made = factory(key_func, **options_of(program, self.consumer))
 
-    def call(self, operation: Operation) -> Outcome:
+    def call(self, operation: Operation, thread: int = PREFIX_THREAD) -> Outcome:  # noqa: ARG002 - of all threads alike
         """Make one call."""
         try:
             return self._call(operation)

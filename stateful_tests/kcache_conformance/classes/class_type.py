@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
+from kcache_model.object_types.callbacks import decode_callback
 from kcache_model.object_types.object_type import Driver, MakeDriver
-from kcache_model.object_types.plain import Applies, ObjectProgram, PlainDriver, object_type, plain_codec, plain_value
+from kcache_model.object_types.plain import (
+    Applies,
+    ObjectProgram,
+    PlainTarget,
+    object_type,
+    plain_argument,
+    plain_codec,
+)
+from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import WAITS, Outcome, error_text
@@ -22,18 +31,15 @@ from ..objects.as_target_type import target_type
 from ..objects.sequential import PatientCaller
 from ..objects.specifications import specification_named
 from ..target_type import TargetType
-from . import BETWEEN, PREFIX
-from .signatures import vocabulary_of
+from . import parse_class_type_name
+from .probing import Probed
+from .public_calls import method_name, public_calls
+from .vocabulary_choice import vocabulary_of
 
 if TYPE_CHECKING:
     from kcache_stress.objects.virtual_calls import VirtualCalls
 
 _PATIENCE_SECONDS: Final = 0.5
-_MOST_BEFORE: Final = 4
-"""Calls after which one that waits is tried: where virtual threads cannot tell, each costs that patience."""
-_MOST_VALUES: Final = 8
-"""Calls of a method with different values."""
-_MOST_PAIRS: Final = 100
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
 
@@ -48,6 +54,7 @@ class _Calls:
         driver: makes objects of the class, and calls.
         specification: what the results are compared with.
         has_checks: whether there is more to be seen in one thread than what the class does itself.
+        compares_results: whether some call returns an object, so that it counts which calls return the same one.
     """
 
     vocabulary: Vocabulary
@@ -55,6 +62,7 @@ class _Calls:
     driver: MakeDriver
     specification: Applies | ReplaySpecification
     has_checks: bool
+    compares_results: bool = False
 
 
 def class_type(name: str) -> TargetType:
@@ -63,9 +71,12 @@ def class_type(name: str) -> TargetType:
     Raises:
         TargetError: there is no such class or model, its objects cannot be made, or none of its methods can be called.
     """
-    target, _, model = name.removeprefix(PREFIX).partition(BETWEEN)
+    target, model, leave_out = parse_class_type_name(name)
     kind, makes = _loaded(target)
-    calls = _of_machine(kind, target, model) if _is_machine(kind) else _of_class(kind, makes, target, model)
+    if _is_machine(kind):
+        calls = _of_machine(kind, target, model)
+    else:
+        calls = _of_class(kind, makes, target, model, leave_out)
     found = target_type(
         replace(
             object_type(
@@ -75,6 +86,7 @@ def class_type(name: str) -> TargetType:
                 vocabulary=calls.vocabulary,
                 summary="a class whose results are those of calls in one thread",
                 called=kind.__name__.lower(),
+                compares_results=calls.compares_results,
             ),
             driver=calls.driver,
             codec=plain_codec(calls.vocabulary, _argument),
@@ -83,13 +95,22 @@ def class_type(name: str) -> TargetType:
     return replace(
         found,
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
-        not_tested=lambda loaded: tuple(sorted({*loaded.unsupported, *calls.left_out})),
+        not_tested=lambda loaded: _left_out(loaded, calls.left_out),
+        calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
     )
 
 
+def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
+    """What is left out of a target: names that the user or the target gave, and others with the reason."""
+    chosen = target.unsupported
+    return tuple(sorted({*chosen, *(text for text in reasons if method_name(text) not in chosen)}))
+
+
 def _argument(data: Any) -> Any:
-    if not isinstance(data, dict):
-        return plain_value(data)
+    if not isinstance(data, dict) or "result_of" in data:
+        return plain_argument(data)
+    if "callback" in data:
+        return decode_callback(data)
     from .made_arguments import argument_of  # of the fuzzer, which few classes need
 
     return argument_of(data)
@@ -115,31 +136,48 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
 
 
-def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str) -> _Calls:
+def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
     made = _made(makes, target)
     _made(makes, target, "a second object")
-    words = vocabulary_of(kind, made)
-    if all(next(template.smallest(0)).is_attribute for template in words.templates):
-        what = f"; no values are known for {', '.join(words.left_out)}" if words.left_out else ""
-        raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
+    everything, cannot = public_calls(kind, made)
+    _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
+    offered = [call for call in everything if method_name(call.name) not in leave_out]
+    left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
     compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
     replay = _Replay(compared, partial(_virtual, model or target, PlainDriver))
-    first = {call: replay((call,)) for call in (next(template.smallest(0)) for template in words.templates)}
-    unsteady = _unsteady(target, first, replay)
-    useless = {call.name for call in unsteady if not call.is_write}
-    untold = frozenset(call.name for call in unsteady) - useless
-    called = tuple(template for template in words.templates if template.name not in useless)
-    replay.makes = partial(compared, untold=untold)
-    left_out = (
+    words = vocabulary_of(offered, replay)
+    if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
+        reasons = (*left_out, *words.left_out)
+        what = f"; left out: {', '.join(reasons)}" if reasons else ""
+        raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
+    templates = tuple(words.templates)
+    probed = Probed(templates, replay)
+    replay.makes = partial(compared, untold=probed.unsteady)
+    named = (
+        *left_out,
         *words.left_out,
-        *(f"{call.name} (its results differ from run to run)" for call in unsteady if call.name in useless),
-        *(f"what {call.name} returns (it differs from run to run)" for call in unsteady if call.name in untold),
-        *(f"{call.name} (it never returned in one thread)" for call in _endless(first, replay)),
-        *(f"{name} (it raised {error} with all values that were tried)" for name, error in _refused(called, replay)),
+        *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
+        *(f"{name} (it never returned in one thread)" for name in probed.endless()),
+        *(f"{name} (it raised {error} with all values that were tried)" for name, error in probed.refused()),
     )
-    return _Calls(called, left_out, partial(PlainDriver, untold=untold), ReplaySpecification(replay), bool(model))
+    driver = partial(PlainDriver, untold=probed.unsteady)
+    return _Calls(templates, named, driver, ReplaySpecification(replay), bool(model), probed.returns_objects)
+
+
+def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse names of methods that there are not.
+
+    Raises:
+        TargetError: a name is none of a public method.
+    """
+    names = sorted(set(map(method_name, known)))
+    for name in leave_out:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {close[0]}?" if close else f"; its methods are {', '.join(names)}"
+            raise TargetError(f"{target} has no public method {name} that could be left out{hint}")
 
 
 def _specified(made: object, target: str, name: str) -> _Calls:
@@ -151,67 +189,6 @@ def _specified(made: object, target: str, name: str) -> _Calls:
         calls = ", ".join(template.name for template in known) or "none: give it a vocabulary"
         raise TargetError(f"{target} has none of the calls that {name} knows; these are: {calls}")
     return _Calls(offered, (), PlainDriver, specification, has_checks=True)
-
-
-def _unsteady(target: str, first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -> list[Any]:
-    """The calls that do not give the same each time after the same others: they tell times, or identities.
-
-    Args:
-        target: of which they are.
-        first: one call of each method -> what it gives on a new object.
-        replay: see :class:`_Replay`.
-
-    Raises:
-        TargetError: a call gives something else on a new object once other objects have been called.
-    """
-    writes = _writes_that_return(first)
-    before: Calls = ()
-    for call in first:
-        if call.is_write and not replay((*before, call)).waits:  # nothing would be called after it, and each wait costs
-            before = (*before, call)
-    ways = {call: [(*before, call), *((write, call) for write in writes if not call.is_write)] for call in first}
-
-    def differs(calls: Calls) -> bool:
-        outcome = replay(calls)
-        return not outcome.waits and replay(calls) != outcome
-
-    unsteady = [call for call in first if any(map(differs, ways[call]))]
-    for call, outcome in first.items():
-        later = outcome if outcome.waits or call in unsteady else replay((call,))
-        if later != outcome:
-            raise TargetError(
-                f"objects of {target} share state, so their results cannot be compared: {call} gives {outcome} on a "
-                f"new one, and {later} on another after calls of others; write a kcache.testing.Machine whose "
-                "subject() forgets what they share"
-            )
-    return unsteady
-
-
-def _endless(first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -> Iterator[Any]:
-    """The calls that return neither on a new object nor after calls of others: no program of two threads has them."""
-    before = _writes_that_return(first)
-    earlier = (before, *((one,) for one in before[:_MOST_BEFORE]))
-    for call, outcome in first.items():
-        if outcome.waits and all(replay((*calls, call)).waits for calls in earlier):
-            yield call
-
-
-def _refused(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Iterator[tuple[str, str]]:
-    """The methods that take no value that is tried, whatever two others have done before, with what they raise."""
-    calls = [tuple(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in templates]
-    writes = [call for each in calls for call in each if call.is_write and not replay((call,)).waits]
-    pairs = itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)
-    before: list[Calls] = [(), *((write,) for write in writes), *pairs]
-    for own in calls:
-        if not own[0].arguments:
-            continue
-        outcomes = (replay((*earlier, call)) for earlier in before for call in own)
-        if all(outcome.error is not None for outcome in outcomes):
-            yield own[0].name, str(replay(own[:1]).error)
-
-
-def _writes_that_return(first: Mapping[Any, Outcome]) -> Calls:
-    return tuple(call for call, outcome in first.items() if call.is_write and not outcome.waits)
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
@@ -276,6 +253,7 @@ class _Replay:
         invariants: frozenset[str] = frozenset(),
     ) -> None:
         self.makes = makes
+        self.driver: Any = None
         self._make_virtual = virtual
         self._virtual: VirtualCalls | None = None
         self._invariants = invariants
@@ -293,11 +271,11 @@ class _Replay:
         called = [call if isinstance(call, CalledBy) else CalledBy(call, -1) for call in calls]
         if self._virtual is not None and self._virtual.wait([(by.thread, by.operation) for by in called]):
             return WAITS
-        driver = self.makes()
+        driver = self.driver = self.makes()
         self._callers, self._others = self._others, self._callers
         for position, by in enumerate(called):
             caller = self._callers.setdefault(by.thread, PatientCaller())
-            outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS)
+            outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS, by.thread)
             if outcome.waits:
                 if calls != self._returned:
                     self._waiting.add(calls[: position + 1])
@@ -306,3 +284,11 @@ class _Replay:
                 return outcome
         self._returned = calls
         return outcome
+
+    def result(self, calls: Calls) -> object:
+        """What the last call returned, as it is; ``None`` if it did not return."""
+        outcome = self(calls)
+        if outcome.waits or outcome.error is not None:
+            return None
+        results = self.driver.results(calls[-1].name)
+        return results[-1] if results else None

@@ -6,17 +6,21 @@ import itertools
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.plain import MethodCall, plain_value
+from kcache_model.history import PREFIX_THREAD
+from kcache_model.object_types.method_call import Form, MethodCall
+from kcache_model.object_types.plain_driver import PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.outcomes import error_text
 
 from .machine import Machine, MachineRule, rule
-from .signatures import required_parameters, vocabulary_of
+from .public_calls import public_calls
+from .vocabulary_choice import vocabulary_of
 
 
 class MachineOfClass(Machine):
@@ -58,19 +62,23 @@ def machine_of(
         TargetError: no object can be made of it, no method can be called, or the model lacks one.
     """
     made = _made(kind, arguments)
-    words = vocabulary_of(kind, made)
-    unknown = tuple(text for text in words.left_out if text.partition("(")[0] not in leave_out)
+    offered, cannot = public_calls(kind, made)
+    blocks = [call.name for call in offered if call.form is Form.ENTER]
+    words = vocabulary_of([call for call in offered if call.form not in (Form.ENTER, Form.EXIT)])
+    reasons = (*cannot, *words.left_out, *(f"{name.partition('.')[0]}(its block: write a rule)" for name in blocks))
+    unknown = tuple(text for text in reasons if text.partition("(")[0].strip() not in leave_out)
     templates = [template for template in words.templates if template.name not in leave_out]
     if not templates:
         what = f"; no values are known for {', '.join(unknown)}" if unknown else ""
         raise TargetError(f"{kind.__name__} has no public methods that can be called{what}; write rules of a Machine")
     if unknown:
-        names = ", ".join(repr(text.partition("(")[0]) for text in unknown)
+        names = ", ".join(repr(text.partition("(")[0].strip()) for text in unknown)
         told = f"machine_of({kind.__name__}) leaves out {', '.join(unknown)}: their values are not known; write rules "
         warnings.warn(f"{told}in a subclass, and machine_of(..., leave_out=[{names}])", stacklevel=2)
+    parameters = {call.name: [one.name for one in call.parameters or ()] for call in offered}
     if model is not None:
-        _require(model(), kind, [template.name for template in templates])
-    rules = {_rule_name(template.name): _called(kind, made, template) for template in templates}
+        _require(model(), kind, [next(template.smallest(0)).attribute for template in templates])
+    rules = {_rule_name(template.name): _called(template, parameters[template.name]) for template in templates}
     machine = type(
         f"{kind.__name__}Machine",
         (MachineOfClass,),
@@ -112,26 +120,34 @@ def _require(modelled: object, kind: type, names: Sequence[str]) -> None:
 
 
 def _called(
-    kind: type, made: object, template: OperationTemplate
+    template: OperationTemplate, names: Sequence[str]
 ) -> tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]:
     """The function of a rule, and where its arguments come from."""
-    name = template.name
-    is_attribute = not hasattr(kind, name) and not callable(getattr(made, name))
-    parameters = [] if is_attribute else [one.name for one in required_parameters(getattr(kind, name))]
+    first: MethodCall = next(template.smallest(0))
 
-    def call(_: Machine, subject: Any, **given: Any) -> Any:
-        found = getattr(subject, name)
-        return plain_value(
-            found if is_attribute else found(*MethodCall(name, tuple(given[one] for one in parameters)).given())
-        )
+    def call(machine: Machine, subject: Any, **given: Any) -> Any:
+        made = replace(first, arguments=tuple(given[name] for name in names))
+        return plain_value(_driver(machine, subject).value_of(made, PREFIX_THREAD))
 
-    call.__name__ = call.__qualname__ = name
-    return call, {one: st.sampled_from(values) for one, values in zip(parameters, template.arguments, strict=True)}
+    call.__name__ = call.__qualname__ = template.name
+    return call, {name: st.sampled_from(values) for name, values in zip(names, template.arguments, strict=True)}
+
+
+def _driver(machine: Machine, subject: Any) -> PlainDriver:
+    """The driver of a subject: callbacks are the same for all calls on one subject."""
+    drivers: dict[int, PlainDriver] | None = vars(machine).get("_drivers")
+    if drivers is None:
+        drivers = {}
+        setattr(machine, "_drivers", drivers)  # noqa: B010 - no attribute of machines
+    if id(subject) not in drivers:
+        drivers[id(subject)] = PlainDriver(lambda: subject, None)
+    return drivers[id(subject)]
 
 
 def _rule_name(name: str) -> str:
     """The name of a rule: that of the method, unless machines have something else of that name."""
-    return f"call_{name.strip('_')}" if name.startswith("_") or hasattr(MachineOfClass, name) else name
+    plain = name.replace(".", "_")
+    return f"call_{plain.strip('_')}" if name.startswith("_") or hasattr(MachineOfClass, plain) else plain
 
 
 def _name(machine: type, module: dict[str, Any]) -> None:

@@ -98,7 +98,7 @@ class MachineDriver(PlainDriver):
         self._rules = rules_of(kind)
         super().__init__(lambda: makes(self._machine), context, load=load, passing=passing)
 
-    def value_of(self, operation: MethodCall) -> object:
+    def value_of(self, operation: MethodCall, thread: int) -> object:  # noqa: ARG002
         """What the rule returns, as it is; raises what it raises."""
         rule = self._rules[operation.name]
         arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))

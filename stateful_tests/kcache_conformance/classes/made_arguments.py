@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.plain import MadeAnew, plain_value
+from kcache_model.object_types.method_call import MadeAnew
+from kcache_model.object_types.plain_driver import plain_value
 
 from ..fuzzing.objects.code import flat_expression, imports_of
 from ..fuzzing.objects.trees import NotPlainError, Tree, decode

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..replay_request import ReplayRequest
 from ..report.finding_places import versions
 from .report import FuzzFinding, FuzzReport
 
@@ -35,6 +36,6 @@ def write_fuzz_json(file: Path, report: FuzzReport, seed: int) -> None:
 
 
 def _finding(finding: FuzzFinding) -> dict[str, Any]:
-    fields = {**vars(finding), "replay": f"kcache replay {finding.word}" if finding.word else None}
+    fields = {**vars(finding), "replay": ReplayRequest((finding.word,)).command if finding.word else None}
     del fields["word"]
     return fields

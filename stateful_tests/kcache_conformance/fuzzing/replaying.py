@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
-from kcache_model.errors import TargetError
+from kcache_model.call_program import HASH_SEEDS
+from kcache_model.decoding import is_integer
+from kcache_model.errors import FormatError, TargetError
 from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
 
 from .engines.interleavings import explore_calls
@@ -25,6 +28,7 @@ from .trial import Trial, decode_trial
 
 _SECONDS = 10.0
 _GRACE_SECONDS = 9.0
+_MOST_DAYS = 50_000
 
 
 def replay_trial(token: str, *, patience_seconds: float = 3.0) -> Replayed:
@@ -120,9 +124,24 @@ def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
     if trial.rule is Rule.HISTORY:
         one, other = meanings([trees[-1]], UNPERTURBED)[-1], meanings(trees, UNPERTURBED)[-1]
     else:
-        details = dict(trial.details)
-        perturbation = Perturbation(**{**details, "order": Order(details["order"])}) if details else UNPERTURBED
+        perturbation = _perturbation(trial.details) if trial.details else UNPERTURBED
         one, other = meanings(trees, UNPERTURBED)[-1], meanings(trees, perturbation)[-1]
     if one == other:
         return Replayed(ReplayAnswer.FIXED, "the same values now")
     return Replayed(ReplayAnswer.REPRODUCED, f"{one} first, then {other}")
+
+
+def _perturbation(details: Mapping[str, Any]) -> Perturbation:
+    """The perturbation that a token describes.
+
+    Raises:
+        FormatError: it describes none.
+    """
+    try:
+        made = Perturbation(**{**details, "order": Order(details["order"])})
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the replay token is damaged; copy all of it ({error})") from None
+    numbers = is_integer(made.hash_seed) and is_integer(made.days) and isinstance(made.is_elsewhere, bool)
+    if not numbers or not 0 <= made.hash_seed < HASH_SEEDS or abs(made.days) > _MOST_DAYS:
+        raise FormatError(f"the replay token is damaged; copy all of it ({made})")
+    return made

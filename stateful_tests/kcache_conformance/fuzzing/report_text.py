@@ -9,6 +9,7 @@ from rich.text import Text
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
+from ..replay_request import ReplayRequest
 from .evidence import Engine, EngineReport
 from .judging.violation import InputClass
 from .report import FuzzFinding, FuzzReport
@@ -77,7 +78,7 @@ def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
     _print_indented(console, text.why)
     if finding.word:
         _heading(console, "Run it again:")
-        console.print(Text(f"    kcache replay {finding.word}"), soft_wrap=True)
+        console.print(Text(f"    {ReplayRequest((finding.word,)).command}"), soft_wrap=True)
 
 
 def print_warning(console: Console, finding: FuzzFinding) -> None:

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import inf
 
 from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
@@ -20,6 +21,7 @@ from kcache_stress.indexers.stress import stress as run_stress
 from kcache_stress.indexers.subject import Subject, load_subject
 from kcache_stress.indexers.workload import final_reads
 
+from ..budget_slices import LEAST_PROGRAMS
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome
 from .sequential import run_program
@@ -67,8 +69,11 @@ def _unseen(context: PhaseContext, subject: Subject) -> str:
 def stress(context: PhaseContext) -> PhaseOutcome:
     """Random programs with real threads."""
     began = time.monotonic()
+    most = inf if context.programs is None else context.programs
     options = StressOptions(
         seconds=context.seconds,
+        rounds=context.programs,
+        least_rounds=LEAST_PROGRAMS["stress"],
         seed=context.seed,
         strict_errors=context.options.strict_errors,
         patience_seconds=context.options.patience_seconds,
@@ -84,7 +89,7 @@ def stress(context: PhaseContext) -> PhaseOutcome:
         if elapsed - told >= _PROGRESS_SECONDS:
             told = elapsed
             so_far = PhaseOutcome(_stress_counts(report), None, report.coverage.counts, report.coverage.overlapped)
-            context.on_progress(elapsed / max(elapsed, context.seconds), so_far)
+            context.on_progress(max(report.rounds / most, elapsed / max(elapsed, context.seconds)), so_far)
 
     report = run_stress(context.target, context.options.semantics, options, context.watch, on_round, context.on_finding)
     coverage, finding = report.coverage, report.finding

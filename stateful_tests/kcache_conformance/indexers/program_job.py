@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_model.codec import decode_finding, encode_finding
@@ -16,12 +16,15 @@ from kcache_model.indexers.target import Target
 from kcache_stress.indexers.probing import probe
 from kcache_stress.loading import load_target
 
-from ..budget_slices import as_time_passes
+from ..budget_slices import work_steps
 from .diagnosis import diagnosed
 from .sequential import run_program
 
 if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet
+
+_LEAST_RUNS: Final = 20
+"""Of a program of one thread, however little time there is."""
 
 
 def run_program_in_child(
@@ -92,7 +95,7 @@ def _program_job(
             return run_program(judged, program, strict_errors=strict_errors, watch=outlet.watch)
 
         finding: Finding | None = None
-        for number, _ in zip(range(1, runs + 1), as_time_passes(seconds), strict=False):
+        for number, _ in enumerate(work_steps(seconds, runs, least=_LEAST_RUNS), 1):
             finding = run(decoded)
             if number % 50 == 0 or number == runs:
                 outlet.send({"event": "rounds", "rounds": number})

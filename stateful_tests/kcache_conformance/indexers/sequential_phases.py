@@ -17,13 +17,12 @@ from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 
-from ..budget_slices import as_time_passes
 from ..phase import Coverage, PhaseContext, PhaseOutcome
 from .recorded.corpus import scenario_count, scenarios
 from .recorded.replay import replay
 from .recorded.scenario import Scenario
 from .sequential import run_program
-from .smallest import smallest
+from .smallest import MOST_SECONDS, smallest
 from .smoke import smoke
 
 _BATCH_EXAMPLES = 25
@@ -58,7 +57,7 @@ def recorded(context: PhaseContext) -> PhaseOutcome:
         for one in itertools.dropwhile(lambda one: one.id != begins_at, _scenarios(context.options.semantics))
         if target.is_strict == context.target.is_strict or _is_misuse(one)
     )
-    for (target, scenario), _ in zip(of_all, as_time_passes(context.seconds), strict=False):
+    for target, scenario in of_all:
         report = replay(
             target,
             scenario,
@@ -121,10 +120,10 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
         is_known=context.is_known,
     )
     finding = None
-    for batch, fraction in enumerate(as_time_passes(context.seconds)):
+    for batch, (examples, fraction) in enumerate(context.steps(at_once=_BATCH_EXAMPLES)):
         context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
-        found = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
-        counts.update(programs=_BATCH_EXAMPLES)
+        found = run_examples(machine, examples, context.seed * 1_000_003 + batch)
+        counts.update(programs=examples)
         counts["operations"] = coverage.total()
         if found is not None:
             finding = _smallest(context, context.target, "stateful", found)
@@ -157,7 +156,7 @@ def _smallest(context: PhaseContext, target: Target, phase: str, finding: Findin
         target,
         run,
         lambda found: is_of_state or not symptoms.isdisjoint(context.known.symptoms_of(found)),
-        seconds=context.seconds,
+        seconds=context.seconds_within(MOST_SECONDS),
     )
     if best is not finding and finding.program.is_unsteady and best.program is not None:
         best = replace(best, program=replace(best.program, is_unsteady=True))

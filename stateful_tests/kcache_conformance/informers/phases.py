@@ -15,7 +15,6 @@ from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.granularity import Granularity
 
-from ..budget_slices import as_time_passes
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome
 from .findings import bare_finding
@@ -26,6 +25,8 @@ from .real import RealInformer
 
 _BATCH_EXAMPLES: Final = 20
 _RANDOM_PROGRAMS: Final = 40
+_LEAST_ROUNDS: Final = 3
+"""Under stress: each takes long."""
 _LONG_SECONDS: Final = 5.0
 _SAMPLES: Final = 60
 _MOST_EXECUTIONS: Final = 100_000
@@ -48,7 +49,7 @@ def litmus(context: PhaseContext) -> PhaseOutcome:
     """Each of the telling programs once."""
     counts = Counter(programs=0, of=len(SEQUENTIAL))
     virtual, real = _virtual(context), _real(context)
-    for program, _ in zip(SEQUENTIAL.values(), as_time_passes(context.seconds), strict=False):
+    for program in SEQUENTIAL.values():
         counts.update(programs=1)
         context.on_progress(counts["programs"] / counts["of"], PhaseOutcome(counts))
         if virtual is not None:
@@ -66,9 +67,9 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
 
     counts = Counter(programs=0)
     virtual, real = _virtual(context), _real(context)
-    for batch, fraction in enumerate(as_time_passes(context.seconds)):
+    at_once = _BATCH_EXAMPLES if virtual is not None else 1
+    for batch, (examples, fraction) in enumerate(context.steps(at_once=at_once)):
         context.on_progress(fraction, PhaseOutcome(counts))
-        examples = _BATCH_EXAMPLES if virtual is not None else 1
         run = real.run if virtual is None else _watched(context, virtual)
         found = run_examples(run, examples, context.seed * 1_000_003 + batch)
         counts.update(programs=examples)
@@ -127,7 +128,7 @@ def stress(context: PhaseContext) -> PhaseOutcome:
     """Random programs with real threads."""
     real = _real(context)
     counts = Counter(programs=0)
-    for number, fraction in enumerate(as_time_passes(context.seconds)):
+    for number, (_, fraction) in enumerate(context.steps(least=_LEAST_ROUNDS)):
         context.on_progress(fraction, PhaseOutcome(counts))
         program = random_program(context.seed * 1_000_003 + number, is_large=True)
         finding = _really(real, "stress", program)

@@ -13,6 +13,9 @@ from typing import IO
 
 import kcache
 import kcache_model
+import kcache_stress
+
+_BOOT = Path(__file__).with_name("boot.py")
 
 
 def start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subprocess.Popen[str]:
@@ -25,10 +28,10 @@ def start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subproces
     """
     # -P keeps the working directory off the import path while the harness is loaded: a queue.py that lies there must
     # not take the place of the standard library's.
-    command = [sys.executable, "-P", "-m", f"{__package__}.worker"]
+    folders = [f"{package}={folder}" for package, folder in _harness().items()]
+    command = [sys.executable, "-P", str(_BOOT), *folders]
     # Where nobody wants to keep what Hypothesis learns of sources and of Unicode, the working directory stays clean.
-    environment = {"HYPOTHESIS_STORAGE_DIRECTORY": folder, **os.environ}
-    environment |= {"PYTHONPATH": os.pathsep.join(_import_path()), **changes}
+    environment = {"HYPOTHESIS_STORAGE_DIRECTORY": folder, **os.environ, **changes}
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -40,11 +43,28 @@ def start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subproces
     )
 
 
-def _import_path() -> list[str]:
-    """Where this process finds the harness, then the rest of its import path but for the working directory."""
-    packages = (kcache, kcache_model, sys.modules[__name__.partition(".")[0]])
-    roots = [str(Path(package.__file__ or "").resolve().parents[1]) for package in packages]
-    return list(dict.fromkeys([*roots, *(path for path in sys.path if path and path != os.getcwd())]))
+def import_path() -> list[str]:
+    """Return the import path of this process in its order, as a child is to have it while the harness is loaded.
+
+    The folder that Python puts first because of how this process was started is missing: the working directory, or the
+    folder of an installed command. ``PYTHONPATH`` may name such a folder, too; then it stays where that puts it.
+    """
+    variable = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
+    named = {os.path.abspath(entry) for entry in variable.split(os.pathsep)} if variable else set()
+    command = "" if sys.argv[0].endswith(".py") else os.path.dirname(os.path.realpath(sys.argv[0]))
+    of_start = {os.getcwd(), command}
+    path = [
+        entry
+        for position, entry in enumerate(sys.path)
+        if entry and (entry not in of_start or (entry in named and entry not in sys.path[position + 1 :]))
+    ]
+    return list(dict.fromkeys([*path, *_harness().values()]))
+
+
+def _harness() -> dict[str, str]:
+    """Return the folder in which this process found each package of the harness."""
+    packages = (kcache, kcache_model, kcache_stress, sys.modules[__name__.partition(".")[0]])
+    return {package.__name__: str(Path(package.__file__ or "").resolve().parents[1]) for package in packages}
 
 
 def kill(child: subprocess.Popen[str]) -> None:

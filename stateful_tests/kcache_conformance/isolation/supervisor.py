@@ -38,7 +38,8 @@ class JobEnd:
     """How a child ended.
 
     Attributes:
-        how: ``"done"``, ``"hang"``, ``"crash"``, ``"target_error"`` or ``"harness_error"``.
+        how: ``"done"``, ``"over"`` (it was ended, as was asked for), ``"hang"``, ``"crash"``,
+            ``"target_error"`` or ``"harness_error"``.
         message: the stacks, the end of its error output, or the error.
         note: what the implementation was being asked when it hung or crashed, in the words of the job.
     """
@@ -77,6 +78,7 @@ def run_job(
     hash_seed: int = 0,
     environment: Mapping[str, str] | None = None,
     grace_seconds: float = _GRACE_SECONDS,
+    is_over: Callable[[], bool] | None = None,
 ) -> JobEnd:
     """Run a function in a child process and pass its events on. Never waits much longer than the deadline.
 
@@ -90,13 +92,15 @@ def run_job(
         environment: variables of the child that are not those of this process.
         grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
             taken for frozen: C code may keep the interpreter to itself.
+        is_over: asked several times a second; once it says so, the child is ended, and what it had sent counts. With
+            it, the deadline counts from the last event: a child whose work goes on is not ended for being slow.
 
     Raises:
         Interrupted: the user has asked to stop; what the child had sent was passed on.
     """
     import tempfile  # not for the child, which imports this module as well
 
-    from .child import kill, start
+    from .child import import_path, kill, start
 
     with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
@@ -107,11 +111,12 @@ def run_job(
             "journal": str(journal),
             "stacks": str(stacks),
             "patience": patience_seconds,
+            "path": import_path(),
         }
         with open(Path(folder, "stderr"), "w+", encoding="utf-8", errors="replace") as errors:
             child = start(errors, folder, {HASH_SEED: str(hash_seed), **(environment or {})})
             try:
-                end = _listen(child, job, on_event, deadline_seconds + grace_seconds, grace_seconds)
+                end = _listen(child, job, on_event, deadline_seconds + grace_seconds, grace_seconds, is_over)
                 if end is None:
                     end = _frozen(child, stacks)
             finally:
@@ -129,6 +134,7 @@ def _listen(
     on_event: Callable[[Event], None],
     most_seconds: float,
     grace_seconds: float,
+    is_over: Callable[[], bool] | None,
 ) -> JobEnd | None:
     """Pass events on until the child ends; ``None`` if it froze."""
     assert child.stdin is not None
@@ -152,6 +158,8 @@ def _listen(
         now = time.monotonic()
         step, before = min(now - before, 2 * _POLL_SECONDS), now
         elapsed += step
+        if is_over is not None and is_over():
+            return JobEnd("over")
         if line == "":
             silence += step
             if elapsed > most_seconds or silence > grace_seconds:
@@ -174,6 +182,8 @@ def _listen(
                 return JobEnd("hang", event["stacks"])
             case "target_error" | "harness_error" as how:
                 return JobEnd(how, event["message"])
+        if is_over is not None:
+            elapsed = 0.0
         on_event(event)
 
 

@@ -1,7 +1,8 @@
 """The child: reads a job from its standard input, does it, and reports events as JSON lines.
 
-The job is ``{"function": "module:name", "arguments": {...}, "journal": path, "stacks": path, "patience": seconds}``.
-The function is called with an :class:`Outlet` and the arguments. Events go to the original standard output; whatever
+The job is ``{"function": "module:name", "arguments": {...}, "journal": path, "stacks": path, "patience": seconds,
+"path": folders}``. The folders become the import path; then the function is called with an :class:`Outlet` and the
+arguments. Events go to the original standard output; whatever
 the implementation prints goes to standard error.
 """
 
@@ -80,6 +81,7 @@ def main() -> None:
     """Do the job that stands on standard input, and end the process whatever threads are left."""
     _end_with_parent()
     job = json.loads(sys.stdin.read())
+    sys.path[:] = job["path"]
     descriptor = os.dup(1)
     os.dup2(2, 1)
     with open(job["stacks"], "w", encoding="utf-8") as file:
@@ -107,7 +109,3 @@ def _end_with_parent() -> None:
             import ctypes
 
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()

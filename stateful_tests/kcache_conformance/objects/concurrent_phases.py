@@ -5,23 +5,41 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
-from kcache_stress.explorer.explore import ExploreOptions, hunting
+from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, hunting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
 
-from ..budget_slices import as_time_passes
+from ..budget_slices import LEAST_PROGRAMS
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome
 from .context import own_patience, setting_of
-from .programs import LARGER_SHAPES, SHAPES, litmus_tests, lonely_calls, random_program, shapes_within
+from .programs import (
+    LARGER_SHAPES,
+    SHAPES,
+    NoProgramError,
+    each_call,
+    litmus_tests,
+    lonely_calls,
+    random_program,
+    scope_by_size,
+    shapes_within,
+)
 
 _EXECUTIONS: Final = 400
 _PROGRAM_SECONDS: Final = 2.0
 _MINIMISE_SECONDS: Final = 8.0
+_SMALLER_SECONDS: Final = 6.0
+_SCOPE_EXECUTIONS: Final = 5_000
+_BOUND: Final = Bound(2, 2)
+"""All programs of this size are explored first, as far as there is time: most faults show in one."""
+_LEAST_LARGER: Final = 60
+"""Programs that are explored beside these although these are all right: some faults take a third thread, or call."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
@@ -36,35 +54,94 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         minimise_seconds=_MINIMISE_SECONDS,
     )
 
+    exhaustive = replace(options, strategy=StrategyName.DPOR, executions=_SCOPE_EXECUTIONS)
+    scope = _Scope(object_type, context)
+
     def searches(_: str) -> Iterator[Search]:
         laboratory = ObjectLaboratory(object_type, context.target, context.options.instrument)
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
-            yield Search(laboratory, program, hunting(options, number))
+            while scope.is_next and (small := scope.program()) is not None:
+                yield Search(laboratory, small, exhaustive, scope.note)
+            if scope.proved and number >= _LEAST_LARGER and context.programs is None:
+                return
+            yield Search(laboratory, program, hunting(options, number), scope.note_larger)
 
-    return explorer_phase(context, searches, object_type.called)
+    outcome = explorer_phase(context, searches, object_type.called)
+    return outcome if outcome.finding is not None or outcome.refused else replace(outcome, proved=scope.proved)
+
+
+class _Scope:
+    """The programs of a bound beside larger ones: they have as many executions as these.
+
+    Args:
+        object_type: of the target.
+        context: of the phase; programs that an earlier turn has exhausted are not explored again.
+
+    Attributes:
+        proved: the bound, once all of its programs are exhausted; empty before.
+    """
+
+    def __init__(self, object_type: ObjectType, context: PhaseContext) -> None:
+        self.proved: Mapping[str, int] = {}
+        self._exhausted = context.exhausted
+        self._bound = _BOUND if context.options.shape is None else Bound(*context.options.shape)
+        self._programs = scope_by_size(object_type, context.target, self._bound)
+        self._current: Any = None
+        self._count = 0
+        self._is_whole = True
+        self._executions = self._larger_executions = 0
+
+    @property
+    def is_next(self) -> bool:
+        """Whether the larger programs have had as many executions."""
+        return self._executions <= self._larger_executions
+
+    def program(self) -> Any:
+        """The next program that is not exhausted; ``None`` if there is none."""
+        for program in self._programs:
+            self._count += 1
+            if program not in self._exhausted:
+                self._current = program
+                return program
+        if self._is_whole and self._count:
+            self.proved = {"threads": self._bound.threads, "calls": self._bound.operations, "programs": self._count}
+        return None
+
+    def note(self, explored: Explored) -> None:
+        """Take down what exploring the last program gave."""
+        self._executions += explored.executions
+        if explored.is_exhausted:
+            self._exhausted.add(self._current)
+        else:
+            self._is_whole = False
+
+    def note_larger(self, explored: Explored) -> None:
+        """Take down what exploring a larger one gave."""
+        self._larger_executions += explored.executions
 
 
 def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     """Small programs with real threads."""
     told = 0.0
-    counts = Counter(programs=0, operations=0, overlapping=0, undecided=0)
+    counts = Counter(programs=0, rounds=0, operations=0, overlapping=0, undecided=0)
     setting = setting_of(object_type, context)
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
         programs = itertools.cycle(itertools.islice(_programs(object_type, context), _PROGRAMS_UNDER_STRESS))
         rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
-        for program, fraction in zip(rounds, as_time_passes(context.seconds), strict=False):
+        for (_, fraction), program in zip(context.steps(least=LEAST_PROGRAMS["stress"]), rounds, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
             found = stress.run(program)
-            counts["programs"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
+            counts.update(programs=1)
+            counts["rounds"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
             counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
             if found.kind is not None:
                 context.on_finding(stress.finding(program, found, is_small=True))
-                finding = stress.finding(program, found)
+                finding = stress.finding(program, found, seconds=context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)
     return PhaseOutcome(counts, None, *covered)
 
@@ -72,9 +149,14 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
     litmus = list(litmus_tests(object_type, context.target))
+    if not litmus:
+        yield from each_call(object_type, context.target)
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
     for number in itertools.count():
         shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES
         if context.options.shape is not None:
             shapes = shapes_within(*context.options.shape)
-        yield random_program(context.seed * 1_000_003 + number, object_type, context.target, shapes)
+        try:
+            yield random_program(context.seed * 1_000_003 + number, object_type, context.target, shapes)
+        except NoProgramError:
+            return

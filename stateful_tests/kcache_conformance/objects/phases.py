@@ -13,7 +13,6 @@ from kcache_model.object_types.object_type import ObjectType, RecordedProgram
 from kcache_model.object_types.smaller import smaller
 from kcache_stress.objects.findings import sequential_finding, sequential_kind
 
-from ..budget_slices import as_time_passes
 from ..imported_late import imported_late
 from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from .context import own_patience, setting_of
@@ -21,6 +20,7 @@ from .sequential import Mismatch, PatientCaller, run_program
 
 _QUICK_SECONDS: Final = 0.3
 _BATCH_EXAMPLES: Final = 20
+_SMALLER_SECONDS: Final = 5.0
 
 
 _CONCURRENT: Final = {name: imported_late(f"{__package__}.concurrent_phases:{name}") for name in ("explorer", "stress")}
@@ -60,7 +60,7 @@ class _Phases:
         counts = Counter(programs=0, operations=0, of=len(recorded))
         coverage: Coverage = Counter()
         with closing(PatientCaller()) as makes:
-            for one, _ in zip(recorded, as_time_passes(context.seconds), strict=False):
+            for one in recorded:
                 mismatch = self._run(context, one.program, makes, coverage)
                 counts.update(programs=1)
                 counts["operations"] = coverage.total()
@@ -86,10 +86,10 @@ class _Phases:
                 patience_seconds=own_patience(context),
                 coverage=coverage,
             )
-            for batch, fraction in enumerate(as_time_passes(context.seconds)):
+            for batch, (examples, fraction) in enumerate(context.steps(at_once=_BATCH_EXAMPLES)):
                 context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
-                mismatch = run_examples(machine, _BATCH_EXAMPLES, context.seed * 1_000_003 + batch)
-                counts.update(programs=_BATCH_EXAMPLES)
+                mismatch = run_examples(machine, examples, context.seed * 1_000_003 + batch)
+                counts.update(programs=examples)
                 counts["operations"] = coverage.total()
                 if mismatch is not None:
                     return PhaseOutcome(counts, self._finding(context, "stateful", mismatch, makes), coverage)
@@ -142,7 +142,10 @@ class _Phases:
 
         context.on_finding(told(mismatch))
         again = smallest_mismatch(
-            self._type, mismatch, lambda program: self._run(context, program, makes, most_seconds=quick)
+            self._type,
+            mismatch,
+            lambda program: self._run(context, program, makes, most_seconds=quick),
+            seconds=context.seconds_within(_SMALLER_SECONDS),
         )
         return told(again)
 
@@ -152,7 +155,7 @@ def smallest_mismatch(
     mismatch: Mismatch,
     run_again: Callable[[Any], Mismatch | None],
     *,
-    seconds: float = 5.0,
+    seconds: float = _SMALLER_SECONDS,
 ) -> Mismatch:
     """A mismatch of the same kind in a program as small as can be."""
     best = mismatch

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kcache_model.bound import Bound
+from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
-from kcache_model.object_types.specification import follow, may_wait_for_ever
+from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
 from kcache_stress.interruption import is_interrupted
 
@@ -23,6 +24,12 @@ SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
+_MOST_PAIRS: Final = 60
+"""Pairs of calls that are tried before a call which raises after fewer."""
+
+
+class NoProgramError(TargetError):
+    """No concurrent program of the target was found in which no thread may wait for ever."""
 
 
 def shapes_within(threads: int, calls: int) -> tuple[tuple[int, ...], ...]:
@@ -49,6 +56,40 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
                 yield program
 
 
+def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """For each call a program of two threads that make it, after calls which let it return: none is never made.
+
+    Where two such threads may wait for ever, the second makes another call.
+    """
+    way = object_type.usual_ways(target)[0]
+    specification = object_type.specification(way)
+    calls = [next(template.smallest(0)) for template in offered(object_type, target)]
+    writes = [call for call in calls if call.is_write]
+    prefixes = [(), *((one,) for one in writes), *itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)]
+    for call in calls:
+        for prefix in prefixes:
+            alone = object_type.completed(way.with_calls((*prefix, call), ()))
+            if object_type.is_valid(alone) and _returns(specification, alone, call):
+                others = [call, *writes]
+                both = (object_type.completed(way.with_calls(prefix, ((call,), (one,)))) for one in others)
+                wanted = (one for one in both if object_type.is_valid(one) and not _may_wait_for_ever(object_type, one))
+                yield from itertools.islice(wanted, 1)
+                break
+
+
+def _returns(specification: Specification[Any, Any], program: Any, call: Any) -> bool:
+    """Whether a call returns normally at its place in a program of one thread."""
+    states: States = (specification.initial(program),)
+    is_normal = False
+    for operation in program.prefix:
+        states, outcome = follow(specification, states, operation)
+        if outcome.waits:
+            return False
+        if operation == call:
+            is_normal = outcome.error is None
+    return is_normal
+
+
 def random_program(
     seed: int, object_type: ObjectType, target: ObjectTarget, shapes: Sequence[tuple[int, ...]] = SHAPES
 ) -> Any:
@@ -62,11 +103,10 @@ def random_program(
             last = (*program.threads[position], object_type.unblock)
             threads = (*program.threads[:position], last, *program.threads[position + 1 :])
             program = program.with_calls(program.prefix, threads)
-        if any(operation.is_write for operation in program.operations()) and not _may_wait_for_ever(
-            object_type, program
-        ):
+        is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in program.operations())
+        if is_wanted and not _may_wait_for_ever(object_type, program):
             return program
-    raise ValueError(f"no program of {object_type.name} was found in which nobody waits for ever")
+    raise NoProgramError(f"no program of {object_type.name} was found in which nobody waits for ever")
 
 
 def small_scope(
@@ -79,6 +119,19 @@ def small_scope(
     ``deadline`` has passed, on the clock of ``time.monotonic``, or the user asks to stop.
     """
     yield from lonely_calls(object_type, target)
+    yield from _concurrent_scope(object_type, target, bound, deadline)
+
+
+def scope_by_size(object_type: ObjectType, target: ObjectTarget, bound: Bound) -> Iterator[Any]:
+    """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first."""
+    for operations in range(1, bound.operations + 1):
+        yield from _concurrent_scope(object_type, target, Bound(bound.threads, operations), longest=operations)
+
+
+def _concurrent_scope(
+    object_type: ObjectType, target: ObjectTarget, bound: Bound, deadline: float = float("inf"), longest: int = 0
+) -> Iterator[Any]:
+    """The programs of a bound that have threads, one of which makes at least ``longest`` calls."""
     vocabulary = offered(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
     letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]
@@ -91,11 +144,12 @@ def small_scope(
             for threads in itertools.combinations_with_replacement(sequences, size):
                 if time.monotonic() > deadline or is_interrupted():
                     return
-                if not any(operation.is_write for thread in threads for operation in thread):
+                is_short = max(map(len, threads)) < longest
+                if is_short or not any(operation.is_write for thread in threads for operation in thread):
                     continue
                 for prefix in ((), *((operation,) for operation in first)):
-                    program = way.with_calls(prefix, threads)
-                    if not _may_wait_for_ever(object_type, program):
+                    program = object_type.completed(way.with_calls(prefix, threads))
+                    if object_type.is_valid(program) and not _may_wait_for_ever(object_type, program):
                         yield program
 
 
@@ -104,7 +158,7 @@ def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTem
     return tuple(
         template
         for template in object_type.vocabulary
-        if any(target.allows_call(operation) for operation in template.smallest(0))
+        if not template.ends and any(target.allows_call(operation) for operation in template.smallest(0))
     )
 
 
@@ -133,7 +187,7 @@ def _drawn(
         if operation.is_write and not outcome.waits and operation != object_type.unblock:
             prefix, states = (*prefix, operation), after
     threads = tuple(tuple(drawn() for _ in range(size)) for size in rng.choice(shapes))
-    return way.with_calls(prefix, threads)
+    return object_type.completed(way.with_calls(prefix, threads))
 
 
 def _is_allowed(target: ObjectTarget, program: Any) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.specification import States, follow
 from kcache_model.outcomes import WAITS, Outcome, error_text, raised
@@ -39,13 +40,15 @@ class PatientCaller:
     def __init__(self) -> None:
         self._pool: ThreadPool | None = None
 
-    def call(self, driver: Driver, operation: Any, patience_seconds: float) -> tuple[Outcome, str]:
+    def call(
+        self, driver: Driver, operation: Any, patience_seconds: float, thread: int = PREFIX_THREAD
+    ) -> tuple[Outcome, str]:
         """What the call gave, or that it waits, and where."""
         outcome: list[Outcome] = []
 
         def work() -> None:
             try:
-                outcome.append(driver.call(operation))
+                outcome.append(driver.call(operation, thread))
             except BaseException as error:
                 outcome.append(raised("other", error_text(error)))
 

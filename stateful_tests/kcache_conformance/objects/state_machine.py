@@ -48,10 +48,10 @@ def concurrent_programs(
     def made(way: Any, drawn: list[list[tuple[OperationTemplate, tuple[Any, ...]]]]) -> Any:
         numbers = itertools.count(1)
         prefix, *own = (tuple(template.make(next(numbers), *values) for template, values in part) for part in drawn)
-        return way.with_calls(prefix, tuple(own))
+        return object_type.completed(way.with_calls(prefix, tuple(own)))
 
     def is_wanted(program: Any) -> bool:
-        is_allowed = all(map(target.allows_call, program.operations()))
+        is_allowed = object_type.is_valid(program) and all(map(target.allows_call, program.operations()))
         return is_allowed and not may_wait_for_ever(object_type.specification(program), program)
 
     return st.builds(

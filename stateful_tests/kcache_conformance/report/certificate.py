@@ -47,6 +47,7 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
         "versions": versions(),
         "date": certificate.runs[0].began.isoformat(timespec="seconds"),
         "target": certificate.target,
+        "tested": description.tested,
         "type": certificate.type,
         "status": certificate.status.value,
         "missing": certificate.missing,

@@ -38,7 +38,7 @@ def _counted(phase: PhaseFinished) -> str:
         return ""
     noun = _NOUNS.get(phase.phase, "programs")
     of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
-    text = f"{counts.get('programs', 0)}{of} {noun}"
+    text = f"{phase.rounds}{of} {noun}"
     if "operations" in counts:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:

@@ -14,7 +14,7 @@ from ..events import SuiteResult
 from .capturing import captured
 from .certificate import certificate_rows
 from .counts import counts_text, phase_verdict
-from .run_report import RunReport, not_tested_text
+from .run_report import RunReport, methods_text
 
 _HEADLINES = {
     Status.OK: "Nothing wrong was found.",
@@ -38,9 +38,7 @@ def page_of_report(report: RunReport) -> Page:
         table for table in (_certificate(report), _phases(result), _coverage(result), _overlaps(result)) if table.rows
     )
     reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
-    if result.not_tested:
-        text = not_tested_text(report.options.kind, result.not_tested)
-        reasons += (f"{text[:1].upper()}{text[1:]}.",)
+    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in methods_text(report.options.kind, result))
     if result.findings:
         page = page_of_finding(
             result.findings[0], report.target, title=report.title, tables=tables, strict_errors=strict_errors

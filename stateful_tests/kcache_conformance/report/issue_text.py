@@ -6,7 +6,6 @@ import ast
 import functools
 import platform
 import re
-import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
 from importlib.metadata import packages_distributions, version
@@ -26,6 +25,7 @@ from kcache_stress import interpreter
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.import_paths import file_of_module
 
+from ..replay_request import ReplayRequest
 from .finding_text import EXPLANATIONS
 from .story import story_lines, story_sentences
 
@@ -180,7 +180,7 @@ def _steps(word: str, token: ReplayToken[Any], told: Interleaving | None) -> str
     location = target_name(token.target).location
     install = " ".join((*_packages(token.target, told), f"kcache=={kcache.__version__}"))
     where = f"With the file `{location}` in place:\n\n" if location.endswith(".py") else ""
-    return where + _block(f"$ pip install {install}\n$ kcache replay {shlex.quote(word)}", "console")
+    return where + _block(f"$ pip install {install}\n$ {ReplayRequest((word,)).command}", "console")
 
 
 def _block(text: str, language: str = "") -> str:

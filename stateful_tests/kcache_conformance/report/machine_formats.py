@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from functools import partial
+from math import inf
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from ..target_types import target_type_named
 from .capturing import captured
 from .certificate import encode_certificate
 from .finding_places import place_of_finding, versions
+from .methods_text import encode_methods
 from .run_report import RunReport
 from .story import story_sentences
 
@@ -33,6 +35,7 @@ def write_json(report: RunReport, file: Path) -> None:
         "schema": RESULT_SCHEMA,
         "versions": versions(),
         "target": target,
+        "tested": result.tested,
         "status": result.status.value,
         "interrupted": result.is_interrupted,
         "seconds": round(result.seconds, 3),
@@ -42,10 +45,12 @@ def write_json(report: RunReport, file: Path) -> None:
             "strict_errors": options.strict_errors,
             "contract": options.contract.value,
             "seed": options.seed,
-            "budget_seconds": options.budget_seconds,
+            "budget_seconds": None if options.budget_seconds == inf else options.budget_seconds,
+            "programs": options.programs,
             "phases": list(options.phases),
         },
         "not_tested": list(result.not_tested),
+        "methods": encode_methods(result.methods),
         "reasons": list(result.reasons),
         "phases": [_phase(phase) for phase in result.phases],
         "findings": [
@@ -107,4 +112,5 @@ def _phase(phase: PhaseFinished) -> dict[str, object]:
         "inconclusive": phase.inconclusive,
         "refused": phase.refused,
         "no_proof": phase.no_proof,
+        "proved": dict(phase.proved),
     }

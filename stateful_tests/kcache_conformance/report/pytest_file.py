@@ -22,6 +22,8 @@ from kcache_stress.explorer.replay_token import ReplayToken
 
 from ..classes import BETWEEN, PREFIX
 from ..classes.rule_call import RuleCall
+from ..replay_request import ReplayRequest
+from ..token_trust import needs_trust
 from .issue_text import file_of, scenario_lines, versions
 
 _WIDTH: Final = 88
@@ -59,7 +61,7 @@ def pytest_files(file: Path, word: str, token: ReplayToken[Any], finding: Findin
         found = _body(token, name) if isinstance(token.program, InterleavedProgram) else _calls(token, name, word)
         if found is not None:
             imports, test, lines = found
-            head = (*_comment(token, finding), f"# kcache replay {word}", *_sorted(imports))
+            head = (*_comment(token, finding), f"# {ReplayRequest((word,)).command}", *_sorted(imports))
             yield PytestFile(_joined(head, lines), test, is_search=True)
     yield _following(file, word, token, finding)
 
@@ -80,7 +82,8 @@ def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding 
         folder = Path(os.path.relpath(Path.cwd(), file.absolute().parent)).as_posix()
         seen_from = "Path(__file__).parent" if folder == "." else f'Path(__file__).parent / "{folder}"'
         lines.append(f"    monkeypatch.chdir({seen_from})")
-    lines.append(f'    kt.replay("{word}")')
+    trust = ", trust=True" if needs_trust([word]) else ""
+    lines.append(f'    kt.replay("{word}"{trust})')
     return PytestFile(_joined((*_comment(token, finding), *imports), lines), test)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,10 +11,9 @@ from kcache_model.verdict import Status
 
 from ..classes import PREFIX
 from ..events import PhaseFinished, SuiteResult
-from ..runs.outcomes import Certificate, uncalled
+from ..runs.outcomes import Certificate
 from ..suite_options import SuiteOptions
-
-_MOST_NAMED = 3
+from .methods_text import methods_lines
 
 
 @dataclass(frozen=True)
@@ -55,30 +53,38 @@ class RunReport:
         if advice:
             parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
         parts.append(f"{result.seconds:.1f} s")
-        parts += filter(None, [without_text(self.options.kind, result)])
         reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
-def without_text(kind: str, result: SuiteResult) -> str:
-    """What an ``ok`` says nothing of: the methods of a class that were never called; empty if there are none."""
-    names = uncalled(result.not_tested) if kind.startswith(PREFIX) and result.status is Status.OK else ()
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"without {', '.join(names[:_MOST_NAMED])}{more}" if names else ""
+def verdict_line(result: SuiteResult) -> str:
+    """The last line of a run: the verdict, what it rests on, and how long the run took."""
+    shown = f": {result.shown}," if result.status is Status.OK and result.shown else ""
+    return f"{result.verdict}{shown} after {result.seconds:.1f} s"
+
+
+def tested_line(tested: str) -> str:
+    """Return the line that names version and file of the code under test."""
+    return f"tested: {tested}"
 
 
 def not_tested_text(kind: str, names: Sequence[str]) -> str:
-    """A line about what is not tested; of the methods of a class, also how they can be.
+    """A line about what is not tested.
 
     Args:
         kind: the type of the target.
-        names: what is not tested; of classes with the reason, or the parameter that needs a value.
+        names: what is not tested; of classes with the reason.
     """
     if not kind.startswith(PREFIX):
         return f"not tested, because the target does not offer it: {', '.join(names)}"
-    needs_values = any(re.match(r"\w+\(", name) for name in names)
-    advice = "; give values in the rules of a kcache.testing.Machine"
-    return f"left out: {', '.join(names)}{advice * needs_values}"
+    return f"left out: {', '.join(names)}"
+
+
+def methods_text(kind: str, result: SuiteResult) -> list[str]:
+    """What was called, left out and not compared, one line each."""
+    if result.methods:
+        return methods_lines(result.methods)
+    return [not_tested_text(kind, result.not_tested)] if result.not_tested else []
 
 
 def report_of_one_phase(
@@ -92,6 +98,7 @@ def report_of_one_phase(
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
     is_interrupted: bool = False,
+    tested: str = "",
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -105,10 +112,12 @@ def report_of_one_phase(
         not_tested: what the target does not offer.
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
+        tested: version and file of the code under test.
     """
     name = report.options.phases[0]
     first = next(iter(findings), None)
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=first, no_proof=no_proof, findings=len(findings))
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    result = SuiteResult(status, tuple(findings), (phase,), not_tested, reasons, seconds, is_interrupted=is_interrupted)
+    found = tuple(findings)
+    result = SuiteResult(status, found, (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
     return replace(report, result=result)

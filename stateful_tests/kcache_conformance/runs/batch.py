@@ -27,8 +27,10 @@ from kcache_stress.explorer.reach import parts_in_c
 from kcache_stress.explorer.sources import digests_of, loaded_modules
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
+from kcache_stress.tested import tested_text
 
 from ..classes import PREFIX
+from ..execution_counter import ExecutionCounter
 from ..explorer_phase import Search, explore_for_more
 from ..suite_options import DEFAULT_TYPE
 from ..symptoms import Known
@@ -40,8 +42,8 @@ Data = dict[str, Any]
 
 _REPORT_SECONDS = 0.5
 
-_BEHIND_SECONDS = 2.0
-"""For one of many programs once something is known: other faults are found sooner in other programs."""
+_BEHIND_EXECUTIONS = 400
+"""Of one of many programs once something is known: other faults are found sooner in other programs."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def programs_of(batch: Batch, laboratory: Laboratory[Any, Any]) -> Iterable[Any]
     exploring, target = exploring_of(batch.type), laboratory.target
     numbers = range(first, first + count)
     drawn = (exploring.random_program(target, number, batch.shape, batch.semantics) for number in numbers)
-    return itertools.chain(exploring.lonely_calls(target), drawn) if batch.is_first else drawn
+    return itertools.islice(itertools.chain(exploring.lonely_calls(target), drawn), count) if batch.is_first else drawn
 
 
 def exploring_of(name: str) -> Exploring:
@@ -260,6 +262,7 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
             target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
             digests_of({**loaded_modules(), **laboratory.sandbox.sources}),
+            tested_text(target),
         )
     outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
 
@@ -320,23 +323,29 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 def _explored(job: BatchJob) -> Tally:
     tally, batch = Tally(), job.batch
     known = Known().adding_all(batch.known)
+
+    def on_executions(more: int) -> None:
+        job.on_tally(replace(tally, executions=tally.executions + more))
+
+    watch = ExecutionCounter(job.watch, on_executions)
     for program in programs_of(batch, job.laboratory):
         options = batch.options
         if known.findings and not batch.programs:
-            options = replace(options, seconds=min(options.seconds, _BEHIND_SECONDS))
+            options = replace(options, executions=min(options.executions, _BEHIND_EXECUTIONS))
         if batch.is_whole:
             options = replace(options, seconds=min(options.seconds, job.deadline - time.monotonic()))
+        watch.reset()
         executions, found = 0, known
         while True:  # behind a finding the search of the same program goes on
-            explored = explore_for_more(Search(job.laboratory, program, options), found, job.watch, job.on_finding)
+            explored = explore_for_more(Search(job.laboratory, program, options), found, watch, job.on_finding)
             executions += explored.executions
             if explored.finding is not None:
                 found = found.adding(explored.finding)
             left = job.deadline - time.monotonic()
             if explored.finding is None or len(found.findings) >= batch.most_findings or left <= 0:
                 break
-            most = left if batch.programs else min(left, _BEHIND_SECONDS)
-            options = replace(options, seconds=min(options.seconds, most))
+            most = options.executions if batch.programs else _BEHIND_EXECUTIONS
+            options = replace(options, seconds=min(options.seconds, left), executions=min(options.executions, most))
         is_cut = found is known and not explored.is_exhausted and left <= 0
         if is_cut and batch.is_whole:
             break

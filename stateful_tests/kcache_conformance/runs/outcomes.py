@@ -112,6 +112,7 @@ class Description:
         left_out: of a class, the methods that are not called, and why.
         loaded: (path, SHA-256) of each of the user's modules that is loaded at once: instrumented, or to say what is
             right.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
     """
 
     unsupported: tuple[str, ...] = ()
@@ -122,6 +123,7 @@ class Description:
     partly_in_c: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     loaded: frozenset[tuple[str, str]] = frozenset()
+    tested: str = ""
 
 
 def uncalled(left_out: Iterable[str]) -> tuple[str, ...]:

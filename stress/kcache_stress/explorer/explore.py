@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
@@ -118,6 +119,7 @@ class Explored:
         audited: how many executions at opcodes it was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
         spared: how many executions showed what was known, and counted as if nothing were wrong.
+        calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
     """
 
     coverage: Coverage
@@ -127,6 +129,7 @@ class Explored:
     audited: int = 0
     refused: str = ""
     spared: int = 0
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def no_proof(self) -> str:
@@ -193,6 +196,17 @@ def _sparing(opened: Opened[A], spared: Spared) -> Iterator[Experiment[A]]:
         yield Experiment(runner, SparingJudge(judge, runner, spared))
 
 
+@contextlib.contextmanager
+def _counting_calls(opened: Opened[A], calls: Counter[tuple[str, str]]) -> Iterator[Experiment[A]]:
+    """An experiment whose calls are added to ``calls`` when it is left."""
+    with opened as experiment:
+        try:
+            yield experiment
+        finally:
+            if isinstance(experiment.judge, CallJudge):
+                calls.update(experiment.judge.calls)
+
+
 @dataclass(frozen=True)
 class _Exploration(Generic[P, A]):
     laboratory: Laboratory[P, A]
@@ -201,8 +215,12 @@ class _Exploration(Generic[P, A]):
     on_finding: Callable[[Finding], None]
     spared: Spared
     seeks_data_races: bool = False
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def run(self, program: P) -> Explored:
+        return replace(self._run(program), calls=self.calls)
+
+    def _run(self, program: P) -> Explored:
         explored = self._explored(program)
         if self.options.data_races and explored.finding is None and not explored.refused:
             again = replace(self, seeks_data_races=True)._explored(program)
@@ -244,6 +262,7 @@ class _Exploration(Generic[P, A]):
             laboratory = self.laboratory.at(granularity)
         laboratory.sandbox.while_loading = lambda: self._unwatched(program)
         opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
+        opened = _counting_calls(opened, self.calls)
         if self.spared.findings or self.spared.kinds:
             opened = _sparing(opened, self.spared)
         return seeking_data_races(opened, self.spared.knows) if self.seeks_data_races else opened
@@ -338,9 +357,10 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
     if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
     if options.strategy == StrategyName.STATES:
-        if not isinstance(experiment.judge, CallJudge) or not experiment.runner.logs_calls:
+        judge = experiment.judge.first if isinstance(experiment.judge, SparingJudge) else experiment.judge
+        if not isinstance(judge, CallJudge) or not experiment.runner.logs_calls:
             raise TargetError("--strategy states is for targets whose calls can be followed one by one: Indexers")
-        states = StateHashing(experiment.runner.sandbox, experiment.judge.monitor)
+        states = StateHashing(experiment.runner.sandbox, judge.monitor)
         return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk

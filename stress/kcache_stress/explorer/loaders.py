@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kcache_model.errors import CannotExploreError
 from kcache_model.outcomes import error_text
 
+from .reach import find
 from .rendering.step_renderer import place_of
 from .virtual.library import no_process_hooks, settle_module
 from .virtual.virtual_thread import UncontrolledError
@@ -31,8 +32,11 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Where a module comes from."""
+        """Where a module comes from; ``None`` if there is none."""
         home = self._home
+        if not home.is_loading:
+            made = home.imported_late(name)
+            return self._shared(name) if made is None else importlib.machinery.ModuleSpec(name, _Ready(made))
         made = home.ready(name)
         if made is not None:
             return importlib.machinery.ModuleSpec(name, _Ready(made))
@@ -48,11 +52,15 @@ class Finder(importlib.abc.MetaPathFinder):
         spec.loader = loader(name, spec.origin, home)
         return spec
 
-    def _shared(self, name: str) -> importlib.machinery.ModuleSpec:
+    def _shared(self, name: str) -> importlib.machinery.ModuleSpec | None:
         with self._home.outside():
-            real = importlib.import_module(name)
-        sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
-        return importlib.machinery.ModuleSpec(name, _Ready(real))
+            real = find(name)
+        if real is None and name not in sys.modules:
+            return None
+        loader = _Shared(name, self._home)
+        spec = importlib.machinery.ModuleSpec(name, loader, origin=None if real is None else real.origin)
+        spec.submodule_search_locations = None if real is None else real.submodule_search_locations
+        return spec
 
     def _real_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None
@@ -78,6 +86,19 @@ class _Ready(importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
+class _Shared(_Ready):
+    """Hands out the module of the process, which is imported only when somebody imports it in the sandbox."""
+
+    def __init__(self, name: str, home: Sandbox) -> None:
+        self._name, self._home = name, home
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        with self._home.outside():
+            self._module = importlib.import_module(self._name)
+        self._spec = self._module.__spec__
+        return super().create_module(spec)
+
+
 class InstrumentingLoader(importlib.machinery.SourceFileLoader):
     """Loads a module from its source, instrumented; never from or into a cache of byte code."""
 
@@ -88,12 +109,15 @@ class InstrumentingLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> Any:
         """The rewritten code."""
         path = self.get_filename(fullname)
-        return self._home.compile(self.get_data(path), path)
+        with self._home.outside():  # what rewrites it may import what it needs, of which there may be half a copy
+            return self._home.compile(self.get_data(path), path)
 
     def exec_module(self, module: ModuleType) -> None:
         """Run it."""
         self._home.prepare(module, instrumented=True)
-        exec(self.get_code(module.__name__), module.__dict__)
+        code = self.get_code(module.__name__)
+        with self._home.late(self.name):
+            exec(code, module.__dict__)
 
 
 class _PlainLoader(importlib.machinery.SourceFileLoader):
@@ -105,7 +129,7 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._home.prepare(module, instrumented=False)
-        with no_process_hooks():
+        with no_process_hooks(), self._home.late(self.name):
             super().exec_module(module)
         settle_module(module)
 

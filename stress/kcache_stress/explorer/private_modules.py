@@ -13,8 +13,8 @@ from typing import Any
 class PrivateModules:
     """The modules of one sandbox.
 
-    Three states: the real modules are there; an execution is under way, and the copies are shown to whoever looks;
-    something is imported, which finds copies alone, and makes those that are missing.
+    Three states: the real modules are there; an execution is under way, and whoever looks or imports finds copies;
+    something is loaded, which finds copies alone, makes those that are missing, and takes over what it puts there.
 
     Args:
         is_private: whether a module of that name is to be a copy.
@@ -37,11 +37,19 @@ class PrivateModules:
         self._is_active = self._is_present = False
         self._judged: dict[str, bool] = {}
         self._hidden: dict[str, ModuleType | None] = {}
+        self._uncopied: list[str] = []
+        self._looked_at = -1
         self._covered: list[tuple[dict[str, Any], str, dict[str, Any]]] = []
 
     def judge_again(self) -> None:
         """Other modules than before are private."""
         self._judged.clear()
+        self._looked_at = -1
+
+    @property
+    def is_active(self) -> bool:
+        """Whether something is loaded."""
+        return self._is_active
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
@@ -56,7 +64,7 @@ class PrivateModules:
             self._swap_out()
 
     def show(self) -> None:
-        """From now on, whoever looks in ``sys.modules`` finds the copies; while something is imported, it does."""
+        """From now on, whoever looks in ``sys.modules`` finds the copies, and whoever imports makes missing ones."""
         if not self._is_active:
             self._is_present = True
             self._show()
@@ -86,11 +94,19 @@ class PrivateModules:
 
     def _show(self) -> None:
         modules = sys.modules
+        if len(modules) != self._looked_at:  # this is done in each execution, and few import anything
+            self._uncopied = [name for name in self._among(modules) if name not in self.private]
+            self._looked_at = len(modules)
         self._hidden = {name: modules.get(name) for name in self.private}
+        for name in self._uncopied:
+            self._hidden[name] = modules.pop(name, None)
         modules.update(self.private)
+        sys.meta_path.insert(0, self._finder)
 
     def _hide(self) -> None:
         modules = sys.modules
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
         for name, module in self._hidden.items():
             if module is None:
                 modules.pop(name, None)

@@ -126,6 +126,8 @@ class Sandbox:
         self.scheduler.is_patient = self.gate.is_patient
         self.is_strict = False
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+        self._late: list[str] = []
+        self._late_lately: list[str] = []
         self._executions = 0
         self._watched: set[Hashable] = set()
         self.absent: set[str] = set()
@@ -152,6 +154,8 @@ class Sandbox:
                 for other in self._expected if was_scouting else ():
                     self._load(other)
                 loaded = self._load(module)
+                for name in self._late:
+                    importlib.import_module(name)
             if not self.granularity.is_of_opcodes:
                 self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
@@ -200,7 +204,41 @@ class Sandbox:
     @property
     def is_surprised(self) -> bool:
         """Whether the code did what could not be known when it was loaded."""
-        return bool(self.gate.met or self.gate.rebound)
+        return bool(self.gate.met or self.gate.rebound or self._late_lately)
+
+    @contextlib.contextmanager
+    def late(self, name: str) -> Iterator[None]:
+        """While this is entered, the code of a module runs; what an execution imports is loaded before the next one.
+
+        Python imports a module once, and who imports it as well waits for the end. So it is one step here. Were it to
+        happen in one execution alone, that would not be what the others repeat.
+        """
+        scheduler = self.scheduler
+        if not scheduler.live:
+            yield
+            return
+        self._late_lately.append(name)
+        scheduler.doubts[f"{name} is imported while threads run"] = None
+        before, scheduler.loading, scheduler.live = scheduler.loading, True, False
+        try:
+            yield
+        finally:
+            scheduler.loading, scheduler.live = before, True
+
+    def imported_late(self, name: str) -> ModuleType | None:
+        """The private module that code of the process imports while an execution is under way; ``None`` for others."""
+        self._meet(name)
+        if not self.is_private(name):
+            return None
+        with self.active():
+            made = importlib.import_module(name)
+        sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
+        return made
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a module is being loaded; if not, an execution is under way, or nothing."""
+        return self._modules.is_active
 
     def start_again(self, *, is_strict: bool = False) -> None:
         """Load everything anew, as code needs it that did what was met so far; ``is_strict`` if that is known before.
@@ -214,6 +252,8 @@ class Sandbox:
             self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
         self.gate.met.clear()
         self.gate.rebound.clear()
+        self._late += self._late_lately
+        self._late_lately.clear()
         self._start_over()
 
     def watch_now_and_then(self, works: Iterable[object] = (), *, program: Hashable) -> None:

@@ -54,6 +54,7 @@ class StressOptions:
     Attributes:
         seconds: when to stop; checked between rounds.
         rounds: the most rounds; ``None`` for no limit.
+        least_rounds: so many rounds are run however little time there is.
         seed: decides the programs. It cannot decide the schedule: real threads run as they please.
         strict_errors: ask for kcache's error types.
         patience_seconds: how long no call may return before a round counts as hung.
@@ -63,6 +64,7 @@ class StressOptions:
 
     seconds: float = 10.0
     rounds: int | None = None
+    least_rounds: int = 1
     seed: int = 0
     strict_errors: bool = False
     patience_seconds: float = 3.0
@@ -178,9 +180,9 @@ class _Run:
             self._pool.close()
 
     def goes_on(self) -> bool:
-        """Whether there is time for another round, and reason; the first one is run however little time there is."""
+        """Whether there is time for another round, and reason; the least that is asked for is run in any case."""
         report, most = self.report, self._options.rounds
-        has_time = not report.rounds or time.monotonic() < self._deadline
+        has_time = report.rounds < self._options.least_rounds or time.monotonic() < self._deadline
         return report.finding is None and has_time and (most is None or report.rounds < most)
 
     @property
@@ -197,7 +199,7 @@ class _Run:
 
     def again(self, program: Program, seconds: float) -> Finding | None:
         """Repeat a program; what it shows. It counts for nothing."""
-        options = replace(self._options, seconds=seconds, rounds=None, seed=self.seeds.getrandbits(32))
+        options = replace(self._options, seconds=seconds, rounds=None, least_rounds=1, seed=self.seeds.getrandbits(32))
         again = _Run(self._target, program.semantics, options, self._watch, lambda _: None, self._pool, self._noise)
         while again.goes_on():
             again.round(program)

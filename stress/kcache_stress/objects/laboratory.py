@@ -111,7 +111,10 @@ class ObjectRunner(ScenarioRunner):
         )
         self.made = driver.made
         self._prefix, self._final = tuple(map(driver.call, self._program.prefix)), ()
-        return [CallSequence([partial(driver.call, operation) for operation in own]) for own in self._program.threads]
+        return [
+            CallSequence([partial(driver.call, operation, number) for operation in own])
+            for number, own in enumerate(self._program.threads)
+        ]
 
     def _look_back(self, _: list[object]) -> None:
         with self.sandbox.unheard():

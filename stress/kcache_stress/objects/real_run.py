@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.finding import FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.linearizability import SearchBudget
 from kcache_model.object_types.checking import CallsVerdict, check_calls
 from kcache_model.object_types.object_type import Driver, ObjectTarget
 from kcache_model.outcomes import Outcome
@@ -20,6 +21,9 @@ from ..interleaved.running import run
 from .findings import Setting
 
 clock = time.perf_counter_ns
+
+_BUDGET: Final = SearchBudget(seconds=600.0, steps=200_000)
+"""Steps decide, so that no verdict depends on the machine; time is only there to end."""
 
 
 class RealRun:
@@ -61,7 +65,8 @@ class RealRun:
         object_type = self._setting.object_type
         specification = object_type.specification(self._program)
         exact = self._setting.strict_errors or object_type.exact_errors
-        return check_calls(specification, specification.initial(self._program), self.calls, strict_errors=exact)
+        initial = specification.initial(self._program)
+        return check_calls(specification, initial, self.calls, strict_errors=exact, budget=_BUDGET)
 
     def _make(self, thread: int, operations: tuple[Any, ...]) -> None:
         for operation in operations:
@@ -70,7 +75,7 @@ class RealRun:
     def _timed(self, thread: int, operation: Any) -> Outcome:
         """Make a call and note it."""
         invoked = clock()
-        outcome = self._driver.call(operation)
+        outcome = self._driver.call(operation, thread)
         self.calls.append(Call(thread, operation, invoked, clock(), outcome))
         return outcome
 

@@ -177,8 +177,10 @@ class ObjectStress:
                 return found
         return None
 
-    def finding(self, program: Any, found: Round, *, is_small: bool = False) -> Finding:
-        """The finding of a round, of a smaller program if one shows the same soon."""
+    def finding(
+        self, program: Any, found: Round, *, is_small: bool = False, seconds: float = _SMALLER_SECONDS
+    ) -> Finding:
+        """The finding of a round, of a smaller program if one shows the same within ``seconds``."""
         kind = found.kind
         assert kind is not None
         best = found
@@ -191,7 +193,7 @@ class ObjectStress:
 
         # Each attempt at a hang would cost the patience that it takes to call it one, and leave its threads behind.
         if kind is not FindingKind.HANG and not is_small:
-            program = smaller(self._type, program, fails, seconds=_SMALLER_SECONDS)
+            program = smaller(self._type, program, fails, seconds=seconds)
         return concurrent_finding(
             self._setting,
             "stress",

@@ -84,7 +84,8 @@ class VirtualCalls:
         def work(positions: list[int]) -> None:
             for position in positions:
                 turns[position].acquire()
-                driver.call(self._calls[position][1])
+                thread, operation = self._calls[position]
+                driver.call(operation, thread)
                 for following in turns[position + 1 : position + 2]:
                     following.release()
 

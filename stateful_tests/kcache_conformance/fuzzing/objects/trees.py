@@ -223,7 +223,7 @@ def found_class(name: str) -> Any:
     module = _SYNONYMS.get(module, module)
     try:
         found: Any = sys.modules.get(module)
-        if found is None and module.partition(".")[0] in _IMPORTED:
+        if found is None and module.partition(".")[0] in _IMPORTED and not module.endswith("__main__"):
             found = importlib.import_module(module)
         if found is None:
             raise NotPlainError(f"the module {module} of its class is not loaded")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -65,9 +66,21 @@ class CallJudge:
         self._verdicts: dict[object, Problem | None] = {}
         self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
+        self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
+
+    @property
+    def calls(self) -> Counter[tuple[str, str]]:
+        """(operation, ``"ok"`` or the kind of error) -> how many calls of the judged executions ended so."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for outcomes, count in self._ended.items():
+            for operations, ended in zip((self._program.prefix, *self._program.threads), outcomes, strict=False):
+                for operation, outcome in zip(operations, ended, strict=False):
+                    counts[str(operation.name), "ok" if outcome.error is None else str(outcome.error)] += count
+        return counts
 
     def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
         """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
+        self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
         if execution.problem is not None:

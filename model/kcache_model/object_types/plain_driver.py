@@ -1,0 +1,327 @@
+"""The driver of objects whose calls are :class:`~.method_call.MethodCall`: makes calls, keeps results, compares them.
+
+What a call returns is compared in two parts. Plain data and immutable values are the outcome of the call itself. Of
+any other object, the outcome of the call has the type only. Which results are the *same* object, and what their public
+attributes hold, is one more outcome: that of :data:`~.method_call.RESULTS`, which is read when all threads have ended.
+
+Two alternatives were left. To name objects by the order in which they come up gives other names in each order of the
+calls, so that correct orders would not agree. To read attributes when a call returns accuses correct classes: between
+the moment at which a call took effect and its return, another thread may change the object rightfully. At the end
+everything is settled, and names by (thread, number of the call) are the same in every order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import enum
+import fractions
+import importlib
+import itertools
+import pathlib
+import types
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from ..history import PREFIX_THREAD, thread_text
+from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
+from ..places import place_of
+from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
+from .object_type import Load
+
+NOT_CALLED: Final = "not called"
+"""The error of a call that needs the result of a call which returned none."""
+
+_PLAIN: Final = (bool, int, float, str)
+_IMMUTABLE: Final = (
+    complex,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    decimal.Decimal,
+    enum.Enum,
+    fractions.Fraction,
+    pathlib.PurePath,
+    range,
+    uuid.UUID,
+)
+"""Types whose values never change: told by their ``repr``. An object of a type derived from these may have more."""
+
+_WITHOUT_IDENTITY: Final = (
+    *_PLAIN,
+    *_IMMUTABLE,
+    bytes,
+    frozenset,
+    tuple,
+    type,
+    type(None),
+    types.BuiltinFunctionType,
+    types.FunctionType,
+    types.MethodType,
+    types.ModuleType,
+)
+"""Types of which Python itself makes a new object, or takes an old one, as it likes; and what a module shares."""
+
+_ITERATORS: Final[tuple[type, ...]] = (
+    types.GeneratorType,
+    enumerate,
+    filter,
+    map,
+    reversed,
+    zip,
+    type(iter({})),
+    type(iter({}.items())),
+    type(iter({}.values())),
+    type(iter([])),
+    type(iter(set())),
+    type(iter(())),
+)
+"""Iterators that are a result for whoever runs over them, and nothing else."""
+
+
+class PlainDriver:
+    """Makes the calls of one object, and keeps what they return, as callers may: what is held weakly stays alive.
+
+    Args:
+        factory: makes the object.
+        load: unused; see :class:`~.object_type.MakeDriver`.
+        passing: exceptions that are no outcomes.
+        untold: calls whose results are not compared, because they differ from run to run.
+
+    Attributes:
+        made: the object.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Any],
+        _: Any,
+        /,
+        *,
+        load: Load = importlib.import_module,
+        passing: tuple[type[BaseException], ...] = (),
+        untold: frozenset[str] = frozenset(),
+    ) -> None:
+        del load
+        self.made = factory()
+        self._untold = untold
+        self._passing = passing
+        self._results: dict[int, list[tuple[MethodCall, object]]] = {}
+        self._contexts: dict[int, list[tuple[str, Any]]] = {}
+        self._taken: dict[tuple[int, str, int, str], set[int]] = {}
+        self._once: dict[LateArgument, object] = {}
+        self.log: list[str] = []
+        """What callbacks were called with."""
+
+    def call(self, operation: MethodCall, thread: int = PREFIX_THREAD) -> Outcome:
+        """Make a call; its outcome: plain data, or an exception by its type.
+
+        Args:
+            operation: the call.
+            thread: who calls; see :mod:`kcache_model.history` for special numbers.
+        """
+        if operation.form is Form.RESULTS:
+            return UNTOLD if operation.name in self._untold else returned(tuple(self._shared_results()))
+        own = self._results.setdefault(thread, [])
+        try:
+            value = self.value_of(operation, thread)
+            own.append((operation, value))
+            return UNTOLD if operation.name in self._untold else returned(plain_value(value))
+        except self._passing:
+            raise
+        except NoResultError as error:
+            return raised(NOT_CALLED, str(error))
+        except (Exception, SystemExit) as error:
+            own.append((operation, None))  # the calls of a thread are counted
+            return replace(raised(type(error).__name__, error_text(error)), where=place_of(error))
+
+    def value_of(self, operation: MethodCall, thread: int) -> object:
+        """What a call returns, as it is; raises what it raises.
+
+        Raises:
+            NoResultError: the call needs a result that there is not.
+        """
+        values, named = operation.values(_Calling(self, operation.name, thread))
+        match operation.form:
+            case Form.READ:
+                return getattr(self.made, operation.name)
+            case Form.SET:
+                setattr(self.made, operation.attribute, *values)
+                return None
+            case Form.ENTER:
+                return self._enter(operation.attribute, thread, values, named)
+            case Form.EXIT:
+                return self._exit(operation.attribute, thread)
+            case Form.ITERATE if operation.name == "__iter__":
+                return _items(iter(self.made))
+        if operation.name in OPERATORS:  # as Python looks them up: of the type, never of the object
+            value = getattr(type(self.made), operation.name)(self.made, *values, **named)
+        else:
+            value = getattr(self.made, operation.name)(*values, **named)
+        is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
+        return _items(value) if is_run_over else value
+
+    def results(self, name: str, thread: int = PREFIX_THREAD) -> list[object]:
+        """What the calls of a name returned in a thread, in their order, but for ``None``."""
+        own = self._results.get(thread, ())
+        return [value for operation, value in own if operation.name == name and value is not None]
+
+    def last_result(self, name: str, taker: str, thread: int) -> object:
+        """What the last call of a name returned whose result the thread has not passed to the same method yet.
+
+        Raises:
+            NoResultError: there is none.
+        """
+        for owner in (thread, PREFIX_THREAD):
+            results = self.results(name, owner)
+            taken = self._taken.setdefault((thread, taker, owner, name), set())
+            left = [at for at in range(len(results)) if at not in taken] or [*range(len(results))]
+            if left:
+                taken.add(left[-1])
+                return results[left[-1]]
+        raise NoResultError(f"no call of {name} has returned anything")
+
+    def once(self, argument: LateArgument, make: Callable[[], object]) -> object:
+        """The value of an argument that is one object for all calls."""
+        return self._once.setdefault(argument, make())
+
+    def _enter(self, attribute: str, thread: int, values: list[object], named: dict[str, object]) -> object:
+        context = self.made if attribute == "__enter__" else getattr(self.made, attribute)(*values, **named)
+        entered = type(context).__enter__(context)
+        self._contexts.setdefault(thread, []).append((attribute, context))
+        return None if entered is self.made else entered
+
+    def _exit(self, attribute: str, thread: int) -> object:
+        contexts = self._contexts.get(thread, [])
+        at = next((at for at in reversed(range(len(contexts))) if contexts[at][0] == attribute), None)
+        if at is None:
+            raise NoResultError(f"no block of {attribute} is open")
+        _, context = contexts.pop(at)
+        return bool(type(context).__exit__(context, None, None, None))
+
+    def _shared_results(self) -> Iterator[str]:
+        """Which results are the same object, with its public attributes; then what callbacks were called with."""
+        groups: dict[int, list[str]] = {}
+        objects: dict[int, object] = {}
+        for thread, results in sorted(self._results.items()):
+            writes = [(operation, value) for operation, value in results if operation.is_write]
+            for number, (operation, value) in enumerate(writes, 1):
+                if operation.name in self._untold:
+                    continue
+                whose = "before" if thread == PREFIX_THREAD else thread_text(thread)
+                for found in _objects_in(value):
+                    objects[id(found)] = found
+                    own = groups.setdefault(id(found), [])
+                    text = f"{whose}, call {number}: {operation.name}"
+                    if text not in own:
+                        own.append(text)
+        for key, calls in groups.items():
+            yield f"{_described(objects[key])} of {'; '.join(calls)}"
+        for line, times in sorted(Counter(self.log).items()):
+            yield f"{line}{f', {times} times' if times > 1 else ''}"
+
+
+class _Calling:
+    """What the arguments of one call are made of."""
+
+    def __init__(self, driver: PlainDriver, taker: str, thread: int) -> None:
+        self._driver = driver
+        self._taker = taker
+        self._thread = thread
+
+    @property
+    def made(self) -> Any:
+        return self._driver.made
+
+    @property
+    def log(self) -> list[str]:
+        return self._driver.log
+
+    def last_result(self, name: str, /) -> object:
+        return self._driver.last_result(name, self._taker, self._thread)
+
+    def once(self, argument: LateArgument, make: Callable[[], object], /) -> object:
+        return self._driver.once(argument, make)
+
+
+def plain_value(value: object) -> Any:
+    """A result as plain, immutable data.
+
+    Lists become tuples, sets are sorted, immutable values become their text, and any other object its type.
+    """
+    kind = type(value)  # isinstance() would ask the object itself for its class
+    if value is None or issubclass(kind, (*_PLAIN, LateArgument)):
+        return value
+    found: Any = value
+    if issubclass(kind, (bytes, bytearray)):
+        return repr(bytes(found))
+    if issubclass(kind, (list, tuple)):
+        return tuple(map(plain_value, found))
+    if issubclass(kind, (set, frozenset)):
+        return tuple(sorted(map(plain_value, found), key=repr))
+    if issubclass(kind, dict):
+        return tuple(sorted(((plain_value(key), plain_value(held)) for key, held in found.items()), key=repr))
+    if issubclass(kind, _IMMUTABLE):
+        return repr(value)
+    # A thread that somebody else has started is a _DummyThread to threading: the same call gives a Thread elsewhere.
+    is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
+    return "a Thread" if is_thread else with_article(kind.__name__)
+
+
+def public_attributes(value: object) -> dict[str, Any]:
+    """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
+    held: Any = {}
+    with contextlib.suppress(AttributeError, TypeError):
+        held = object.__getattribute__(value, "__dict__")
+    if not isinstance(held, dict):
+        return {}
+    return {
+        name: found
+        for name, found in sorted(held.items(), key=lambda item: str(item[0]))
+        if isinstance(name, str) and not name.startswith("_") and (found is None or type(found) in _PLAIN)
+    }
+
+
+def has_identity(value: object) -> bool:
+    """Whether a result is, or holds, an object of which it counts whether another result is the same one."""
+    return any(True for _ in _objects_in(value))
+
+
+def _described(value: object) -> str:
+    """An object in the words of a report: its type, and what its public attributes hold."""
+    attributes = ", ".join(f"{name}={found!r}" for name, found in public_attributes(value).items())
+    return f"{type(value).__name__}({attributes})" if attributes else plain_type(value)
+
+
+def plain_type(value: object) -> str:
+    """The type of an object, with an article."""
+    return with_article(type(value).__name__)
+
+
+def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
+    """The objects with an identity in a result: itself, or within its lists, tuples and dicts."""
+    kind, within = type(value), cast(Any, value)
+    is_tuple = issubclass(kind, tuple)
+    if issubclass(kind, _WITHOUT_IDENTITY) and not is_tuple:
+        return
+    if not is_tuple:
+        yield value
+    if depth and issubclass(kind, (list, tuple)):
+        for found in tuple(within):
+            yield from _objects_in(found, depth - 1)
+    elif depth and issubclass(kind, dict):
+        for found in tuple(within.values()):
+            yield from _objects_in(found, depth - 1)
+
+
+def _items(iterator: Any) -> tuple[object, ...]:
+    """The first items of an iterator, which is closed then if it can be."""
+    found = tuple(itertools.islice(iterator, MOST_ITEMS))
+    close = getattr(iterator, "close", None) if isinstance(iterator, types.GeneratorType) else None
+    if close is not None:
+        close()
+    return found

@@ -1,0 +1,143 @@
+"""The values that are tried for a parameter: by its annotation, by its name, and, if these do not fit, others.
+
+An annotation never makes a test worse than no annotation: one that says nothing is passed over.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import typing
+from collections.abc import Hashable, Sequence
+from typing import Any, Final, TypeAlias
+
+from kcache_model.object_types.callbacks import Behaviour, Callback
+
+Values: TypeAlias = Sequence[Any]
+"""Values to choose from; one that is listed twice is chosen twice as often."""
+
+_VALUES: Final[dict[Any, Values]] = {
+    int: (1, 2, 1, 2, 3),
+    float: (0.5, 2.0),
+    bool: (False, True),
+    str: ("a", "b", "a", "b", "c"),
+    type(None): (None,),
+}
+FEW: Final = 2
+"""Values of each argument in small-scope verification; a third one is tried now and then."""
+_KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
+_UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
+_LISTENER_NAMES: Final = frozenset(
+    ("callback", "cb", "consumer", "handler", "hook", "listener", "observer", "receiver", "subscriber")
+)
+"""Names of callables that are called once for each event, so that it counts how often."""
+_CALLABLE_NAMES: Final = _LISTENER_NAMES | {
+    *("action", "callable", "creator", "default_factory", "factory", "fn", "func", "function", "job", "loader"),
+    *("on_change", "on_event", "predicate", "producer", "supplier", "target", "task", "thunk", "worker"),
+}
+_OTHERS: Final[tuple[Values, ...]] = (_VALUES[str], _VALUES[int], (0.5, 2.0), (True, False), ((1, 2), ()), (None,))
+"""What is tried where nothing else fits. Tuples come from JSON as tuples again."""
+
+
+def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
+    """The values that an annotation or a name asks for.
+
+    Args:
+        parameter: of a method.
+        methods: of the same object, without parameters: what a callback may call back.
+
+    Raises:
+        TargetError: no object of the annotation can be made; says why.
+    """
+    annotation = _meant(parameter.annotation)
+    is_unknown = isinstance(annotation, str) or _is_unknown(annotation) or _is_vague(annotation)
+    if _is_callable(annotation) or (is_unknown and parameter.name.strip("_") in _CALLABLE_NAMES):
+        return callbacks(parameter, methods)
+    if is_unknown:
+        return usual_values(parameter)
+    if isinstance(annotation, type) and annotation in _VALUES:
+        return _VALUES[annotation]
+    from .made_arguments import values_of  # of the fuzzer, which few classes need
+
+    return values_of(annotation) or usual_values(parameter)
+
+
+def usual_values(parameter: inspect.Parameter) -> Values:
+    """What is tried where an annotation says nothing."""
+    return _VALUES[str if parameter.name in _KEY_NAMES else int]
+
+
+def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = ()) -> list[Values]:
+    """What to try where the first values do not fit."""
+    called = [callbacks(parameter, methods)] if parameter is not None else []
+    return [*called, *_OTHERS, *_containers()]
+
+
+def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
+    """Callables: one that is harmless, one that raises, and some that call back."""
+    annotation = parameter.annotation
+    takes, returns = _signature(annotation)
+    is_listener = parameter.name.strip("_") in _LISTENER_NAMES or parameter.name.startswith("on_")
+    is_listener = is_listener or (returns in (None, type(None)) and takes != [])
+    harmless = Callback(Behaviour.RECORDS if is_listener else Behaviour.RETURNS)
+    return (
+        harmless,
+        *(Callback(Behaviour.CALLS_BACK, name) for name in methods[:1]),
+        harmless,
+        Callback(Behaviour.RAISES),
+    )
+
+
+def _signature(annotation: Any) -> tuple[Any, Any]:
+    """The parameters and the result that an annotation of a callable names; ``...`` where it names none."""
+    arguments = typing.get_args(annotation)
+    return (arguments[0], arguments[1]) if len(arguments) == 2 else (..., ...)
+
+
+def _is_callable(annotation: Any) -> bool:
+    """Whether an annotation asks for something to call, also as one of several types."""
+    origin = typing.get_origin(annotation) or annotation
+    if origin is collections.abc.Callable:
+        return True
+    if origin is typing.Annotated or origin in (typing.Union, _UNION):
+        return any(_is_callable(one) for one in typing.get_args(annotation))
+    is_protocol = isinstance(annotation, type) and getattr(annotation, "_is_protocol", False)
+    return is_protocol and "__call__" in vars(annotation)
+
+
+_UNION: Final = type(int | str)
+
+
+def _is_unknown(annotation: Any) -> bool:
+    try:
+        return annotation in _UNKNOWN
+    except TypeError:  # not hashable
+        return False
+
+
+def _is_vague(annotation: Any) -> bool:
+    """Whether any plain value satisfies an annotation, as it does ``collections.abc.Hashable``."""
+    if not isinstance(annotation, type) or annotation.__module__ not in ("collections.abc", "typing"):
+        return False
+    try:
+        return issubclass(int, annotation)
+    except TypeError:
+        return False
+
+
+def _meant(annotation: Any) -> Any:
+    """What a name for an annotation stands for."""
+    while isinstance(annotation, typing.NewType):
+        annotation = annotation.__supertype__
+    if isinstance(annotation, typing.TypeVar):
+        choices = annotation.__constraints__ or (annotation.__bound__,)
+        return inspect.Parameter.empty if choices[0] is None else _meant(choices[0])
+    origin = typing.get_origin(annotation)
+    is_bare = isinstance(origin, type) and not typing.get_args(annotation)  # typing.Hashable is collections.abc's
+    return origin if is_bare else annotation
+
+
+def _containers() -> list[Values]:
+    from .made_arguments import argument_of
+
+    return [(argument_of({"made": [1, 2]}),), (argument_of({"made": {"a": 1}}),)]

@@ -1,0 +1,147 @@
+"""What one thread shows of the calls of a class before anything is compared: which differ, wait, or always raise."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from kcache_model.errors import TargetError
+from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
+from kcache_model.object_types.plain_driver import has_identity
+from kcache_model.object_types.vocabulary import Vocabulary
+from kcache_model.outcomes import Outcome
+
+from .vocabulary_choice import Tries
+
+Calls = tuple[MethodCall, ...]
+
+_MOST_BEFORE: Final = 4
+"""Calls after which one that waits is tried: where virtual threads cannot tell, each costs the patience for it."""
+_MOST_VALUES: Final = 8
+"""Calls of a method with different values."""
+_MOST_PAIRS: Final = 100
+_CLOCK_TICKS: Final = (0.05, 1.1)
+"""Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
+_MOST_WRITES: Final = 12
+"""Calls that are made of other objects to see whether objects share state."""
+_REPETITIONS: Final = 12
+"""How often a call is repeated to see whether it returns the same. A coin is alike so often once in 2,048 times."""
+
+
+class Probed:
+    """The calls of a vocabulary, tried in one thread.
+
+    Args:
+        templates: the vocabulary.
+        tries: makes calls.
+
+    Attributes:
+        first: the first call of each template -> what it gives on a new object, after what it needs.
+        unsteady: the names of the calls that do not return the same each time: they tell times, or random numbers.
+        returns_objects: whether some call returns an object with an identity.
+    """
+
+    def __init__(self, templates: Vocabulary, tries: Tries) -> None:
+        self._templates = templates
+        self._tries = tries
+        self._firsts = {template.name: next(template.smallest(0)) for template in templates}
+        self.first: dict[MethodCall, Outcome] = {call: tries(self._with_needed(call)) for call in self._firsts.values()}
+        self.returns_objects = any(
+            has_identity(tries.result(self._with_needed(call)))
+            for call, outcome in self.first.items()
+            if not outcome.waits and outcome.error is None
+        )
+        self.unsteady = frozenset(self._unsteady())
+        self._require_own_state()
+
+    def endless(self) -> Iterator[str]:
+        """The calls that return neither on a new object nor after calls of others."""
+        before = self._writes
+        earlier: list[Calls] = [before, *((one,) for one in before[:_MOST_BEFORE])]
+        for call, outcome in self.first.items():
+            if outcome.waits and all(self._tries((*calls, *self._with_needed(call))).waits for calls in earlier):
+                yield call.name
+
+    def refused(self) -> Iterator[tuple[str, str]]:
+        """The calls that raise whatever they are given, whatever two others have done before; with what they raise."""
+        calls: list[list[MethodCall]] = [
+            list(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in self._templates
+        ]
+        writes = [one for each in calls for one in each if one.is_write and one.form is not Form.EXIT and not one.needs]
+        writes = [one for one in writes if not self._tries((one,)).waits]
+        pairs = itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)
+        before: list[Calls] = [(), *((write,) for write in writes), *pairs]
+        for own in calls:
+            first = self.first[own[0]]
+            if first.error is None:
+                continue
+            outcomes = (self._tries((*earlier, *self._with_needed(call))) for earlier in before for call in own)
+            if all(outcome.error is not None for outcome in outcomes):
+                yield own[0].name, str(first.error)
+
+    @cached_property
+    def _writes(self) -> Calls:
+        """Calls that may change anything and return, one of each kind."""
+        return tuple(
+            call
+            for call, outcome in self.first.items()
+            if call.is_write and not outcome.waits and not call.needs and call.form not in (Form.ENTER, Form.EXIT)
+        )
+
+    def _unsteady(self) -> Iterator[str]:
+        before: Calls = ()
+        for call in self._writes:
+            if not self._tries((*before, call)).waits:  # nothing would be called after it
+                before = (*before, call)
+        for call in (*self.first, *([RESULTS] if self.returns_objects else [])):
+            own = self._with_needed(call)
+            repeated = itertools.repeat(own, _REPETITIONS)
+            after = ((*before, *own), *((write, *own) for write in self._writes if not call.is_write))
+            if any(map(self._differs, (*repeated, *after))) or self._drifts(call):
+                yield call.name
+
+    def _drifts(self, call: MethodCall) -> bool:
+        """Whether a call returns something else than at first because time has passed: it reads a clock."""
+        first, own = self.first.get(call), self._with_needed(call)
+        later = self._tries(own)
+        if first is None or first.waits or later == first:
+            return False
+        for seconds in _CLOCK_TICKS:
+            time.sleep(seconds)
+            if self._tries(own) != later:
+                return True
+        return False
+
+    def _require_own_state(self) -> None:
+        """Refuse a class whose objects share state.
+
+        Raises:
+            TargetError: a call returns something else on a new object once other objects have been called, for good.
+        """
+        steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in self.unsteady]
+        for (call, outcome), write in itertools.product(steady, self._writes[:_MOST_WRITES]):
+            self._tries((write,))
+            later = self._tries(self._with_needed(call))
+            if later != outcome:
+                raise TargetError(
+                    f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "
+                    f"new object, and {later} on another one after calls of others; write a kcache.testing.Machine "
+                    "whose subject() resets what they share"
+                )
+
+    def _differs(self, calls: Calls) -> bool:
+        outcome = self._tries(calls)
+        return not outcome.waits and self._tries(calls) != outcome
+
+    def _with_needed(self, call: MethodCall) -> Calls:
+        """A call behind those whose results it takes, and behind the beginning of the block that it ends."""
+        needed = [name for name in (*call.needs, *_begun(call)) if name in self._firsts]
+        before = [one for name in needed for one in self._with_needed(self._firsts[name])]
+        return (*before, call)
+
+
+def _begun(call: MethodCall) -> tuple[str, ...]:
+    return (f"{call.attribute}.enter",) if call.form is Form.EXIT else ()

@@ -1,0 +1,200 @@
+"""What can be called of a class: its public methods, properties and blocks, and the operators of containers."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kcache_model.object_types.method_call import Form
+
+_OPERATORS: Final = frozenset(
+    {
+        "__call__",
+        "__getitem__",
+        "__setitem__",
+        "__delitem__",
+        "__contains__",
+        "__len__",
+        "__iter__",
+        "__next__",
+        "__enter__",
+    }
+)
+_ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
+_READS: Final = frozenset({"__len__", "__contains__"})
+"""Methods that change nothing, whatever the class; others may: a cache counts what is asked for."""
+_SCALARS: Final = (bool, int, float, str, type(None))
+_CONTEXTLIB: Final = contextlib.contextmanager.__code__.co_filename
+
+
+@dataclass(frozen=True)
+class PublicCall:
+    """Something that users of a class may call.
+
+    Attributes:
+        name: of the call, see :class:`~kcache_model.object_types.method_call.Form`.
+        form: how it is written.
+        parameters: those that must be passed, with their annotations: texts where these cannot be looked up;
+            ``None`` where the method is in C and does not tell.
+        is_write: whether it may change anything.
+        weight: how often it is called, compared with others.
+    """
+
+    name: str
+    form: Form = Form.CALL
+    parameters: tuple[inspect.Parameter, ...] | None = ()
+    is_write: bool = True
+    weight: float = 1.0
+
+
+def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
+    """What can be called of the objects of a class; and the methods that cannot be called here, with the reason.
+
+    Static methods and class methods are no calls of an object, and most of them make one.
+
+    Args:
+        kind: the class.
+        made: one of its objects; what lies in it is looked at, and none of its code runs.
+    """
+    calls: list[PublicCall] = []
+    left_out: list[str] = []
+    for name, declared in _members(kind):
+        if _is_async(declared):
+            left_out.append(f"{name} (async, which is not supported yet)")
+        else:
+            calls += _calls_of(kind, name, declared)
+    known = {call.name for call in calls}
+    calls += [
+        PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(made) if name not in known
+    ]
+    return calls, left_out
+
+
+def method_name(text: str) -> str:
+    """The name of the method of a call, or of what is left out: ``size`` of ``size.set`` and ``size (reason)``."""
+    return re.split(r"[ (.]", text)[0]
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """The public members as their classes declare them, but for those of ``object``, in the order of their names."""
+    for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
+        owner = next(base for base in kind.__mro__ if name in vars(base))
+        is_public = not name.startswith("_") or name in _OPERATORS or name in _ASYNC_OPERATORS
+        declared = vars(owner)[name]
+        is_of_object = declared is not None and not isinstance(declared, (staticmethod, classmethod, type))
+        if is_public and is_of_object and owner is not object:
+            yield name, declared
+
+
+def _is_async(declared: Any) -> bool:
+    function = inspect.unwrap(declared) if callable(declared) else declared
+    return (
+        any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (declared, function))
+        or getattr(declared, "__name__", "") in _ASYNC_OPERATORS
+    )
+
+
+def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
+    if isinstance(declared, property):
+        if declared.fget is not None:
+            yield PublicCall(name, Form.READ, weight=0.5)
+        if declared.fset is not None:
+            yield PublicCall(f"{name}.set", Form.SET, _set_parameter(name, declared))
+        return
+    if not (inspect.isroutine(declared) and callable(declared)):  # a cached property is a routine to inspect
+        is_descriptor = hasattr(type(declared), "__get__")
+        if is_descriptor and not isinstance(declared, types.MemberDescriptorType):  # a slot is an attribute
+            yield PublicCall(name, Form.READ, weight=0.5)
+        elif is_descriptor and callable(getattr(kind, name, None)):
+            yield PublicCall(name, Form.CALL, required_parameters(getattr(kind, name)))
+        return
+    parameters = required_parameters(declared)
+    if name == "__enter__" or _makes_context(declared):
+        yield PublicCall(f"{name}.enter", Form.ENTER, parameters)
+        yield PublicCall(f"{name}.exit", Form.EXIT)
+    elif inspect.isgeneratorfunction(inspect.unwrap(declared)) or (name == "__iter__" and not _is_iterator(kind)):
+        yield PublicCall(name, Form.ITERATE, parameters)
+    else:
+        yield PublicCall(name, Form.CALL, parameters, is_write=name not in _READS)
+
+
+def _makes_context(function: Any) -> bool:
+    """Whether ``contextlib.contextmanager`` made the function of a generator."""
+    code = getattr(function, "__code__", None)
+    is_wrapped = code is not None and code.co_filename == _CONTEXTLIB
+    return is_wrapped and inspect.isgeneratorfunction(inspect.unwrap(function))
+
+
+def _is_iterator(kind: type) -> bool:
+    """Whether each ``next()`` is a call of its own: running over it is none."""
+    return any("__next__" in vars(base) for base in kind.__mro__)
+
+
+def _set_parameter(name: str, declared: property) -> tuple[inspect.Parameter, ...]:
+    """The value that a property is set to, by the annotation of its setter or its getter."""
+    setter = required_parameters(declared.fset) or ()
+    annotation = setter[0].annotation if setter else inspect.Parameter.empty
+    if annotation is inspect.Parameter.empty and declared.fget is not None:
+        annotation = _hints(declared.fget).get("return", annotation)
+    return (inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=annotation),)
+
+
+def required_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Parameter, ...] | None:
+    """The parameters of a method that must be passed, with their annotations; ``None`` if it does not tell."""
+    if function is None:
+        return None
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    hints = _hints(function)
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return tuple(
+        parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
+        for parameter in list(signature.parameters.values())[1:]
+        if parameter.default is parameter.empty and parameter.kind not in variadic
+    )
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function that can be looked up; others have names that only a type checker knows."""
+    with contextlib.suppress(Exception):
+        return typing.get_type_hints(function)
+    hints: dict[str, Any] = {}
+    for name, annotation in getattr(function, "__annotations__", {}).items():
+        alone: Any = types.SimpleNamespace(__annotations__={name: annotation})
+        with contextlib.suppress(Exception):
+            hints |= typing.get_type_hints(alone, getattr(inspect.unwrap(function), "__globals__", {}))
+    return hints
+
+
+def _attributes(made: object) -> list[str]:
+    """The public attributes of an object that hold plain values: whoever uses it may read them."""
+    held: Any = {}
+    with contextlib.suppress(AttributeError, TypeError):
+        held = object.__getattribute__(made, "__dict__")
+    slots = (
+        (name, declared.__get__(made))
+        for base in type(made).__mro__
+        for name, declared in vars(base).items()
+        if isinstance(declared, types.MemberDescriptorType) and _has(declared, made)
+    )
+    return sorted(
+        name
+        for name, value in {**(held if isinstance(held, dict) else {}), **dict(slots)}.items()
+        if isinstance(name, str) and not name.startswith("_") and issubclass(type(value), _SCALARS)
+    )
+
+
+def _has(slot: types.MemberDescriptorType, made: object) -> bool:
+    try:
+        slot.__get__(made)
+    except AttributeError:
+        return False
+    return True

@@ -1,0 +1,312 @@
+"""The vocabulary of a class: the calls that its objects take, found out by trying.
+
+Annotations and names say what to try first. What counts is whether a call returns: the values of a method that raises
+whatever it is given are chosen anew, among other plain values, callables, and what other calls return.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from kcache_model.errors import TargetError
+from kcache_model.object_types.callbacks import Behaviour, Callback
+from kcache_model.object_types.method_call import Form, MethodCall, ResultOf
+from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.outcomes import Outcome
+
+from .argument_values import FEW, Values, first_values, other_values, usual_values
+from .pairs import belong_together
+from .public_calls import PublicCall
+
+_MOST_TRIES: Final = 60
+"""Calls of one method that are tried with different values. Each costs a new object and the calls before it."""
+_MOST_VALUES: Final = 8
+"""Choices of values for one call that are tried after each call before."""
+_MOST_BEFORE: Final = 6
+"""Calls of other methods that are tried before it, one at a time."""
+_MOST_PAIRS: Final = 60
+"""Pairs of other calls that are tried before one that nothing else lets return."""
+_MOST_PARAMETERS_OF_C: Final = 2
+"""Arguments that are tried of a method that does not tell its parameters."""
+_PLAIN: Final = (bool, int, float, str, bytes, type(None), tuple, list, dict, set, frozenset)
+
+
+class Tries(Protocol):
+    """Makes calls one after another on a new object."""
+
+    def __call__(self, calls: tuple[MethodCall, ...], /) -> Outcome:
+        """What the last call gave."""
+        ...
+
+    def result(self, calls: tuple[MethodCall, ...], /) -> object:
+        """What the last call returned, as it is; ``None`` if it did not return."""
+        ...
+
+
+@dataclass
+class ClassVocabulary:
+    """What can be called of a class.
+
+    Attributes:
+        templates: the calls, each behind those whose results it takes.
+        left_out: what cannot be called, each with the reason: ``name (reason)``.
+    """
+
+    templates: list[OperationTemplate] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> ClassVocabulary:
+    """The vocabulary of a class.
+
+    Args:
+        calls: what can be called.
+        tries: makes calls; without it, the values that annotations and names ask for are taken as they are.
+    """
+    choice = _Choice(calls, tries)
+    found = ClassVocabulary()
+    for call in sorted(calls, key=lambda call: call.parameters != ()):  # those that need no values come first
+        choice.first(call)
+    if tries is not None:
+        choice.with_results()
+        choice.others()
+    for call in _producers_first(calls, choice.arguments):
+        if call.name in choice.reasons:
+            found.left_out.append(choice.reasons[call.name])
+        else:
+            found.templates.append(choice.template(call))
+    return found
+
+
+class _Choice:
+    """The values of the parameters of each call, as far as they are chosen.
+
+    Attributes:
+        arguments: name of a call -> the values of each of its arguments.
+        reasons: name of a call that needs what cannot be made -> why, as ``name(parameter: reason)``.
+    """
+
+    def __init__(self, calls: Sequence[PublicCall], tries: Tries | None) -> None:
+        self.arguments: dict[str, list[Values]] = {}
+        self.reasons: dict[str, str] = {}
+        self._calls = calls
+        self._tries = tries
+        self._returns: set[str] = set()
+        self._methods = [
+            call.name
+            for call in calls
+            if call.form is Form.CALL and call.parameters == () and not call.name.startswith("__")
+        ]
+        self._called_back: dict[str, bool] = {}
+
+    def first(self, call: PublicCall) -> None:
+        """Take the values that annotations and names ask for."""
+        values: list[Values] = []
+        for parameter in call.parameters or ():
+            try:
+                values.append(first_values(parameter, self._callable_back(call)))
+            except TargetError as error:
+                self.reasons[call.name] = f"{call.name}({parameter.name}: {error})"
+                values.append(usual_values(parameter))
+        self._settle(call, values)
+        if call.name in self._returns:
+            self.reasons.pop(call.name, None)
+
+    def with_results(self) -> None:
+        """Offer what other calls return: where names belong together, or where it is no plain data."""
+        for producer, returned in self._producers():
+            for call in self._calls:
+                if call.name == producer or not call.parameters or call.form not in (Form.CALL, Form.ITERATE):
+                    continue
+                is_pair = belong_together(producer, call.name)
+                is_plain = issubclass(type(returned), _PLAIN)
+                if is_pair or not is_plain:
+                    self._offer(call, ResultOf(producer), returned, is_only=is_pair or call.name not in self._returns)
+
+    def others(self) -> None:
+        """Choose anew for what has raised with all values so far, or has none."""
+        for call in self._calls:
+            if call.name not in self._returns and call.form is not Form.EXIT:
+                self._try_others(call)
+
+    def template(self, call: PublicCall) -> OperationTemplate:
+        """The template of a call that has values."""
+        values = self.arguments[call.name]
+        keywords = _keywords(call)
+        return OperationTemplate(
+            call.name,
+            lambda _number, *chosen: MethodCall(call.name, chosen, call.is_write, call.form, keywords),
+            tuple(values),
+            call.weight,
+            small=tuple(_small(own) for own in values),
+            ends=call.form is Form.EXIT,
+        )
+
+    def _settle(self, call: PublicCall, values: list[Values]) -> None:
+        """Take some values, without the callbacks that make the call wait for ever."""
+        if self._tries is not None:
+            values = [self._returning(call, values, at) for at in range(len(values))]
+            if self._returns_once(call, values):
+                self._returns.add(call.name)
+        self.arguments[call.name] = values
+
+    def _returning(self, call: PublicCall, values: list[Values], at: int) -> Values:
+        """The values of one argument, without the callbacks for which the call never returns.
+
+        To hold a lock while a callback runs is no fault: most such classes forbid their callbacks to call them.
+        """
+        own = values[at]
+        others = [next(iter(one)) for one in values]
+        kept = []
+        for value in own:
+            if isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK:
+                made = self._call(call, [*others[:at], value, *others[at + 1 :]])
+                if any(self._outcome((*before, made)).waits for before in ((), *self._before(call))):
+                    continue
+            kept.append(value)
+        return tuple(kept)
+
+    def _try_others(self, call: PublicCall) -> None:
+        known = list(call.parameters or ())
+        candidates = [self._candidates(call, parameter) for parameter in known]
+        if call.parameters is None:
+            unknown = [self._candidates(call, None)] * _MOST_PARAMETERS_OF_C
+            choices = [unknown[:count] for count in range(1, _MOST_PARAMETERS_OF_C + 1)]
+        else:
+            choices = [candidates] if candidates else []
+        for choice in choices:
+            # The first groups of all arguments come first, then those that differ in one place, then the rest.
+            order = sorted(itertools.product(*(range(len(own)) for own in choice)), key=sum)
+            for numbers in order[:_MOST_TRIES]:
+                values = [own[number] for own, number in zip(choice, numbers, strict=True)]
+                if self._takes(call, values):
+                    self.reasons.pop(call.name, None)
+                    self._returns.add(call.name)
+                    self.arguments[call.name] = values
+                    return
+
+    def _candidates(self, call: PublicCall, parameter: inspect.Parameter | None) -> list[Values]:
+        at = list(call.parameters or ()).index(parameter) if parameter is not None else -1
+        own = self.arguments.get(call.name)
+        first = [own[at]] if own is not None and at >= 0 else []
+        results = [(ResultOf(producer),) for producer, _ in self._producers() if producer != call.name]
+        return [*first, *results, *other_values(parameter, self._callable_back(call))]
+
+    def _offer(self, call: PublicCall, result: ResultOf, returned: object, *, is_only: bool) -> None:
+        """Let a call take the result of another one, at the first place where it returns then."""
+        parameters = list(call.parameters or ())
+        own = self.arguments.get(call.name) or [(1,)] * len(parameters)
+        producer = self._smallest(result.name)
+        for at, parameter in enumerate(parameters):
+            annotation = parameter.annotation
+            if not _is_instance(returned, annotation):
+                continue
+            tried = [*(next(iter(one)) for one in own[:at]), result, *(next(iter(one)) for one in own[at + 1 :])]
+            outcome = self._outcome((producer, self._call(call, tried)))
+            if outcome.error is None and not outcome.waits:
+                values = (result,) if is_only else (result, *own[at])
+                self.arguments[call.name] = [*own[:at], values, *own[at + 1 :]]
+                self.reasons.pop(call.name, None)
+                self._returns.add(call.name)
+                return
+
+    def _takes(self, call: PublicCall, values: list[Values]) -> bool:
+        """Whether a call with the first of these values returns on a new object, or after calls of others."""
+        made = self._call(call, [next(iter(own)) for own in values])
+        before = [(self._smallest(name),) for name in made.needs]
+        after = [(*(one for calls in before for one in calls), *calls) for calls in ((), *self._before(call))]
+        return any(not self._is_wrong(self._outcome((*calls, made))) for calls in after)
+
+    def _returns_once(self, call: PublicCall, values: list[Values]) -> bool:
+        """Whether a call with some of these values returns on a new object, or after one or two calls of others."""
+        calls = self._before_named(call.name)
+        made = list(itertools.islice(self._made(call, values), _MOST_VALUES))
+        pairs = itertools.islice(((*one, *other) for one, other in itertools.permutations(calls, 2)), _MOST_PAIRS)
+        after = itertools.chain(itertools.product(((), *calls), made), itertools.product(pairs, made[:1]))
+        return any(not self._is_wrong(self._outcome((*before, one))) for before, one in after)
+
+    def _is_wrong(self, outcome: Outcome) -> bool:
+        return outcome.waits or outcome.error is not None
+
+    def _before(self, call: PublicCall) -> list[tuple[MethodCall, ...]]:
+        return self._before_named(call.name)
+
+    def _before_named(self, name: str) -> list[tuple[MethodCall, ...]]:
+        """Calls of other methods that may be made before."""
+        names = [one.name for one in self._calls if one.is_write and one.name in self.arguments]
+        others = [self._smallest(one) for one in names if one != name]
+        calls: list[tuple[MethodCall, ...]] = [(one,) for one in others if not one.needs and one.form is not Form.EXIT]
+        return calls[:_MOST_BEFORE]
+
+    def _producers(self) -> Iterator[tuple[str, object]]:
+        """The calls that return something on a new object that another call may take, with what they return."""
+        assert self._tries is not None
+        if not hasattr(self, "_produced"):
+            found = []
+            for call in self._calls:
+                if call.name in self._returns and call.form in (Form.CALL, Form.READ) and call.is_write:
+                    made = self._smallest(call.name)
+                    value = self._tries.result((made,)) if not made.needs else None
+                    if value is not None and type(value) is not bool:
+                        found.append((call.name, value))
+            self._produced = found
+        yield from self._produced
+
+    def _callable_back(self, call: PublicCall) -> list[str]:
+        """Methods without parameters, reads first by their names: what a callback calls back."""
+        others = [name for name in self._methods if name != call.name]
+        return sorted(others, key=lambda name: not name.startswith(("count", "size", "len", "get", "is_", "value")))
+
+    def _made(self, call: PublicCall, values: list[Values]) -> Iterator[MethodCall]:
+        for chosen in itertools.product(*map(dict.fromkeys, values)):
+            yield self._call(call, list(chosen))
+
+    def _smallest(self, name: str) -> MethodCall:
+        call = next(one for one in self._calls if one.name == name)
+        return self._call(call, [next(iter(own)) for own in self.arguments[name]])
+
+    def _call(self, call: PublicCall, values: Sequence[Any]) -> MethodCall:
+        return MethodCall(call.name, tuple(values), call.is_write, call.form, _keywords(call))
+
+    def _outcome(self, calls: tuple[MethodCall, ...]) -> Outcome:
+        assert self._tries is not None
+        return self._tries(calls)
+
+
+def _keywords(call: PublicCall) -> tuple[str, ...]:
+    return tuple(one.name for one in call.parameters or () if one.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def _small(values: Values) -> Values:
+    """The values of small-scope verification: two, and what other calls return."""
+    distinct = list(dict.fromkeys(values))
+    return [*distinct[:FEW], *(value for value in distinct[FEW:] if isinstance(value, ResultOf))]
+
+
+def _is_instance(value: object, annotation: Any) -> bool:
+    """Whether the type of a value fits an annotation, if that is a class; the value itself is not asked."""
+    if annotation is inspect.Parameter.empty or not isinstance(annotation, type):
+        return True
+    try:
+        return issubclass(type(value), annotation)
+    except TypeError:
+        return True
+
+
+def _producers_first(calls: Sequence[PublicCall], arguments: Mapping[str, list[Values]]) -> list[PublicCall]:
+    """The calls in their order, each behind those whose results it takes."""
+    needs = {
+        name: {value.name for own in values for value in own if isinstance(value, ResultOf)}
+        for name, values in arguments.items()
+    }
+    left, found = list(calls), list[PublicCall]()
+    while left:
+        named = {call.name for call in left}
+        ready = [call for call in left if not (needs.get(call.name, set()) & named - {call.name})] or left[:1]
+        found.append(ready[0])
+        left.remove(ready[0])
+    return found

@@ -1,0 +1,103 @@
+"""Completeness of a run: which methods were called and returned, which were left out, and why.
+
+A verdict of ``ok`` says something of the methods that were called only. Therefore it needs that each public method
+returned normally at least once, or that the user named it in ``leave_out``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+Coverage = Mapping[str, Mapping[str, int]]
+"""Name of a call -> ``ok`` or the error -> how often."""
+
+_OFTEN: Final = 1 / 3
+"""Share of the calls of a method that raise, from which on it is reported. One wrong value of three raises so often."""
+_FEW_CALLS: Final = 10
+"""Calls below which a share says nothing."""
+_WITH_REASON: Final = re.compile(r"(?P<name>[\w.]+) ?\((?P<reason>.*)\)", re.DOTALL)
+_NOT_COMPARED: Final = re.compile(r"what (?P<name>[\w. ]+) returns \((?P<reason>.*)\)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class MethodsReport:
+    """The methods of a target, by what a run did with them.
+
+    Attributes:
+        called: methods that were called and returned at least once.
+        left_out: methods that never returned, each with the reason; without a reason if the user left it out.
+        not_compared: methods whose results were not judged, each with the reason.
+        mostly_raised: methods that raised in many of their calls, each with the error and how often.
+    """
+
+    called: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    not_compared: tuple[tuple[str, str], ...] = ()
+    mostly_raised: tuple[tuple[str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is known about methods."""
+        return any((self.called, self.left_out, self.not_compared, self.mostly_raised))
+
+    @property
+    def missing(self) -> tuple[tuple[str, str], ...]:
+        """The methods of which a verdict says nothing although nobody has left them out, each with the reason."""
+        return tuple((name, reason) for name, reason in self.left_out if reason)
+
+
+def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: Iterable[Coverage]) -> MethodsReport:
+    """What a run did with the methods of a target.
+
+    Args:
+        calls: the names of all calls that the target offers; empty if completeness is not asked of its type.
+        not_tested: what is left out: ``name``, ``name (reason)`` or ``what name returns (reason)``.
+        coverages: what the phases called.
+    """
+    if not calls:
+        return MethodsReport()
+    counts: dict[str, Counter[str]] = {}
+    for coverage in coverages:
+        for name, results in coverage.items():
+            counts.setdefault(name, Counter()).update(results)
+    reasons, not_compared = _reasons(not_tested)
+    names = dict.fromkeys((*calls, *reasons))
+    called = tuple(name for name in names if counts.get(name, Counter())["ok"])
+    left_out = tuple((name, reasons.get(name) or _why(name, reasons, counts)) for name in names if name not in called)
+    raised = ((name, _raised(counts[name])) for name in called)
+    return MethodsReport(called, left_out, not_compared, tuple((name, text) for name, text in raised if text))
+
+
+def _reasons(not_tested: Iterable[str]) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    reasons: dict[str, str] = {}
+    not_compared: list[tuple[str, str]] = []
+    for text in not_tested:
+        result = _NOT_COMPARED.fullmatch(text)
+        if result is not None:
+            not_compared.append((result["name"], result["reason"]))
+            continue
+        match = _WITH_REASON.fullmatch(text)
+        reasons |= {match["name"]: match["reason"]} if match else {text: ""}
+    return reasons, tuple(not_compared)
+
+
+def _why(name: str, reasons: Mapping[str, str], counts: Mapping[str, Counter[str]]) -> str:
+    if name in reasons:
+        return reasons[name]
+    errors = counts.get(name, Counter())
+    if not errors:
+        return "it was not called; give the run a larger budget"
+    error, _ = errors.most_common(1)[0]
+    return f"it raised {error} in all {errors.total()} calls"
+
+
+def _raised(results: Counter[str]) -> str:
+    errors = Counter({name: count for name, count in results.items() if name != "ok"})
+    total = results.total()
+    if total < _FEW_CALLS or errors.total() < _OFTEN * total:
+        return ""
+    error, _ = errors.most_common(1)[0]
+    return f"{error} in {100 * errors.total() // total} % of {total:,} calls"

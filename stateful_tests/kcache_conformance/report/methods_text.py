@@ -1,0 +1,30 @@
+"""Which methods of a target a verdict is about: called, left out, not compared, mostly raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from ..completeness import MethodsReport
+
+
+def methods_lines(report: MethodsReport) -> list[str]:
+    """One line for each list that is not empty: ``called: acquire, release``, ``left out: get (async)``."""
+    return [f"{title}: {', '.join(texts)}" for title, texts in _lists(report) if texts]
+
+
+def encode_methods(report: MethodsReport) -> dict[str, Any]:
+    """The report as plain JSON: methods by name; those that are not simply called, each with its reason."""
+    return {name: list(methods) if name == "called" else dict(methods) for name, methods in asdict(report).items()}
+
+
+def _lists(report: MethodsReport) -> Iterator[tuple[str, list[str]]]:
+    yield "called", list(report.called)
+    yield "left out", _with_reasons(report.left_out)
+    yield "not compared", _with_reasons(report.not_compared)
+    yield "mostly raised", _with_reasons(report.mostly_raised)
+
+
+def _with_reasons(methods: tuple[tuple[str, str], ...]) -> list[str]:
+    return [f"{name} ({reason})" if reason else name for name, reason in methods]

@@ -1,0 +1,108 @@
+"""Definitions of names, found in source files: nothing is imported and nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kcache_stress.import_paths import file_of_module
+
+_MOST_IMPORTS: Final = 5
+
+
+class Home(NamedTuple):
+    """A module.
+
+    Attributes:
+        location: its name or file.
+        folder: from which it imports; ``None`` for the current one.
+    """
+
+    location: str
+    folder: Path | None
+
+    def read(self) -> tuple[str, list[ast.stmt]]:
+        """Its file, and its statements; nothing where there is none in Python."""
+        file = self.location if self.location.endswith(".py") else file_of_module(self.location, self.folder)
+        if file is None or not os.path.isfile(file):
+            return "", []
+        try:
+            return file, list(statements(ast.parse(Path(file).read_bytes()).body))
+        except (SyntaxError, ValueError, OSError):
+            return "", []
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether pytest looks for tests there."""
+        name = Path(self.location).stem if self.location.endswith(".py") else self.location.rpartition(".")[2]
+        return name.startswith("test_") or name.endswith("_test")
+
+
+def definition(location: str, name: str, folder: Path | None = None, depth: int = 0) -> tuple[ast.stmt | None, Home]:
+    """Where something is defined that a module defines or imports, and which module that is.
+
+    Args:
+        location: of the module that is asked, by name or file.
+        name: what is looked for, dotted where it is within something.
+        folder: from which modules are found, if it is not the current one.
+        depth: how many imports have led there.
+    """
+    home = Home(location, Path(location).resolve().parent if location.endswith(".py") else folder)
+    file, module = home.read()
+    found: ast.stmt | None = None
+    body: list[ast.stmt] = module
+    for part in name.split("."):
+        found = next((node for node in body if part in names_of(node)), None)
+        body = list(statements(found.body)) if isinstance(found, ast.ClassDef) else []
+    if found is not None or depth == _MOST_IMPORTS:
+        return found, home
+    package = location if file.endswith("__init__.py") else location.rpartition(".")[0]
+    for elsewhere, there in _imported(module, name, "" if file == location else package):
+        found, origin = definition(elsewhere, there, home.folder, depth + 1)
+        if found is not None:
+            return found, origin
+    return None, home
+
+
+def _imported(module: list[ast.stmt], name: str, package: str) -> Iterator[tuple[str, str]]:
+    """From which modules a name may come, and what it is called there."""
+    first, dot, rest = name.partition(".")
+    for node in module:
+        if isinstance(node, ast.ImportFrom):
+            origin = f"{'.' * node.level}{node.module or ''}"
+            with contextlib.suppress(ImportError):
+                origin = resolve_name(origin, package)
+                for alias in node.names:
+                    if alias.name == "*":
+                        yield origin, name
+                    elif first == (alias.asname or alias.name):
+                        yield origin, f"{alias.name}{dot}{rest}"
+                        if rest:  # it may be a module of the package
+                            yield f"{origin}.{alias.name}", rest
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                called = alias.asname or alias.name
+                if name.startswith(f"{called}."):
+                    yield alias.name, name.removeprefix(f"{called}.")
+
+
+def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module or class, also those within ``if``, ``try`` and ``with``."""
+    for node in body:
+        yield node
+        if isinstance(node, (ast.If, ast.Try, ast.With)):
+            handlers = [line for handler in getattr(node, "handlers", ()) for line in handler.body]
+            yield from statements([*node.body, *handlers, *getattr(node, "orelse", ())])
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """What a statement defines."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [target.id for target in targets if isinstance(target, ast.Name)]
+    return [node.name] if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) else []

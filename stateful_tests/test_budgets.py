@@ -1,0 +1,106 @@
+"""Budgets in time and in work, and runs that end early because everything small is proved."""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from kcache.cli import main
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.target_types import target_type_named
+from kcache_model.verdict import Status
+
+COUNTERS = """
+import threading
+
+class Counter:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def up(self):
+        with self._lock:
+            self._count += 1
+
+    def count(self):
+        with self._lock:
+            return self._count
+
+class Racy(Counter):
+    def up(self):
+        count = self._count
+        self._count = count + 1
+"""
+
+
+def checked(folder: Path, name: str, **options: object) -> SuiteResult:
+    file = folder / f"counters_{folder.name}.py"
+    file.write_text(COUNTERS, encoding="utf-8")
+    target = f"{file}:{name}"
+    return run_suite(target, SuiteOptions(kind=class_type_name(target), **options))  # type: ignore[arg-type]
+
+
+def test_a_run_in_which_everything_small_is_proved_ends_early(tmp_path: Path) -> None:
+    result = checked(tmp_path, "Counter", budget_seconds=600.0)
+    assert result.status is Status.OK
+    assert result.seconds < 600.0
+    (explorer,) = (phase for phase in result.phases if phase.phase == "explorer")
+    programs = explorer.proved["programs"]
+    assert explorer.proved == {"threads": 2, "calls": 2, "programs": programs}
+    assert explorer.counts["exhausted"] >= programs > 5
+    assert (
+        result.shown == f"all {programs} programs of two threads with up to two calls are correct in every interleaving"
+    )
+    assert {phase.phase for phase in result.phases} == {"explorer", "stress"}
+
+
+def test_its_twin_that_loses_updates_is_found_and_nothing_is_proved(tmp_path: Path) -> None:
+    result = checked(tmp_path, "Racy", programs=60, budget_seconds=inf, phases=("explorer",), most_findings=1)
+    assert result.status is Status.VIOLATION
+    assert not any(phase.proved for phase in result.phases)
+
+
+def test_a_number_of_programs_decides_what_is_run(tmp_path: Path) -> None:
+    """Twice the same work, whatever the machine is doing meanwhile."""
+    counts = []
+    for folder in (tmp_path / "once", tmp_path / "again"):
+        folder.mkdir()
+        result = checked(folder, "Counter", programs=25, budget_seconds=inf)
+        assert result.status is Status.OK
+        found = {phase.phase: phase.counts for phase in result.phases}
+        assert {name: count["programs"] for name, count in found.items()} == {"explorer": 25, "stress": 25}
+        counts.append(found["explorer"])
+    assert counts[0] == counts[1]
+
+
+def test_the_state_machine_runs_exactly_so_many_programs() -> None:
+    counts = []
+    for _ in range(2):
+        options = SuiteOptions(kind="fifo", phases=("stateful",), programs=33, budget_seconds=inf)
+        (phase,) = run_suite(target_type_named("fifo").reference, options).phases
+        assert phase.counts["programs"] == 33
+        counts.append(phase.counts)
+    assert counts[0] == counts[1]
+
+
+def test_the_command_line_takes_a_number_of_programs(tmp_path: Path) -> None:
+    file = tmp_path / "counters_of_a_command.py"
+    file.write_text(COUNTERS, encoding="utf-8")
+    report = tmp_path / "result.json"
+    options = ("--no-saved", "--only", "explorer", "--programs", "12", "--json", str(report))
+    done = CliRunner().invoke(main, ["check", f"{file}:Counter", *options])
+    assert done.exit_code == 0, done.output
+    assert "budget 12 programs" in done.output
+    data = json.loads(report.read_text(encoding="utf-8"))
+    assert (data["options"]["budget_seconds"], data["options"]["programs"]) == (None, 12)
+    assert data["phases"][0]["counts"]["programs"] == 12
+    explored = CliRunner().invoke(main, ["explore", f"{file}:Counter", "--programs", "12"])
+    assert explored.exit_code == 0, explored.output
+    assert "  12 programs, " in explored.output
+    assert explored.output.splitlines()[-1] == "ok: all 12 programs are correct in every interleaving"
