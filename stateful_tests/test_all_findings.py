@@ -144,7 +144,8 @@ def test_a_phase_that_finds_what_is_known_says_how_often(is_shown: bool, text: s
     outcome = PhaseOutcome({"programs": 1}, known if is_shown else None)
     events: list[Event] = []
     options = SuiteOptions(phases=("stress",))
-    _Turns(options, lambda *_: outcome, lambda one: one, events.append, Known(INDEXER.rules).adding(known)).run()
+    found = Known(INDEXER.rules).adding(known)
+    _Turns(options, lambda *_: outcome, lambda one: one, events.append, found, time.monotonic() + 60.0).run()
     assert [counts_text(event) for event in events if isinstance(event, PhaseFinished)] == [text]
 
 

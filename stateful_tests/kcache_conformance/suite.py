@@ -287,6 +287,8 @@ class _Log:
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
+        if not any(phase.phase in INDISPENSABLE and not phase.refused for phase in run):  # then stress stands for all
+            reasons += [f"{phase.phase}: {phase.few_overlaps}" for phase in run if phase.few_overlaps]
         methods = methods_report(self._calls, self._not_tested, [phase.coverage for phase in self._phases])
         reasons = reasons or [*incomplete_reasons(methods)]
         seed = self._type.hash_seed(self._options.seed)

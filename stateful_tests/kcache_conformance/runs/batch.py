@@ -43,8 +43,8 @@ Data = dict[str, Any]
 
 _REPORT_SECONDS = 0.5
 
-_BEHIND_SECONDS = 2.0
-"""For one of many programs once something is known: other faults are found sooner in other programs."""
+_BEHIND_EXECUTIONS = 400
+"""Of one of many programs once something is known: other faults are found sooner in other programs."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ def _explored(job: BatchJob) -> Tally:
     for program in programs_of(batch, job.laboratory):
         options = batch.options
         if known.findings and not batch.programs:
-            options = replace(options, seconds=min(options.seconds, _BEHIND_SECONDS))
+            options = replace(options, executions=min(options.executions, _BEHIND_EXECUTIONS))
         if batch.is_whole:
             options = replace(options, seconds=min(options.seconds, job.deadline - time.monotonic()))
         executions, found = 0, known
@@ -349,8 +349,8 @@ def _explored(job: BatchJob) -> Tally:
             left = job.deadline - time.monotonic()
             if explored.finding is None or len(found.findings) >= batch.most_findings or left <= 0:
                 break
-            most = left if batch.programs else min(left, _BEHIND_SECONDS)
-            options = replace(options, seconds=min(options.seconds, most))
+            most = options.executions if batch.programs else _BEHIND_EXECUTIONS
+            options = replace(options, seconds=min(options.seconds, left), executions=min(options.executions, most))
         is_cut = found is known and not explored.is_exhausted and left <= 0
         if is_cut and batch.is_whole:
             break
