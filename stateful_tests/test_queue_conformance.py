@@ -287,7 +287,7 @@ def spec(tmp_path: Path) -> Any:
 
 
 def check(spec: str, **changes: Any) -> Any:
-    options = SuiteOptions(kind="delta-fifo", budget_seconds=20.0, patience_seconds=1.0, most_findings=1)
+    options = SuiteOptions(kind="delta-fifo", budget_seconds=240.0, patience_seconds=1.0, most_findings=1)
     return run_suite(spec, dataclasses.replace(options, **changes))
 
 
