@@ -34,8 +34,8 @@ def test_explore_makes_the_calls_that_one_thread_makes_alone_too(
     first = Batch(spec, ExploreOptions(), seeds=(0, 2), type=class_type_name(spec), is_first=True)
     made = laboratory(spec)
     (alone, *others) = programs_of(first, made)
-    assert [len(alone.threads), *(len(program.threads) for program in others)] == [1, 2, 2]
-    assert list(programs_of(replace(first, is_first=False), made)) == others
+    assert [len(alone.threads), *(len(program.threads) for program in others)] == [1, 2]
+    assert list(programs_of(replace(first, is_first=False), made))[:1] == others
     assert decode_batch(encode_batch(first)) == first
 
 

@@ -39,6 +39,12 @@ Data = dict[str, Any]
 
 _REPORT_SECONDS = 0.5
 
+_LEAST_SECONDS = 1.0
+"""For one program, and for making a finding smaller, however little time is left."""
+
+_MOST_BUDGET = 1.15
+"""Of the time of a batch, after which its process is ended if anything was explored."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -141,6 +147,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     """
     tally = Tally()
     findings: list[Finding] = []
+    began = time.monotonic()
     codec = target_type_named(batch.type).codec
 
     def on_event(event: Data) -> None:
@@ -151,19 +158,26 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         elif event["event"] == "finding":
             findings.append(decode_finding(event["finding"], codec))
 
+    def is_over() -> bool:
+        is_late = time.monotonic() - began > _MOST_BUDGET * batch.seconds + _LEAST_SECONDS
+        return is_late and (tally.programs > 0 or bool(findings))
+
     try:
         end = run_job(
             job,
-            {"batch": encode_batch(batch)},
+            {"batch": {**encode_batch(batch), "began": time.time()}},
             on_event=on_event,
             deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
             patience_seconds=batch.patience_seconds,
             hash_seed=hash_seed(batch.options.seed),
+            is_over=is_over,
         )
     except Interrupted:
         return replace(tally, finding=tally.finding or next(reversed(findings), None), is_interrupted=True)
     raise_if_failed(end)
     if end.how != "done" and tally.finding is None:
+        if not findings and end.how == "over":
+            return tally
         if not findings:
             stopped = execution_stopped(
                 target_type_named(batch.type),
@@ -276,8 +290,9 @@ class BatchJob:
 
 def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> None:
     """Do the work of a child process on a batch: ``work`` explores, and gives the sum."""
-    batch = decode_batch(data)
-    began = sent = time.monotonic()
+    passed = min(max(0.0, time.time() - data["began"]), STARTUP_SECONDS)  # its start belongs to its time
+    batch = decode_batch({name: value for name, value in data.items() if name != "began"})
+    began = sent = time.monotonic() - passed
     codec = target_type_named(batch.type).codec
 
     def send(tally: Tally) -> None:
@@ -307,16 +322,22 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 
 
 def _explored(job: BatchJob) -> Tally:
-    tally, options = Tally(), job.batch.options
+    tally = Tally()
 
     def on_executions(more: int) -> None:
         job.on_tally(replace(tally, executions=tally.executions + more))
 
     watch = ExecutionCounter(job.watch, on_executions)
     for program in programs_of(job.batch, job.laboratory):
-        if job.batch.is_whole:
-            options = replace(options, seconds=min(job.batch.options.seconds, job.deadline - time.monotonic()))
         watch.reset()
+        left = job.deadline - time.monotonic()
+        beside = max(_LEAST_SECONDS, left)
+        options = replace(
+            job.batch.options,
+            seconds=min(job.batch.options.seconds, left if job.batch.is_whole else beside),
+            whole_seconds=min(job.batch.options.whole_seconds, beside),
+            minimise_seconds=min(job.batch.options.minimise_seconds, beside),
+        )
         explored = explore(job.laboratory, program, options, watch, job.on_finding)
         is_cut = explored.finding is None and not explored.is_exhausted and time.monotonic() > job.deadline
         if is_cut and job.batch.is_whole:

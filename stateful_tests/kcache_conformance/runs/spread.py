@@ -62,7 +62,8 @@ def spread(
         def begin(batch: Batch) -> None:
             number, data = next(numbers), encode_batch(batch)
             told = () if executor is not None else (partial(parts.__setitem__, number),)
-            running[pool.submit(run_batch, data, *told)] = number
+            work = run_batch if executor is not None else partial(_within, deadline)
+            running[pool.submit(work, data, *told)] = number
 
         try:
             while True:
@@ -103,6 +104,12 @@ def spread(
         finally:
             for future in running:
                 future.cancel()
+
+
+def _within(deadline: float, data: Data, *told: Callable[[Tally], None]) -> Data:
+    """Run a batch that may have waited for its turn: it has what is left of the time now."""
+    seconds = min(data["seconds"], max(0.0, deadline - time.monotonic()))
+    return run_batch({**data, "seconds": seconds}, *told)
 
 
 def _begun(running: dict[Future[Data], int]) -> dict[Future[Data], int]:
