@@ -601,11 +601,12 @@ class Polite:
 """
 
 
-def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path) -> None:
+def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
     (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
     made = laboratory(f"{tmp_path / 'polling.py'}:Flag")
     (program,) = lonely_calls(made._object_type, made.target)
-    assert explore(made, program, ExploreOptions(seconds=60.0)).finding is None
+    some = ExploreOptions(executions=effort(10, 1000), samples=5, seconds=60.0)  # each goes on for ever until it is cut
+    assert explore(made, program, some).finding is None
     polite = laboratory(f"{tmp_path / 'polling.py'}:Polite")
     twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))
     kept = explore(polite, twice, ExploreOptions(seconds=60.0)).finding

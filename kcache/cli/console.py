@@ -152,7 +152,12 @@ class TerminalProgress:
                 self._progress.update(self._task, description=f"{self._name}{title}", completed=0.0, counts="")
                 self._title = self.text = title
             case PhaseProgress():
-                counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
+                of = f" of {event.counts['of']}" if "of" in event.counts else ""
+                counts = ", ".join(
+                    f"{count}{of if name == 'programs' else ''} {name}"
+                    for name, count in event.counts.items()
+                    if count and name != "of"
+                )
                 self._progress.update(self._task, completed=event.fraction, counts=counts)
                 self.text = ", ".join(filter(None, (self._title, counts)))
             case FindingMade():

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
@@ -204,7 +205,7 @@ class _Turns:
     weigh: Callable[[Finding], Finding]
     listener: Listener
     known: Known
-    deadline: float
+    deadline: float = inf
     outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)
     found: Counter[str] = field(default_factory=Counter)
 
