@@ -85,7 +85,7 @@ def run_suite(
             log.interrupted()
             break
         if end.how == "target_error" and log.has_worked:
-            log.refused(end.message)
+            log.became_unusable(end.message)
         else:
             raise_if_failed(end)
             if end.how not in ("hang", "crash"):
@@ -174,9 +174,10 @@ class _Log:
         """Whether a phase has done something: from then on, no error of the target takes that away."""
         return bool(self._phases) or any(any(done.counts.values()) for done in self._so_far.values())
 
-    def refused(self, why: str) -> None:
-        """The target turned out to be unusable for a phase, which is left out; the others go on."""
-        self(PhaseFinished(self.phase, {}, refused=why))
+    def became_unusable(self, why: str) -> None:
+        """The target turned out to be unusable in a phase, which ends without a verdict; the others go on."""
+        done = self._so_far.get(self.phase)
+        self(PhaseFinished(self.phase, {} if done is None else done.counts, inconclusive=" ".join(why.split())))
 
     def interrupted(self) -> None:
         """The user stopped the run: what was done of each phase is told, and what was being made smaller."""
