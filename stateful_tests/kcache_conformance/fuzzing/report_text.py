@@ -109,8 +109,8 @@ def _print_objects(console: Console, report: FuzzReport) -> None:
 
 
 def _counted(report: FuzzReport) -> str:
-    errors = sum(finding.severity is Severity.ERROR for finding in report.findings)
-    warnings = len(report.findings) - errors
+    errors = len({finding.rule for finding in report.errors})
+    warnings = len(report.findings) - len(report.errors)
     if not report.findings:
         return f"no object found that breaks one of {len(report.rules)} rules, which is no proof"
     broken = f"{errors} of {len(report.rules)} rules broken" if errors else f"no rule of {len(report.rules)} broken"
