@@ -84,7 +84,7 @@ def run_suite(
         except Interrupted:
             log.interrupted()
             break
-        if end.how == "target_error" and log.has_worked:
+        if end.how == "target_error" and log.has_worked and isinstance(target, str):
             log.became_unusable(end.message)
         else:
             raise_if_failed(end)
