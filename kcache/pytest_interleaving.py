@@ -329,7 +329,11 @@ def _note(item: pytest.Item, what: str, why: str) -> None:
 
 
 def _fail(finding: Finding, spec: str) -> None:
+    from kcache_conformance.kept_tokens import kept_command
     from kcache_conformance.report.capturing import captured
     from kcache_conformance.report.finding_text import print_finding
 
-    pytest.fail(captured(lambda console: print_finding(console, finding, spec)).strip("\n"), pytrace=False)
+    pytest.fail(
+        captured(lambda console: print_finding(console, finding, spec, command_of=kept_command)).strip("\n"),
+        pytrace=False,
+    )

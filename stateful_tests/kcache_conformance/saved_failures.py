@@ -12,16 +12,13 @@ from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError, FormatError, TargetError
 from kcache_model.finding import Finding
-from kcache_model.rules import Contract
 from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .classes import parse_class_type_name
 from .jobs import load_in_child
-from .replay_request import ReplayRequest
+from .kept_tokens import FOLDER, make_folder
+from .replay_request import ReplayRequest, plain_request, request_of
 from .suite_options import SuiteOptions
-
-FOLDER: Final = Path(".kcache")
-"""Within the current directory."""
 
 SCHEMA: Final = "kcache/failures/1"
 
@@ -30,8 +27,6 @@ _MOST: Final = 20
 
 _SECONDS: Final = 3.0
 """For a program whose schedule cannot be repeated."""
-
-_IGNORED: Final = "# Made by kcache.\n*\n"
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def read_failures(folder: Path = FOLDER) -> SavedFailures:
         if data["schema"] != SCHEMA:
             return SavedFailures({})
         targets = {str(target): _failures(found) for target, found in data["targets"].items()}
-        return SavedFailures(targets, None if data["last"] is None else _request(data["last"]))
+        return SavedFailures(targets, None if data["last"] is None else request_of(data["last"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return SavedFailures({})
 
@@ -95,34 +90,20 @@ def write_failures(failures: SavedFailures, folder: Path = FOLDER) -> None:
     data = {
         "schema": SCHEMA,
         "targets": {
-            target: {"requests": list(map(_plain, of.requests)), "not_tested": list(of.not_tested)}
+            target: {"requests": list(map(plain_request, of.requests)), "not_tested": list(of.not_tested)}
             for target, of in failures.targets.items()
         },
-        "last": None if failures.last is None else _plain(failures.last),
+        "last": None if failures.last is None else plain_request(failures.last),
     }
     unfinished = folder / f"failures.json.{os.getpid()}"  # two runs at once do not write into one file
     with contextlib.suppress(OSError):
-        folder.mkdir(exist_ok=True)
-        (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+        make_folder(folder)
         unfinished.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         unfinished.replace(folder / "failures.json")
 
 
-def _plain(request: ReplayRequest) -> dict[str, Any]:
-    return {
-        "words": list(request.words),
-        "strict_errors": request.strict_errors,
-        "contract": request.contract.value,
-    }
-
-
 def _failures(data: Mapping[str, Any]) -> TargetFailures:
-    return TargetFailures(tuple(map(_request, data["requests"])), tuple(map(str, data["not_tested"])))
-
-
-def _request(data: Mapping[str, Any]) -> ReplayRequest:
-    words = tuple(map(str, data["words"]))
-    return ReplayRequest(words, bool(data["strict_errors"]), Contract(data["contract"]))
+    return TargetFailures(tuple(map(request_of, data["requests"])), tuple(map(str, data["not_tested"])))
 
 
 @dataclass(frozen=True)
