@@ -62,9 +62,8 @@ class Outcome:
             return "waits"
         if self.error is not None:
             return f"{self.error} error" + (f" ({self.message})" if self.message else "")
-        if isinstance(self.value, tuple):
-            return f"[{', '.join(map(str, self.value))}]"
-        return str(self.value)
+        value = with_short_floats(self.value)
+        return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
 WAITS = Outcome(waits=True)
@@ -89,6 +88,13 @@ class _Untold(Outcome):
 
 UNTOLD = _Untold()
 """The call returned, but what is not recorded."""
+
+
+def with_short_floats(value: Value) -> Value:
+    """``12.3`` for ``12.300000000000001``, in tuples too: the digits that a sum of decimal fractions gets right."""
+    if type(value) is float:
+        return float(f"{value:.15g}")
+    return tuple(map(with_short_floats, value)) if type(value) is tuple else value
 
 
 def with_article(name: str) -> str:
