@@ -35,6 +35,8 @@ _EXPLORED: Final = "explored"
 _AS_IT_IS: Final = "ran as it is"
 _SPENT: Final = "budget spent"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+_SHRINK_SECONDS: Final = 10.0
+"""For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
@@ -177,6 +179,7 @@ class _Explorer:
             kind="test",
             seed=asked.kcache_test_seed,
             budget_seconds=asked.kcache_test_budget,
+            shrink_seconds=_SHRINK_SECONDS,
             instrument=tuple(asked.kcache_test_instrument),
             most_findings=1,
             parameters=_parameters(item),

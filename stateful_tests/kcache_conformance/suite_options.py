@@ -38,6 +38,7 @@ class SuiteOptions:
         contract: by which promises the target is judged; of types that know it.
         seed: of everything random.
         budget_seconds: for all phases together. A finding ends the run early.
+        shrink_seconds: beyond that, for making a finding of a test small and for confirming it.
         patience_seconds: how long one call of the implementation may take.
         phases: which phases of the type to run; empty for all.
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
@@ -56,6 +57,7 @@ class SuiteOptions:
     contract: Contract = Contract.CLIENT_GO
     seed: int = 0
     budget_seconds: float = 30.0
+    shrink_seconds: float = 0.0
     patience_seconds: float = 3.0
     phases: tuple[str, ...] = ()
     threads: int | None = None
