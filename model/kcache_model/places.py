@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import sysconfig
-from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 _HARNESS: Final = ("kcache_model", "kcache_stress", "kcache_conformance")
+_LIBRARY: Final = sysconfig.get_paths()["stdlib"]
+
+# Places are asked for in threads that the explorer watches: code of os.path or pathlib that ran there would count as
+# code of the target that is not seen. Therefore paths are compared as texts.
 
 
 def place_of(error: BaseException) -> str:
@@ -30,9 +33,8 @@ def place_of(error: BaseException) -> str:
 @functools.lru_cache(maxsize=4096)
 def file_name(path: str) -> str:
     """The last part of a path; of those that many packages have, ``__init__.py`` and its like, with the folder."""
-    # Asked for while frames are watched: code of pathlib would be watched, too, without an end.
-    folder, name = os.path.split(path)
-    return f"{os.path.basename(folder)}/{name}" if folder and name.startswith("__") else name
+    folder, _, name = path.rpartition(os.sep)
+    return f"{folder.rpartition(os.sep)[2]}/{name}" if folder and name.startswith("__") else name
 
 
 @functools.lru_cache(maxsize=4096)
@@ -40,18 +42,12 @@ def is_of_target(path: str) -> bool:
     """Whether a file is neither the harness' nor the standard library's."""
     if path.startswith("<"):
         return False
-    parts = Path(path).parts
+    parts = path.split(os.sep)
     if any(name in parts for name in _HARNESS):
         return False
-    return "site-packages" in parts or not path.startswith(_library())
+    return "site-packages" in parts or not path.startswith(_LIBRARY)
 
 
 def short_path(path: str) -> str:
     """The path relative to the current directory where it lies below; editors can open it either way."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
-
-
-@functools.cache
-def _library() -> str:
-    return sysconfig.get_paths()["stdlib"]
+    return path.removeprefix(os.getcwd() + os.sep)
