@@ -363,3 +363,9 @@ def test_calls_without_overlap_are_never_wrong_where_the_class_is_its_own_specif
         apart = check_calls(specification, (), one_after_another).status
         assert apart is (Status.OK if is_of_target else Status.VIOLATION)
         assert check_calls(specification, (), at_the_same_time).status is Status.VIOLATION
+
+
+@pytest.mark.parametrize("name", ["Meeting", "Swap", "Countdown"])
+def test_a_call_that_another_one_lets_return_is_not_left_out(file: Path, name: str) -> None:
+    kind = target_type_named(class_type_name(f"{file}:{name}"))
+    assert kind.not_tested(laboratory(f"{file}:{name}").target) == ()

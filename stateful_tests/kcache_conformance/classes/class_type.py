@@ -183,16 +183,18 @@ def _unsteady(target: str, first: Mapping[Any, Outcome], replay: Callable[[Calls
     return unsteady
 
 
-def _endless(first: Mapping[Any, Outcome], replay: Callable[[Calls], Outcome]) -> Iterator[Any]:
-    """The calls that return neither on a new object nor after calls of others: no program of two threads has them."""
+def _endless(first: Mapping[Any, Outcome], replay: Replay) -> Iterator[Any]:
+    """The calls that return neither on a new object nor after or beside calls of others: programs do without them."""
     before = _writes_that_return(first)
     earlier = (before, *((one,) for one in before[:_MOST_BEFORE]))
     for call, outcome in first.items():
-        if outcome.waits and all(replay((*calls, call)).waits for calls in earlier):
+        if not outcome.waits or replay.succeeds_beside(call, first):
+            continue
+        if all(replay((*calls, call)).waits for calls in earlier):
             yield call
 
 
-def _refused(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Iterator[tuple[str, str]]:
+def _refused(templates: Vocabulary, replay: Replay) -> Iterator[tuple[str, str]]:
     """The methods that take no value that is tried, whatever two others have done before, with what they raise."""
     calls = [tuple(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in templates]
     writes = [call for each in calls for call in each if call.is_write and not replay((call,)).waits]
@@ -202,7 +204,7 @@ def _refused(templates: Vocabulary, replay: Callable[[Calls], Outcome]) -> Itera
         if not own[0].arguments:
             continue
         outcomes = (replay((*earlier, call)) for earlier in before for call in own)
-        if all(outcome.error is not None for outcome in outcomes):
+        if all(outcome.error is not None for outcome in outcomes) and not replay.succeeds_beside(own[0], own):
             yield own[0].name, str(replay(own[:1]).error)
 
 
