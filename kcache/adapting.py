@@ -39,6 +39,8 @@ from .adapting_calls import (
 from .interfaces import Indexer, Indexers, KeyFunc
 
 _MISSING_KEY: Final = "no such key"
+_VIEWS: Final = frozenset({"values", "keys", "items", "__iter__"})
+"""Methods of mappings: what they return is a live view, as everybody knows."""
 _HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "__main__"})
 
 
@@ -187,12 +189,12 @@ async def _awaited(awaitable: Any) -> Any:
     return await awaitable
 
 
-async def _done(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_looked_up: bool) -> Any:
+async def _done(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_kept: bool) -> Any:
     result = function(*arguments)
     if hasattr(type(result), "__aiter__"):
         return await _collected(result)
     result = await result if inspect.isawaitable(result) else result
-    if is_looked_up:
+    if is_kept:
         return result
     if isinstance(result, Mapping):
         return {**result}
@@ -243,11 +245,35 @@ class _Adapted:
             for loop in self._loops.values():
                 loop.close()
 
-    def _call(self, operation: str, *arguments: Any) -> Any:
+    def kcache_later(self, operation: str, *arguments: Any) -> Callable[[], Any] | None:
+        """Make a call now; what reads its result later. A result that has changed by then is a live view of the cache.
+
+        ``None`` if nothing can be said: the views of a mapping are live by definition, and a list is the caller's own.
+        """
+        call = self.plan[operation]
+        if call.source in _VIEWS or (operation == "list" and call.takes == KEY):
+            return None
+        result = self._call(operation, *arguments, is_kept=True)
+        return None if isinstance(result, list) else lambda: self._read(operation, result)
+
+    def _call(self, operation: str, *arguments: Any, is_kept: bool = False) -> Any:
         function = self.plan[operation].of(self._cache)
         if self.is_async:  # what does not wait relies on the loop, too: nothing comes between
-            return self._settled(_done(function, arguments, is_looked_up=operation.startswith("get")))
+            return self._settled(_done(function, arguments, is_kept=is_kept or operation.startswith("get")))
         return self._settled(function(*arguments))
+
+    def _read(self, operation: str, result: Any) -> Any:
+        """What a call returned, as a list of what the operation returns."""
+        takes = self.plan[operation].takes
+        if takes == KEY_VALUE and operation in ("list", "list_keys"):
+            return [pair[operation == "list"] for pair in _pairs(result)]
+        if takes == KEY and operation == "list":
+            found = (self._found("get_by_key", key, None) for key in result)
+            return [obj for obj in found if obj is not None]
+        if takes == OBJECT and operation in ("list_keys", "index_keys"):
+            keys = [self._key_func(obj) for obj in result]
+            return sorted(keys) if operation == "index_keys" else keys
+        return sorted(result) if operation == "index_keys" and isinstance(result, Set) else _listed(result)
 
     def _settled(self, result: Any) -> Any:
         if hasattr(type(result), "__aiter__"):
@@ -306,33 +332,14 @@ class _Methods(_Adapted):
     def get_by_key(self, key: str, default: Any = None, /) -> Any:
         return self._found("get_by_key", key, default)
 
-    def list(self) -> Any:
-        result, takes = self._call("list"), self.plan["list"].takes
-        if takes == KEY:
-            found = (self._found("get_by_key", key, None) for key in result)
-            return [obj for obj in found if obj is not None]
-        return [obj for _, obj in _pairs(result)] if takes == KEY_VALUE else _listed(result)
-
-    def list_keys(self) -> Any:
-        result, takes = self._call("list_keys"), self.plan["list_keys"].takes
-        if takes == OBJECT:
-            return [self._key_func(obj) for obj in result]
-        return [key for key, _ in _pairs(result)] if takes == KEY_VALUE else _listed(result)
-
     def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:
         call = self.plan["replace"]
         content = {self._key_func(obj): obj for obj in objs} if call.takes == KEY_VALUE else objs
         self._call("replace", content, *(resource_version,) * call.has_more)
 
-    def index_keys(self, index_name: str, index_value: str, /) -> Any:
-        result = self._call("index_keys", index_name, index_value)
-        if self.plan["index_keys"].takes == OBJECT:
-            return sorted(self._key_func(obj) for obj in result)
-        return sorted(result) if isinstance(result, Set) else _listed(result)
-
 
 def _passing(operation: str) -> Callable[..., Any]:
-    return lambda self, *arguments: _listed(self._call(operation, *arguments))
+    return lambda self, *arguments: self._read(operation, self._call(operation, *arguments))
 
 
 def _says_missing(error: Exception, key: Any) -> bool:

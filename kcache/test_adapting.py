@@ -174,6 +174,85 @@ class TestMappings:
         assert indexer.list_keys() == ["web"]
 
 
+class Listing(Shelf):
+    """Lists under a name of its own, in a list or whatever else is no view of what is stored."""
+
+    values = keys = None  # type: ignore[assignment]
+
+    def all(self) -> Any:
+        with self._lock:
+            return iter(list(self._things.values()))
+
+    def all_keys(self) -> Any:
+        with self._lock:
+            return dict(self._things).keys()
+
+
+class CopyOnWrite(Listing):
+    """What it lists is the same object until the next write, and never changes."""
+
+    def put(self, key: str, thing: Any) -> None:
+        with self._lock:
+            self._things = {**self._things, key: thing}
+
+    def pop(self, key: str) -> Any:
+        with self._lock:
+            self._things = dict(self._things)
+            return self._things.pop(key)
+
+    def all(self) -> Any:
+        return self._things.values()
+
+
+class LiveView(Listing):
+    def all(self) -> Any:
+        with self._lock:
+            return self._things.values()
+
+
+class LiveKeys(Listing):
+    def all_keys(self) -> Any:
+        with self._lock:
+            return self._things.keys()
+
+
+class LiveIterator(Listing):
+    """It fails if it is read after a write: the dictionary has changed its size."""
+
+    def all(self) -> Any:
+        with self._lock:
+            return iter(self._things.values())
+
+
+class LiveGenerator(Listing):
+    def all(self) -> Any:
+        with self._lock:
+            yield from self._things.values()
+
+
+class LiveAsynchronous(Listing):
+    async def all(self) -> Any:  # type: ignore[override]
+        return self._things.values()
+
+
+class TestLiveViews:
+    """A list that changes after the call has ended breaks the contract, and no adapter hides it."""
+
+    @pytest.mark.parametrize("wrong", [LiveView, LiveKeys, LiveIterator, LiveGenerator, LiveAsynchronous])
+    def test_are_accused(self, wrong: Any) -> None:
+        factory = adapt(wrong, list=("all", "object"), list_keys=("all_keys", "key"))
+        with pytest.raises(ConformanceError, match="it is a live view") as caught:
+            conforms(factory)
+        assert "result-is-no-list" in str(caught.value)
+
+    @pytest.mark.parametrize("right", [Listing, CopyOnWrite])
+    def test_what_does_not_change_is_right(self, right: Any) -> None:
+        conforms(adapt(right, list=("all", "object"), list_keys=("all_keys", "key")))
+
+    def test_can_be_declared(self) -> None:
+        conforms(adapt(LiveView, list=("all", "object"), list_keys=("all_keys", "key"), unsupported=["lists"]))
+
+
 class CamelCase:
     """An Indexer as another language would call it."""
 
@@ -341,7 +420,7 @@ class Watched:
         return self._things.get(key)
 
     def list(self) -> Any:
-        return self._things.values()
+        return tuple(self._things.values())
 
 
 class Deaf(Watched):

@@ -49,3 +49,12 @@ def test_long_orders_are_cut_and_counted() -> None:
 )
 def test_results(outcome: Outcome, text: str) -> None:
     assert result_text(outcome) == text
+
+
+def test_sums_of_fractions_are_short_unless_their_last_digit_matters() -> None:
+    assert str(returned((0.1 + 0.2, 3.0))) == "[0.3, 3.0]"
+    assert result_text(returned(12.300000000000001)) == "returned 12.3"
+    text = no_order_text(_call(0, "get()", returned(0.1 + 0.2)), [], returned(0.3))
+    assert "returned 0.30000000000000004." in text
+    assert text.endswith("which returns 0.3.")
+    assert "returned 0.3." in no_order_text(_call(0, "get()", returned(0.1 + 0.2)), [], returned(0.1))

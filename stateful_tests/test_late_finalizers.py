@@ -152,7 +152,7 @@ BODIES = """
 def result(folder: Path, name: str) -> SuiteResult:
     file = folder / "late.py"
     file.write_text(textwrap.dedent(BODIES))
-    return run_suite(f"{file}:{name}", SuiteOptions(kind="test", budget_seconds=60.0))
+    return run_suite(f"{file}:{name}", SuiteOptions(kind="test", budget_seconds=60.0, most_findings=1))
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from kcache_conformance.explorer_phase import Search
+from kcache_conformance.interleaved import as_target_type
+from kcache_conformance.phase import PhaseContext, PhaseOutcome
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.story import story_sentences
+from kcache_conformance.suite_options import SuiteOptions, decode_options, encode_options
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, decode_interleaving, encode_interleaving
+from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
 RETRYING = """
@@ -85,6 +93,36 @@ def transfers_both_ways():
         thread.start()
     for thread in threads:
         thread.join()
+
+
+class Ledger:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.log = []
+        self.total = 0
+
+    def note(self, what):
+        with self.lock:
+            self.log.append(what)
+
+    def pay(self, amount):
+        for step in range(3):
+            self.note(step)
+        total = self.total
+        for step in range(4):
+            self.note(step)
+        self.total = total + amount
+        self.note("paid")
+
+
+def pays_between_notes():
+    ledger = Ledger()
+    threads = [threading.Thread(target=ledger.pay, args=(amount,)) for amount in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.total == 3
 """
 
 
@@ -158,6 +196,39 @@ def test_the_summary_comes_first_and_the_token_last(finding: Callable[[str], Fin
     places = [text.index(part) for part in (*parts, "Run it again:")]
     assert places == sorted(places)
     assert text.rstrip().splitlines()[-1].lstrip().startswith("kcache replay ")
+
+
+def test_what_the_failure_names_is_explained_and_not_the_log_beside_it(finding: Callable[[str], Finding]) -> None:
+    found = finding("pays_between_notes")
+    first, then = story_sentences(found.interleaving)
+    assert re.search(r"read Ledger#1\.total \(it was 0\)", first)
+    assert re.search(r"before it wrote Ledger#1\.total = \d .* wrote Ledger#1\.total = \d", then)
+    assert found.detail.startswith("1 preemption (no schedule with fewer does it)")
+
+
+def test_a_long_schedule_is_made_small_step_by_step(finding: Callable[[str], Finding]) -> None:
+    del finding  # it has written the bodies
+    laboratory = InterleavedLaboratory("long_bodies.py:pays_between_notes")
+    with laboratory.opened(InterleavedProgram()) as (runner, judge):
+        samples = (search(runner, RandomWalk(seed), judge, SearchLimits(1)) for seed in range(200))
+        long = (counterexample(runner, judge, result) for result in samples if result.problem is not None)
+        first = next(one for one in long if isinstance(one, Counterexample) and one.preemptions > 5)
+        assert smallest(runner, judge, first).preemptions == 1
+
+
+def test_shrinking_has_seconds_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = decode_options(encode_options(SuiteOptions(kind="test", shrink_seconds=10.0)))
+    asked: list[Search] = []
+
+    def phase(context: PhaseContext, searches: Callable[[str], Iterator[Search]], called: str) -> PhaseOutcome:
+        asked.extend(searches(called))
+        return PhaseOutcome({})
+
+    monkeypatch.setattr(as_target_type, "explorer_phase", phase)
+    monkeypatch.setattr(as_target_type, "InterleavedLaboratory", lambda *_: None)
+    context = SimpleNamespace(seconds=2.0, seed=0, options=options)
+    as_target_type._explorer(context)  # type: ignore[arg-type]
+    assert [(one.options.seconds, one.options.whole_seconds) for one in asked] == [(2.0, 12.0)]
 
 
 def event(thread: int, kind: str, subject: str, **more: object) -> InterleavingEvent:

@@ -26,7 +26,7 @@ from kcache_model.errors import TargetError
 from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, seconds_so_far, stdout_console
+from .console import LONG_TOKEN, STATUS_STYLES, seconds_so_far, stdout_console
 from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     Asked,
@@ -124,6 +124,8 @@ def check(
     all of them are checked.
     """
     console = stdout_console()
+    if not is_saved:
+        click.get_current_context().meta[LONG_TOKEN] = True
     with clear_errors():
         outcomes: dict[str, SuiteResult | TargetError] = {}
         runs = []

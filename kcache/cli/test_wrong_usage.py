@@ -87,3 +87,27 @@ def test_right_usage_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for arguments in (["--help"], ["check", "-h"], ["--version"], ["rules", "lost-update"], ["targets"]):
         done = kcache(*arguments)
         assert (done.exit_code, done.stderr) == (0, "")
+
+
+LATE = """
+import kcache
+made = []
+
+def new_indexer(key_func, indexers):
+    made.append(0)
+    if len(made) > MOST:
+        raise RuntimeError("no more")
+    return kcache.new_indexer(key_func, indexers)
+"""
+
+
+@pytest.mark.parametrize(("most", "exit_code"), [(0, 2), (60, 3)], ids=["at once", "after some work"])
+def test_what_turns_up_after_work_began_is_no_wrong_usage(
+    most: int, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "late.py").write_text(f"MOST = {most}\n{LATE}", encoding="utf-8")
+    done = kcache("check", "late.py:new_indexer", "--only", "smoke", "--only", "recorded", "--budget", "5s")
+    assert done.exit_code == exit_code, done.output
+    assert "RuntimeError: no more" in done.output
+    assert ("smoke test" in done.stdout) == bool(most)

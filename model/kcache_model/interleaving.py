@@ -182,12 +182,13 @@ class Interleaving:
     def conflicts(self) -> tuple[frozenset[str], ...]:
         """For each interruption: ``FILE in FUNCTION: ATTRIBUTE`` of the two functions that met there.
 
-        These are the function that was interrupted, and the one in which another thread then touched what both use:
-        best what the interrupted thread had touched and touches again, for that is what it took for unchanged. The
-        attribute is empty if that is no attribute. Lines are not compared: the same race shows in other lines in other
-        programs.
+        These are the function that was interrupted, and the one in which another thread then touched what both use.
+        Interruptions come first in which it touched what the interrupted thread had touched and touches again: that
+        thread took it for unchanged. The attribute is empty if that is no attribute. Lines are not compared: the same
+        race shows in other lines in other programs.
         """
-        return tuple(self._met(at, thread) for at, thread in self._interruptions())
+        met = [self._met(at, thread) for at, thread in self._interruptions()]
+        return tuple(functions for _, functions in sorted(met, key=lambda one: -one[0]))
 
     def _interruptions(self) -> Iterator[tuple[int, int]]:
         """The position of the event that follows each, and the thread that was interrupted."""
@@ -195,21 +196,22 @@ class Interleaving:
             if event.switch is not None and event.switch.is_preemption:
                 yield at, event.switch.thread
 
-    def _met(self, at: int, thread: int) -> frozenset[str]:
-        last = self._last(thread, at)
-        function = "" if last is None else _function(last)
+    def _met(self, at: int, thread: int) -> tuple[int, frozenset[str]]:
+        """How much an interruption tells, and the functions that met."""
         before, after = self._touched(thread, self.events[:at]), self._touched(thread, self.events[at:])
-        others = [one for one in self.events[at:] if one.thread != thread and one.meets and one.where]
-        if not others:
-            return frozenset({function})
-
-        def shared(event: InterleavingEvent) -> int:
-            places = {*event.reads, *event.writes}
-            return (not places.isdisjoint(before)) + (not places.isdisjoint(before & after))
-
-        met = max(others, key=shared)
-        attribute = met.slot if re.fullmatch(r"\.\w+", met.slot) else ""
-        return frozenset(f"{one}: {attribute}" for one in (function, _function(met)))
+        writes = {place for one in self.events if one.thread == thread for place in one.writes}
+        last = self._last(thread, at)
+        found, function = -1, "" if last is None else _function(last)
+        functions = frozenset({function})
+        for event in self.events[at:]:
+            places = writes.intersection(event.reads).union(event.writes) & (before | after)
+            if event.thread == thread or not event.where or not (places or event.meets):
+                continue
+            told = (not places.isdisjoint(before)) + (not places.isdisjoint(before & after))
+            if told > found:
+                attribute = event.slot if re.fullmatch(r"\.\w+", event.slot) else ""
+                found, functions = told, frozenset(f"{one}: {attribute}" for one in (function, _function(event)))
+        return found, functions
 
     @staticmethod
     def _touched(thread: int, events: Iterable[InterleavingEvent]) -> set[int]:

@@ -64,9 +64,8 @@ class Outcome:
             return "waits"
         if self.error is not None:
             return f"{self.error} error" + (f" ({self.message})" if self.message else "")
-        if isinstance(self.value, tuple):
-            return f"[{', '.join(map(str, self.value))}]"
-        return str(self.value)
+        value = with_short_floats(self.value)
+        return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
 WAITS = Outcome(waits=True)
@@ -111,6 +110,13 @@ class _Anything(Outcome):
 
 ANYTHING = _Anything()
 """The call may return or raise anything: it does not give the same each time after the same calls."""
+
+
+def with_short_floats(value: Value) -> Value:
+    """``12.3`` for ``12.300000000000001``, in tuples too: the digits that a sum of decimal fractions gets right."""
+    if type(value) is float:
+        return float(f"{value:.15g}")
+    return tuple(map(with_short_floats, value)) if type(value) is tuple else value
 
 
 def with_article(name: str) -> str:

@@ -219,17 +219,15 @@ def _configuration(file: Path, values: object, folder: Path) -> Configuration:
     top.end((*_OPTIONS, "targets"))
     found = {}
     for name, table in tables.items():
-        one = _Table(file, f"{home}.targets.{name}".lstrip("."), table)
+        path = f"{home}.targets.{name}".lstrip(".")
+        one = _Table(file, path, table)
         factory = one.take("factory", str)
         if not factory:
             raise one.wrong("factory", "is missing: write package.module:factory or path/to/file.py:factory")
         given = {**shared, **_options(one)}
         kind, model = given.pop("kind", None), one.take("spec", str)
         without = one.take("without", list, _texts) or ()
-        waivers = tuple(
-            _waiver(file, f"{home}.targets.{name}.waivers".lstrip("."), waiver)
-            for waiver in one.take("waivers", list) or ()
-        )
+        waivers = tuple(_waiver(file, f"{path}.waivers", waiver) for waiver in one.take("waivers", list) or ())
         one.end((*_OPTIONS, "factory", "spec", "without", "waivers"))
         place = _from(folder, file.parent, factory)
         model = model and _from(folder, file.parent, model)

@@ -17,6 +17,11 @@ INDISPENSABLE = frozenset({"explorer"})
 """The phases without which nothing is ok, unless they were left out on purpose."""
 
 
+_ROUNDS_PER_OVERLAP: Final = 100
+"""If calls overlapped in fewer than one of so many rounds, stress says little. Counted, so that it does not depend on
+the speed of the machine."""
+
+
 @dataclass(frozen=True)
 class TargetLoaded:
     """The implementation answers.
@@ -24,7 +29,7 @@ class TargetLoaded:
     Attributes:
         not_tested: the operations and features that it does not support.
         calls: the names of the calls that it offers, if completeness is asked of its type.
-        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested_code.describe_tested`.
     """
 
     not_tested: tuple[str, ...]
@@ -107,6 +112,19 @@ class PhaseFinished:
     findings: int = 0
     proved: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        """How often programs were run with real threads, which may be more than once for each."""
+        return self.counts.get("rounds", self.counts.get("programs", 0))
+
+    @property
+    def few_overlaps(self) -> str:
+        """Why rounds with real threads that went well say little; empty if enough of them had overlapping calls."""
+        met = self.counts.get("overlapping")
+        rounds = self.rounds
+        is_enough = met is None or (met > 0 and met * _ROUNDS_PER_OVERLAP >= rounds)
+        return "" if is_enough or self.finding is not None else f"only {met:,} of {rounds:,} rounds overlapped"
 
 
 @dataclass(frozen=True)

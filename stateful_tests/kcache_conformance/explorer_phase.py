@@ -55,11 +55,13 @@ def explore_for_more(
     """
     kinds: frozenset[FindingKind] = frozenset()
     executions, began, options = 0, time.monotonic(), search.options
+    calls: Coverage = Counter()
     while True:
         spared = Spared(known.findings, kinds)
         explored = explore(search.laboratory, search.program, options, watch, on_finding, spared)
         executions += explored.executions
-        explored = replace(explored, executions=executions, spared=explored.spared + len(kinds))
+        calls.update(explored.calls)
+        explored = replace(explored, executions=executions, calls=calls, spared=explored.spared + len(kinds))
         found = explored.finding
         if found is None or not known.has(found):
             return explored

@@ -95,8 +95,8 @@ def run_suite(
         except Interrupted:
             log.interrupted()
             break
-        if end.how == "target_error" and log.has_worked:
-            log.refused(end.message)
+        if end.how == "target_error" and log.has_worked and isinstance(target, str):
+            log.became_unusable(end.message)
         elif end.how == "over":
             log.over()
         else:
@@ -162,7 +162,7 @@ class _Log:
             found = self._weighed(replace(finding, phase=SAVED))
             if not self.known.has(found):
                 self.known = self.known.adding(found)
-        self._saved = self.known.findings
+        self._saved, self._tested = self.known.findings, again.tested
         first = next(iter(self._saved), None)
         self._unsettled = again.unsettled
         counts = {"programs": again.count, **({"undecided": len(again.unsettled)} if again.unsettled else {})}
@@ -210,9 +210,10 @@ class _Log:
         """Whether a phase has done something: from then on, no error of the target takes that away."""
         return bool(self._phases) or any(any(done.counts.values()) for done in self._so_far.values())
 
-    def refused(self, why: str) -> None:
-        """The target turned out to be unusable for a phase, which is left out; the others go on."""
-        self(PhaseFinished(self.phase, {}, refused=why))
+    def became_unusable(self, why: str) -> None:
+        """The target turned out to be unusable in a phase, which ends without a verdict; the others go on."""
+        done = self._so_far.get(self.phase)
+        self(PhaseFinished(self.phase, {} if done is None else done.counts, inconclusive=" ".join(why.split())))
 
     def interrupted(self) -> None:
         """The user stopped the run: what was done of each phase is told, and what was being made smaller."""
@@ -287,6 +288,8 @@ class _Log:
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]
+        if not any(phase.phase in INDISPENSABLE and not phase.refused for phase in run):  # then stress stands for all
+            reasons += [f"{phase.phase}: {phase.few_overlaps}" for phase in run if phase.few_overlaps]
         methods = methods_report(self._calls, self._not_tested, [phase.coverage for phase in self._phases])
         reasons = reasons or [*incomplete_reasons(methods)]
         seed = self._type.hash_seed(self._options.seed)

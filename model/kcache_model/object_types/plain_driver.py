@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from ..errors import TargetError
 from ..foreign import own_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
@@ -107,7 +108,15 @@ class PlainDriver:
         untold: frozenset[str] = frozenset(),
     ) -> None:
         del load
-        self.made = factory()
+        try:
+            self.made = factory()
+        except passing:
+            raise
+        except (Exception, SystemExit) as error:
+            raise TargetError(
+                f"creating one more object raised {error_text(error)}; each run of the calls needs a new object, "
+                "however many were created before"
+            ) from error
         self._untold = untold
         self._passing = passing
         self._results: dict[int, list[tuple[MethodCall, object]]] = {}

@@ -4,7 +4,7 @@ Each call is made by a thread of its own number: what an ``RLock`` or a ``thread
 
 The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
 Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
-:data:`PASSES` and :class:`Overtaken`.
+:class:`Passes` and :class:`Overtaken`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MOST_KEPT: Final = 200_000
 _MOST_POINTS: Final = 80
 """Events of a slow call after which others are tried. Calls are short; a longer one is tried in its first part only."""
 
-_MOST_PASSES: Final = 4
-"""Times that time passes between calls: more than the waits with a timeout that three threads can be in at once."""
+_MOST_PASSES: Final = 8
+"""Times that time passes between calls: several for each of the threads of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,12 @@ class Begun:
     Attributes:
         call: which one.
         is_alone: whether calls that it has woken go on only after the next step.
+        may_sleep: whether it waits where it sleeps and looks again afterwards.
     """
 
     call: CalledBy
     is_alone: bool = False
+    may_sleep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +83,19 @@ class Overtaken:
     calls: tuple[CalledBy, ...]
 
 
-class _Passes:
-    """The type of :data:`PASSES`."""
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """A step: time passes, and a wait ends by its timeout.
 
-    def __repr__(self) -> str:
-        return "time passes"
+    Attributes:
+        wait: which one of those that end at about the same time; 0 for the first.
+    """
+
+    wait: int = 0
 
 
-PASSES: Final = _Passes()
-"""A step: the wait ends whose timeout is the next one."""
+PASSES: Final = Passes()
+"""The wait ends whose timeout is the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +104,13 @@ class Stage:
 
     Attributes:
         outcomes: for each step, what each of its calls gave; one that has not ended waits.
-        can_pass: whether a wait with a timeout has not ended, so that time may pass.
+        timeouts: how many waits with a timeout may be the next that time ends.
         is_quiet: whether each call has ended or waits for another one; one that polls does neither.
         seconds: of virtual time, for each step.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
-    can_pass: bool
+    timeouts: int
     is_quiet: bool = True
     seconds: tuple[float, ...] = field(default=(), compare=False)
 
@@ -209,15 +215,26 @@ class ReplaySpecification:
         stage = self._staged(state)
         return WAITS if stage is None else stage.outcomes[position][0]
 
-    def let_time_pass(self, state: Calls) -> Calls | None:
-        """The state after the next timeout has ended a wait; ``None`` if no wait has one."""
+    def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
+        """The state in which a call sleeps before it looks again what there is to do; ``None`` if it does not.
+
+        One that would sleep for ever waits for another call, as :meth:`effects` say.
+        """
+        if not isinstance(operation, CalledBy) or not self.effects(state, operation):
+            return None
+        after = (*state, Begun(operation, may_sleep=True))
+        stage = self._staged(after)
+        return after if stage is not None and stage.outcomes[-1][0].waits else None
+
+    def let_time_pass(self, state: Calls) -> Sequence[Calls]:
+        """Each state after a timeout has ended a wait; none if no wait has a timeout."""
         stage = self._staged(state) if any(map(_is_further, state)) else None
-        if stage is None or not stage.can_pass or state.count(PASSES) >= _MOST_PASSES:
-            return None
+        if stage is None or sum(isinstance(step, Passes) for step in state) >= _MOST_PASSES:
+            return ()
         if isinstance(state[-1], Begun) and state[-1].is_alone:
-            return None
-        after = (*state, PASSES)
-        return after if self._staged(after) is not None else None
+            return ()
+        found = [(*state, Passes(wait)) for wait in range(stage.timeouts)]
+        return [after for after in found if self._staged(after) is not None]
 
     def overtake(
         self, state: Calls, slow: Any, operations: tuple[Any, ...]
@@ -249,8 +266,7 @@ class ReplaySpecification:
         if counted not in self._stages:
             if len(self._stages) >= _MOST_KEPT:
                 self._stages.clear()
-            first = self._stage(counted)
-            self._stages[counted] = first if first is not None and first == self._stage(counted) else None
+            self._stages[counted] = self._stage(counted)  # once: it can only excuse what was observed
         return self._stages[counted]
 
     def _replayed(self, calls: Calls) -> Outcome:
@@ -268,7 +284,7 @@ class ReplaySpecification:
 
 def _is_further(step: Any) -> bool:
     """Whether a step is more than one call that runs to its end."""
-    return isinstance(step, (Begun, Overtaken, _Passes))
+    return isinstance(step, (Begun, Overtaken, Passes))
 
 
 def _counted(calls: Calls) -> Calls:

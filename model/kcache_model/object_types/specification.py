@@ -132,8 +132,8 @@ def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> 
         if all(count == len(thread) for count, thread in zip(done, program.threads, strict=True)):
             return False
         later = specification.let_time_pass(state)
-        may_go_on = later is not None
-        if later is not None and is_stuck(done, waiting, later):
+        may_go_on = bool(later)
+        if any(is_stuck(done, waiting, after) for after in later):
             return True
         for number, thread in enumerate(program.threads):
             if waiting[number] is not None or done[number] == len(thread):

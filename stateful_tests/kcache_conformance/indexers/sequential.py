@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
@@ -13,11 +13,11 @@ from kcache_model.indexers.eviction import model_of
 from kcache_model.indexers.invariants import View, broken_rules
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.journal import begin, reading, step
-from kcache_model.indexers.operations import Operation, list_keys
+from kcache_model.indexers.operations import Operation, OperationName, list_keys
 from kcache_model.indexers.outcome_rules import rule_of_outcome
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import is_avoided, restricted
-from kcache_model.indexers.target import INDEXES, Target
+from kcache_model.indexers.target import INDEXES, LISTS, Target
 from kcache_model.outcomes import Outcome, error_text, returned
 from kcache_model.places import place_of
 from kcache_model.progress import NoProgress, ProgressListener
@@ -25,6 +25,14 @@ from kcache_model.render import operation_text, outcome_text
 from kcache_model.rules import BrokenRule
 
 from ..phase import Coverage
+
+_LISTING: Final = frozenset(
+    {
+        *(OperationName.LIST, OperationName.LIST_KEYS, OperationName.BY_INDEX, OperationName.INDEX),
+        *(OperationName.INDEX_KEYS, OperationName.LIST_INDEX_FUNC_VALUES),
+    }
+)
+"""Operations that return lists."""
 
 
 class SequentialRun:
@@ -63,6 +71,7 @@ class SequentialRun:
         self._indexes = () if INDEXES in target.unsupported else tuple(indexes)
         self._semantics = semantics
         self._operations: list[Operation] = []
+        self._kept: dict[OperationName, tuple[Operation, Outcome, Callable[[], object]]] = {}
         self._model = model_of(self.program)
         self._state = self._model.initial(self._indexes)
         self.is_over = False
@@ -112,10 +121,38 @@ class SequentialRun:
             if not self._is_known(finding):
                 return finding
             self.is_over = operation.is_write
-        finding = self._broken_rule() if self._reads_back and not self.is_over else None
+        finding = self._changed_later(operation) if operation.is_write else self._keep(operation, observed)
+        if finding is None or self._is_known(finding):
+            finding = self._broken_rule() if self._reads_back and not self.is_over else None
         if finding is None or not self._is_known(finding):
             return finding
         self.is_over = True
+        return None
+
+    def _keep(self, operation: Operation, observed: Outcome) -> None:
+        """Make a call once more, and leave its result unread until the next write."""
+        later = getattr(self._driver.indexer, "kcache_later", None)  # of an adapter, which makes lists of all results
+        is_asked = later is not None and LISTS not in self._target.unsupported and not self._target.may_evict
+        if is_asked and operation.name in _LISTING and observed.error is None:
+            read = later(operation.name.value, *self._driver.arguments(operation))
+            if read is not None:
+                self._kept[operation.name] = operation, observed, read
+
+    def _changed_later(self, write: Operation) -> Finding | None:
+        """What is wrong with the results that were kept: a live view shows what was written since, or fails."""
+        kept, self._kept = self._kept, {}
+        for operation, before, read in kept.values():
+            try:
+                now = self._driver.outcome_so_far(operation.name, read())
+            except Exception as error:
+                now = self._driver.outcome_of_error(error)
+            if now != before:
+                summary = (
+                    f"what {operation_text(operation)} returned was {outcome_text(before)}, and after "
+                    f"{operation_text(write)} it is {outcome_text(now)}: it is a live view"
+                )
+                step = len(self._operations) - 1
+                return Finding(FindingKind.DIVERGENCE, "", summary, self.program, step=step, rule="result-is-no-list")
         return None
 
     def _broken_rule(self) -> Finding | None:

@@ -83,7 +83,6 @@ def main() -> None:
     """Do the job that stands on standard input, and end the process whatever threads are left."""
     _end_with_parent()
     job = json.loads(sys.stdin.read())
-    sys.path[:] = job["path"]
     descriptor = os.dup(1)
     os.dup2(2, 1)
     with open(job["stacks"], "w", encoding="utf-8") as file:
@@ -94,7 +93,10 @@ def main() -> None:
         outlet.send({"event": "ready"})
         try:
             module, _, name = job["function"].partition(":")
-            getattr(importlib.import_module(module), name)(outlet, **job["arguments"])
+            sys.path += job["path"]  # behind: a parent that has loaded a target has the folder of the target in front
+            work = getattr(importlib.import_module(module), name)
+            sys.path[:] = job["path"]
+            work(outlet, **job["arguments"])
             outlet.send({"event": "done"})
         except TargetError as error:
             outlet.send({"event": "target_error", "message": str(error)})

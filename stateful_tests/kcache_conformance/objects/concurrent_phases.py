@@ -132,7 +132,7 @@ class _Scope:
 def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     """Small programs with real threads."""
     told = 0.0
-    counts = Counter(programs=0, operations=0, overlapping=0, undecided=0)
+    counts = Counter(programs=0, rounds=0, operations=0, overlapping=0, undecided=0)
     setting = setting_of(object_type, context)
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
@@ -147,7 +147,8 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
             if stress.leaves_out(program):
                 continue
             found = stress.run(program)
-            counts.update(programs=1, operations=len(found.calls))
+            counts.update(programs=1)
+            counts["rounds"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
             counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
             if found.kind is not None:
                 context.on_finding(stress.finding(program, found, is_small=True))

@@ -38,11 +38,11 @@ def _counted(phase: PhaseFinished) -> str:
         return ""
     noun = _NOUNS.get(phase.phase, "programs")
     of = f" of {counts['of']}" if counts.get("of", 0) > counts.get("programs", 0) else ""
-    text = f"{counts.get('programs', 0)}{of} {noun}"
+    text = f"{phase.rounds}{of} {noun}"
     if "operations" in counts:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:
-        text += f", {counts['overlapping']} rounds with overlapping calls"
+        text += f", {phase.few_overlaps or str(counts['overlapping']) + ' rounds with overlapping calls'}"
     if phase.phase == "saved" and counts.get("undecided"):
         text += f"; of {counts['undecided']} it is not known whether they still fail"
     if phase.phase in ("stress", "fuzz") and phase.skipped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -14,7 +14,7 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
 from kcache_model.render import CLOSEST, operation_text, outcome_text, printable
 
-from ..replay_request import replay_command
+from ..replay_request import ReplayRequest, long_command, replay_command
 from .interleaving import interleaving_text
 from .story import story_sentences
 from .timeline import timeline
@@ -56,7 +56,13 @@ PHASE_TITLES = {
 
 
 def print_finding(
-    console: Console, finding: Finding, target: str, *, strict_errors: bool = False, is_whole: bool = False
+    console: Console,
+    finding: Finding,
+    target: str,
+    *,
+    strict_errors: bool = False,
+    is_whole: bool = False,
+    command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> None:
     """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again.
 
@@ -66,11 +72,12 @@ def print_finding(
         target: the name of the target.
         strict_errors: whether kcache's error types were asked for.
         is_whole: leave out no step, no line of details, and no call.
+        command_of: the command of a replay.
     """
     with console.capture() as capture:
         console.print(Group(*_parts(finding, console.width, is_whole=is_whole)), crop=False)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
-    command = replay_command(finding, target, strict_errors=strict_errors)
+    command = replay_command(finding, target, strict_errors=strict_errors, command_of=command_of)
     if command is not None:
         repeats = finding.program is None or finding.program.is_sequential or finding.schedule
         again = "Run it again:" if repeats else "Run the whole round again, many times:"

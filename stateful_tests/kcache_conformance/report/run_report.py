@@ -54,7 +54,8 @@ class RunReport:
         if advice:
             parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
         parts.append(f"{result.seconds:.1f} s")
-        reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
+        shown = result.shown if result.status is Status.OK else ""
+        reasons = "".join(f": {text}" for text in filter(None, ("; ".join(result.reasons), shown)))
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 

@@ -5,13 +5,15 @@ again), and the call after that touches this, each time in conflict: a cycle of 
 have come first. The sentences tell such a cycle, the best of those that a preemption makes; or who waits for what.
 
 The best cycle, by these criteria in this order: starting and joining threads fixes none of its conflicts; it lies in
-the code under test rather than in the test body; it ends with a read that finds nothing, which raises; it has the least
+the code under test rather than in the test body; it is about something that the failure names; it ends with a read that
+finds nothing, which raises; no lock is held in all of it, for whoever releases a lock lets others in; it has the least
 in between.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -27,6 +29,9 @@ _NOTICES: Final = (".notify()", ".notify_all()", ".set()")
 
 _FURTHEST: Final = 12
 """Accesses of one thread that may lie between the two ends of a cycle."""
+
+_MOST_FAR: Final = 4
+"""Ends further away, of those that are about the same as the beginning."""
 
 _SIDES: Final = 2
 """Conflicts of a cycle. Where the order of both is fixed, the threads cannot have met."""
@@ -132,7 +137,9 @@ def _cycles(events: Sequence[InterleavingEvent], calls: Sequence[InterleavedCall
     for thread in {event.thread for event in events}:
         own = [at for at in accesses if events[at].thread == thread]
         for position, first in enumerate(own):
-            for last in own[position + 1 : position + 1 + _FURTHEST]:
+            near = own[position + 1 : position + 1 + _FURTHEST]
+            far = (at for at in own[position + 1 + _FURTHEST :] if _same(events[first], events[at]))
+            for last in (*near, *itertools.islice(far, _MOST_FAR)):
                 if not _is_preempted(events, first, last):
                     continue
                 others = [at for at in accesses if first < at < last and events[at].thread != thread]
@@ -164,14 +171,30 @@ def _cycles_between(
             return
 
 
-def _rank(told: Interleaving, cycle: _Cycle) -> tuple[int, int, bool, int, int, int]:
+def _rank(told: Interleaving, cycle: _Cycle) -> tuple[float, ...]:
     """Sorts the best explanation first."""
     events, thread = told.events, told.events[cycle.first].thread
     own = sum(event.thread == thread and _is_access(event) for event in events[cycle.first : cycle.last])
-    of_test = max(_of_test(told, events[at]) for at in (cycle.first, *cycle.between, cycle.last))
+    involved = [events[at] for at in (cycle.first, *cycle.between, cycle.last)]
     last = events[cycle.last]
     finds_something = not (last.kind == "read" and last.value == NOTHING)
-    return (_ordered_sides(events, cycle), of_test, finds_something, own, len(cycle.between), cycle.first)
+    is_locked = bool(frozenset.intersection(*(frozenset(event.held) for event in involved)))
+    return (
+        _ordered_sides(events, cycle),
+        max(_of_test(told, event) for event in involved),
+        not any(_is_named(event, told.summary) for event in involved),
+        finds_something,
+        is_locked,
+        own,
+        len(cycle.between),
+        cycle.first,
+    )
+
+
+def _is_named(event: InterleavingEvent, summary: str) -> bool:
+    """Whether a failure names the attribute or the key that was touched."""
+    name = event.slot.strip(".[]'\"")
+    return bool(name) and re.search(rf"\b{re.escape(name)}\b", summary) is not None
 
 
 def _of_test(told: Interleaving, event: InterleavingEvent) -> int:

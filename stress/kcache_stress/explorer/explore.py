@@ -120,8 +120,8 @@ class Explored:
         note: why the search is no proof, where the strategy can tell.
         audited: how many executions at opcodes it was compared with.
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
-        calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
         spared: how many executions showed what was known, and counted as if nothing were wrong.
+        calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
     """
 
     coverage: Coverage
@@ -130,8 +130,8 @@ class Explored:
     note: str = ""
     audited: int = 0
     refused: str = ""
-    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     spared: int = 0
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def no_proof(self) -> str:
@@ -363,9 +363,10 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
     if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
     if options.strategy == StrategyName.STATES:
-        if not isinstance(experiment.judge, CallJudge) or not experiment.runner.logs_calls:
+        judge = experiment.judge.first if isinstance(experiment.judge, SparingJudge) else experiment.judge
+        if not isinstance(judge, CallJudge) or not experiment.runner.logs_calls:
             raise TargetError("--strategy states is for targets whose calls can be followed one by one: Indexers")
-        states = StateHashing(experiment.runner.sandbox, experiment.judge.monitor)
+        states = StateHashing(experiment.runner.sandbox, judge.monitor)
         return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk

@@ -339,7 +339,7 @@ class Sandbox:
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
         self.locks = SharedLocks(self._world.module, self._shares_locks)
-        self._modules = PrivateModules(self.is_private, Finder(self), self._units)
+        self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
         return self._note(instrumented_library(parse, path, self.granularity, only))
@@ -482,6 +482,10 @@ class Sandbox:
         while name and name not in self._kinds:
             name = name.rpartition(".")[0]
         return self._kinds.get(name)
+
+    def is_copy(self, module: object) -> bool:
+        """Whether a module was made here."""
+        return own_attributes(module).get("__builtins__") is vars(self._builtins)
 
     def ready(self, name: str) -> ModuleType | None:
         """A module of the virtual world, if ``name`` is one."""

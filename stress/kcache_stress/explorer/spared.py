@@ -46,16 +46,19 @@ class SparingJudge(Generic[A]):
         first: the other judge.
         runner: runs the threads once more, to see where they are interrupted.
         spared: what is known.
+
+    Attributes:
+        first: the other judge.
     """
 
     def __init__(self, first: Judge[A], runner: Runner[A], spared: Spared) -> None:
-        self._first = first
+        self.first = first
         self._runner = runner
         self._spared = spared
 
     def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
         """The problem of an execution; ``None`` if there is none, or if it is known."""
-        problem = self._first.judge(execution, order)
+        problem = self.first.judge(execution, order)
         if problem is None or not self._is_known(problem, execution, order):
             return problem
         self._spared.met[problem.kind] += 1

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
 from kcache_model.object_types.checking import CallsVerdict, check_calls
@@ -113,9 +114,12 @@ class ObjectRunner(ScenarioRunner):
     def _set_up(self, load: Load) -> Sequence[Work]:
         self._pulse()
         factory = self._place.factory(load(self._place.module))
-        driver = self._driver = self._object_type.make(
-            self._target, self._program, load=load, factory=factory, passing=(SetupDeadlockError,)
-        )
+        try:
+            driver = self._driver = self._object_type.make(
+                self._target, self._program, load=load, factory=factory, passing=(SetupDeadlockError,)
+            )
+        except TargetError as error:
+            raise CannotExploreError(str(error)) from error
         self.made = driver.made
         self._prefix, self._final = tuple(map(driver.call, self._program.prefix)), ()
         return [
@@ -209,7 +213,9 @@ class ObjectLaboratory:
         """The experiment of a program; ``pulse`` is called before each execution."""
         runner = self.runner(program, pulse)
         try:
-            yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
+            judge = self.judge(program, runner, strict_errors=strict_errors)
+            judge.pulse = pulse
+            yield Experiment(runner, judge)
         finally:
             runner.clean_up()
 

@@ -6,7 +6,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -37,6 +37,11 @@ _SMALLER_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.5
 
 
+_IN_ONE_GO: Final = 16
+"""Objects on which the threads make their calls one after another, without a new start. Very short calls end before the
+next thread has started; a thread that is interrupted within a call is overtaken by the others on the same object."""
+
+
 @dataclass(frozen=True)
 class Round:
     """What one run of a program with real threads showed.
@@ -61,6 +66,24 @@ class Round:
         return FindingKind.EXCEPTION if self.verdict.is_error else FindingKind.NONLINEARIZABLE
 
 
+class _InTurn:
+    """The same part of several runs, one after another.
+
+    Attributes:
+        parts: of the runs.
+        at: the one that is under way; their number if all have ended.
+    """
+
+    def __init__(self, parts: Sequence[Callable[[], None]]) -> None:
+        self.parts = parts
+        self.at = 0
+
+    def __call__(self) -> None:
+        for part in self.parts:
+            part()
+            self.at += 1
+
+
 class ObjectStress:
     """Runs programs with real threads, again and again.
 
@@ -70,6 +93,12 @@ class ObjectStress:
         watch: told of each program.
         seed: of the noise.
         patience_seconds: how long nothing may move.
+
+    Attributes:
+        coverage: what was called, and how often it overlapped a call of another thread.
+        rounds: how often a program was run to its end.
+        overlapping: rounds in which calls of different threads overlapped.
+        undecided: rounds that could not be judged.
     """
 
     def __init__(
@@ -84,7 +113,7 @@ class ObjectStress:
         self._noise = Noise(self._random.getrandbits(32))
         self._pool = ThreadPool(_THREADS)
         self.coverage = Coverage()
-        self.overlapping = self.undecided = 0
+        self.rounds = self.overlapping = self.undecided = 0
         self.left_out: dict[str, str] = {}
         self._keeping = KeepingCalls(self._type, target)
 
@@ -105,32 +134,50 @@ class ObjectStress:
         return any(str(operation.name) in self.left_out for operation in program.operations())
 
     def run(self, program: Any) -> Round:
-        """Run a program once."""
+        """Run a program once; if no calls overlapped, on several objects more in one go.
+
+        Returns:
+            The first round that is wrong, or the last.
+        """
+        before = self.overlapping
+        found = self._together(program, 1)
+        return found if found.kind is not None or self.overlapping > before else self._together(program, _IN_ONE_GO)
+
+    def _together(self, program: Any, objects: int) -> Round:
+        """Run a program on some objects, each thread on one object after another."""
         self._watch.note(json.dumps(self._type.codec.encode_program(program)))
         with self._noise.reach_new_threads():
-            driver = new_object(self._type, self._target, program)
-        shown = RealRun(self._setting, self._target, program, driver)
-        patience = self._patience_seconds + real_seconds(self._type.specification(program), program)[1]
-        calls = shown.calls
+            drivers = [new_object(self._type, self._target, program) for _ in range(objects)]
+        runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
+        patience = self._patience_seconds + objects * real_seconds(self._type.specification(program), program)[1]
         for parts, level in (
-            ([shown.before], None),
+            ([_InTurn([one.before for one in runs])], None),
             # The first thread of the pool is left to what comes before and after.
-            ([lambda: None, *shown.threads], self._random.choice(_LEVELS)),
-            ([shown.read_back], None),
+            ([_InTurn([]), *map(_InTurn, zip(*(one.threads for one in runs), strict=True))], self._level()),
+            ([_InTurn([one.read_back for one in runs])], None),
         ):
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
-                if not self._pool.run(tasks, lambda: self._progress(calls), patience):
-                    is_hung = not self._waits_outside(shown) and not self._is_kept(program, shown)
+                if not self._pool.run(tasks, lambda: self._progress(runs), patience):
+                    stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
+                    is_hung = not self._waits_outside(stuck) and not self._is_kept(program, stuck)
                     hung = (self._pool.stacks() or "a thread did not come back") if is_hung else ""
                     self._pool = ThreadPool(_THREADS)
                     self._watch.rest()
-                    return Round(tuple(calls), CallsVerdict(Status.UNKNOWN), hung)
+                    return Round(tuple(stuck.calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()
-        self.overlapping += self.coverage.add(sorted(calls, key=lambda call: call.invoked))
+        rounds = [self._judged(one) for one in runs]
+        return next((one for one in rounds if one.kind is not None), rounds[-1])
+
+    def _judged(self, shown: RealRun) -> Round:
+        self.rounds += 1
+        self.overlapping += self.coverage.add(sorted(shown.calls, key=lambda call: call.invoked))
         verdict = shown.judged()
         self.undecided += verdict.status is Status.UNKNOWN
-        return Round(tuple(calls), verdict)
+        return Round(tuple(shown.calls), verdict)
+
+    def _level(self) -> Level | None:
+        return self._random.choice(_LEVELS)
 
     def _waits_outside(self, shown: RealRun) -> bool:
         """Whether a thread waits for the outside world: then nothing is hung, and its call is left out from now on."""
@@ -184,9 +231,9 @@ class ObjectStress:
             detail=best.hung,
         )
 
-    def _progress(self, calls: list[Call[Any]]) -> int:
+    def _progress(self, runs: Sequence[RealRun]) -> int:
         self._watch.alive()
-        return len(calls)
+        return sum(len(one.calls) for one in runs)
 
     def _noisy(self, part: Callable[[], None]) -> Callable[[], None]:
         def work() -> None:

@@ -7,6 +7,8 @@ can end a sleep, so no other call has a reason to begin in the middle of it.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
@@ -14,20 +16,23 @@ from typing import Any, Final, Protocol, TypeAlias
 from kcache_model.errors import CannotExploreError
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, Load
-from kcache_model.object_types.replayed import PASSES, Begun, CalledBy, Calls, Overtaken, Stage
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS
 
 from ..explorer.events import PAUSE
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..explorer.scenario_runner import Load as Loads
 from ..explorer.strategies.interface import MOST_EVENTS
+from ..explorer.virtual.deadlines import next_timeouts
 from ..explorer.virtual.scheduler import TICK, Scheduler
 from ..explorer.virtual.standstill import Watched
-from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError
+from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
 from .named_target import Place
 
 _MOST_PASSES: Final = 1_000
 """Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
+
+_INSIDE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _FEW_PASSES: Final = 50
 """A call that has slept more often than this, and is not done after all the events of an execution, polls, too."""
@@ -126,7 +131,7 @@ def _nothing() -> None:
 
 
 def _calls_of(step: Any) -> tuple[CalledBy, ...]:
-    if step is PASSES:
+    if isinstance(step, Passes):
         return ()
     if isinstance(step, Overtaken):
         return (step.slow, *step.calls)
@@ -152,6 +157,51 @@ class _Turn:
     def __init__(self) -> None:
         self.free = False
         self.call = _Made(None)
+
+
+class _Loop:
+    """Watches a call that sleeps, and looks again afterwards: it comes back to where it was before it slept.
+
+    Where it looks again, it would have slept if it were earlier: so it rests there, too, without a sleep.
+
+    Attributes:
+        rests: whether it is there.
+    """
+
+    def __init__(self) -> None:
+        self.rests = False
+        self._seen: set[tuple[tuple[int, int], ...]] = set()
+        self._asleep: tuple[tuple[int, int], ...] = ()
+        self._again: tuple[tuple[int, int], ...] = ()
+
+    def note(self, thread: VirtualThread) -> None:
+        """Take note of where the call is that has just paused.
+
+        Raises:
+            _Lost: it goes on elsewhere after its sleep.
+        """
+        at = _stack(thread)
+        self.rests = bool(self._again) and at == self._again and not self._asleep
+        if isinstance(thread.waits_for, Timed) and thread.waits_for.waitable is NEVER:
+            self._asleep = at
+        elif self._asleep and at != self._asleep:
+            if at not in self._seen:
+                raise _Lost
+            self._asleep, self._again = (), at
+        self._seen.add(at)
+
+
+def _stack(thread: VirtualThread) -> tuple[tuple[int, int], ...]:
+    """Where a thread is, outside the explorer: the instruction of each of its frames."""
+    running = thread.greenlet
+    frame = None if running is None else running.gr_frame
+    frame = frame or sys._getframe()  # it is the one that chooses who is next
+    found = []
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_INSIDE):
+            found.append((id(frame.f_code), frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
 
 
 class _Lost(Exception):
@@ -188,12 +238,13 @@ class _Director:
         self._threads = threads
         self._turns = {number: _Turn() for number in threads.values()}
         self._paused = -1
+        self._loops: dict[int, _Loop] = {}
         self._passes = 0
         self._calls: list[tuple[_Made, ...]] = []
         self._seconds: list[float] = []
         self._choices = self._directed()
         self.works: list[Callable[[], object]] = [partial(self._work, turn) for turn in self._turns.values()]
-        self.stage = Stage((), can_pass=False, is_quiet=False)
+        self.stage = Stage((), 0, is_quiet=False)
         self.is_lost = False
 
     def choose(self, _: int) -> int:
@@ -210,7 +261,7 @@ class _Director:
 
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
-        return Stage(outcomes, bool(self._next_timeouts()), is_quiet, tuple(self._seconds))
+        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds))
 
     def _work(self, turn: _Turn) -> None:
         while True:
@@ -225,9 +276,11 @@ class _Director:
             began, self._passes = self._scheduler.now, 0
             if isinstance(step, Overtaken):
                 yield from self._overtake(step, calls)
-            elif step is PASSES:
-                yield from self._pass()
+            elif isinstance(step, Passes):
+                yield from self._pass(step.wait)
             else:
+                if isinstance(step, Begun) and step.may_sleep:
+                    self._loops[self._threads[step.call.thread]] = _Loop()
                 yield from self._begin(_calls_of(step)[0], calls[0])
                 if not (isinstance(step, Begun) and step.is_alone):
                     yield from self._settle()
@@ -246,9 +299,10 @@ class _Director:
         for by, call in zip(step.calls, calls[1:], strict=True):
             yield from self._begin(by, call)
             yield from self._settle()
-            if not call.outcome.waits:
-                raise _Lost  # it did not have to wait
+            had_to_wait = call.outcome.waits
             yield from self._wait_for(call)
+            if call.outcome.waits or not had_to_wait:
+                raise _Lost  # no timeout has ended it
         self._paused = -1
         yield from self._run(slow)
         yield from self._settle()
@@ -268,9 +322,12 @@ class _Director:
         scheduler = self._scheduler
         thread = scheduler.threads[number]
         while True:
-            scheduler.left = MOST_EVENTS
+            loop = self._loops.get(number)
+            scheduler.left = MOST_EVENTS if loop is None else 1
             yield number
-            if not thread.enabled:
+            if loop is not None and not thread.finished:
+                loop.note(thread)
+            if not thread.enabled or (loop is not None and loop.rests):
                 return
             if len(scheduler.trace) > MOST_EVENTS:
                 raise _Polls if self._passes > _FEW_PASSES else _Lost
@@ -289,31 +346,32 @@ class _Director:
         while call.outcome.waits and self._next_timeouts():
             yield from self._pass()
 
-    def _pass(self) -> _Choices:
-        yield from self._pass_once()
+    def _pass(self, wait: int = 0) -> _Choices:
+        yield from self._pass_once(wait)
         yield from self._settle()
 
-    def _pass_once(self) -> _Choices:
-        """Let the wait end whose timeout is the next one."""
+    def _pass_once(self, wait: int = 0) -> _Choices:
+        """Let the wait end whose timeout is the next one, or one that ends at about the same time."""
         self._passes += 1
         if self._passes > _MOST_PASSES:
             raise _Polls
-        for number in self._next_timeouts()[:1]:
+        for number in self._next_timeouts()[wait : wait + 1]:
             yield from self._run(number)
 
     def _ready(self) -> int:
         threads = self._scheduler.threads.items()
-        return next((number for number, thread in threads if thread.enabled and number != self._paused), -1)
+        held = {self._paused, *self._resting()}
+        return next((number for number, thread in threads if thread.enabled and number not in held), -1)
+
+    def _resting(self) -> list[int]:
+        return [number for number, loop in self._loops.items() if loop.rests]
 
     def _sleeps(self, number: int) -> bool:
         waits_for = self._scheduler.threads[number].waits_for
-        return number != self._paused and isinstance(waits_for, Timed) and waits_for.waitable is NEVER
+        is_asleep = isinstance(waits_for, Timed) and waits_for.waitable is NEVER
+        return is_asleep and number != self._paused and number not in self._loops
 
     def _next_timeouts(self) -> list[int]:
-        """The threads that wait with a timeout, the next one to end first."""
-        timed = [
-            (thread.waits_for.deadline, number)
-            for number, thread in self._scheduler.threads.items()
-            if not thread.finished and number != self._paused and isinstance(thread.waits_for, Timed)
-        ]
-        return [number for _, number in sorted(timed)]
+        threads = self._scheduler.threads.items()
+        others = {number: thread for number, thread in threads if number != self._paused}
+        return [*self._resting(), *next_timeouts(others, self._scheduler.now)]

@@ -6,11 +6,12 @@ import enum
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
+from kcache_model.linearizability.budget import BudgetExhausted
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import WaitingMonitor
 from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
@@ -41,6 +42,8 @@ class CallJudge:
     Attributes:
         monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
             threads of the program, one thread after another.
+        doubts: why some execution could not be judged.
+        pulse: called every now and then, for a judgement may take seconds.
     """
 
     def __init__(
@@ -66,17 +69,12 @@ class CallJudge:
             for operation in thread
         ]
         self._numbers: dict[Any, int] = {}
-        initial = specification.initial(program)
-        self.monitor = Monitor(specification.effects, initial, self._called, self._agrees)
-        self._starts: dict[tuple[Monitor[Any, Any, Any], tuple[Outcome, ...]], int] = {}
-        self._initial = self.monitor.start
-        # Most calls wait for nobody: only where no order of whole calls will do, calls may begin while others wait.
-        self._waiting = [
-            WaitingMonitor(specification, initial, self._called, self._agrees, overtakes=overtakes)
-            for overtakes in ((False, True) if hasattr(specification, "begin") else ())
-        ]
+        self._initial = specification.initial(program)
+        self.monitor = Monitor(specification.effects, self._initial, self._called, self._agrees)
+        self._plain = _Orders(self.monitor, self.monitor.start)
+        self.doubts: dict[str, None] = {}
+        self.pulse: Callable[[], None] = lambda: None
         self._verdicts: dict[object, Problem | None] = {}
-        self._finals: dict[tuple[Monitor[Any, Any, Any], int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
         self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
 
@@ -134,10 +132,14 @@ class CallJudge:
         return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
     def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
-        found = self._first_unexplained(self.monitor, execution, outcomes, shape)
-        for waiting in self._waiting:
-            if found is not None:
-                found = self._first_unexplained(waiting, execution, outcomes, shape)
+        found = self._first_unexplained(self._plain, execution, outcomes, shape)
+        if found is not None and hasattr(self._specification, "begin"):
+            # Most calls wait for nobody: only where no order of whole calls will do, they may begin while others wait.
+            try:
+                found = self._first_unexplained_waiting(execution, outcomes, shape)
+            except BudgetExhausted:
+                self.doubts["calls may wait for each other in too many ways to try all of them"] = None
+                return None
         if found is not None:
             if not found.order:
                 return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
@@ -152,28 +154,37 @@ class CallJudge:
             return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
         return None
 
-    def _first_unexplained(
-        self,
-        monitor: Monitor[Any, Any, Any],
-        execution: Execution[Outcome],
-        outcomes: tuple[Outcome, ...],
-        shape: Shape,
+    def _first_unexplained_waiting(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
     ) -> _Unexplained | None:
-        key = monitor, execution.prefix
-        start = self._starts.get(key)
+        given: Any = self._specification
+        found = None
+        for is_patient in (False, True):
+            monitor = WaitingMonitor(
+                given, self._initial, self._called, outcomes, self._agrees, is_patient=is_patient, pulse=self.pulse
+            )
+            found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
+            if found is None:
+                break
+        return found
+
+    def _first_unexplained(
+        self, orders: _Orders, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
+    ) -> _Unexplained | None:
+        start = orders.starts.get(execution.prefix)
         if start is None:
-            first = self._initial if monitor is self.monitor else monitor.start
-            start = self._starts[key] = self.alone(first, self._program.prefix, execution.prefix, monitor)
+            start = self.alone(orders.start, self._program.prefix, execution.prefix, orders.monitor)
+            orders.starts[execution.prefix] = start
         # Calls that do not overlap are an order of whole calls: a class that disagrees with it disagrees with itself.
         is_of_target = getattr(self._specification, "is_of_target", False)
         if start == IMPOSSIBLE:
             return None if is_of_target else _Unexplained((), None)
         return _first_unexplained(
-            monitor,
+            orders.monitor,
             start,
             shape,
             outcomes,
-            lambda end: self._explains(monitor, end, execution.final),
+            lambda end: self._explains(orders, end, execution.final),
             _overlap if is_of_target else lambda _: True,
         )
 
@@ -190,11 +201,11 @@ class CallJudge:
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))
 
-    def _explains(self, monitor: Monitor[Any, Any, Any], at: int, final: tuple[Outcome, ...]) -> bool:
-        key = (monitor, at, final)
-        if key not in self._finals:
-            self._finals[key] = self.alone(at, self._read_back(final), final, monitor) != IMPOSSIBLE
-        return self._finals[key]
+    def _explains(self, orders: _Orders, at: int, final: tuple[Outcome, ...]) -> bool:
+        key = (at, final)
+        if key not in orders.finals:
+            orders.finals[key] = self.alone(at, self._read_back(final), final, orders.monitor) != IMPOSSIBLE
+        return orders.finals[key]
 
     def alone(
         self,
@@ -215,6 +226,23 @@ class CallJudge:
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
         return observed.agrees_with(expected, strict_errors=self._strict_errors)
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """What a monitor has said so far.
+
+    Attributes:
+        monitor: tells which orders of the calls explain what they gave.
+        start: its set of configurations before the first call.
+        starts: what the calls before the threads gave -> the set after them.
+        finals: (set when the threads have ended, what was read then) -> whether it fits.
+    """
+
+    monitor: Monitor[Any, Any, Any]
+    start: int
+    starts: dict[tuple[Outcome, ...], int] = field(default_factory=dict)
+    finals: dict[tuple[int, tuple[Outcome, ...]], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from kcache_model.foreign import is_a, is_any
+from kcache_model.outcomes import with_short_floats
 from kcache_model.stamped import Stamped
 
 from ..instrument.beneath import iterated
@@ -101,7 +102,7 @@ class Names:
     def _text(self, value: object, depth: int) -> str:
         kind = type(value)
         if is_a(value, float):
-            return _short_float(value)
+            return float.__repr__(with_short_floats(float.__pos__(value)))
         if kind in _SIMPLE:
             return _cut(repr(value))
         if is_a(value, Stamped):
@@ -300,12 +301,6 @@ def _globals(namespace: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 def _module_name(namespace: Mapping[str, object]) -> str:
     return str(namespace.get("__name__", "?")).removeprefix("kcache_target_").rpartition(".")[2]
-
-
-def _short_float(value: float) -> str:
-    """``12.3`` for ``12.300000000000001``: the digits that a sum of decimal fractions gets right."""
-    short = f"{value:.15g}"
-    return short if "." in short or "e" in short else float.__repr__(value)
 
 
 def _cut(text: str) -> str:

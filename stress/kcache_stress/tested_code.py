@@ -21,7 +21,7 @@ _MOST_IMPORTED: Final = 4
 """Packages of one file that are named; more would make the line too long to read."""
 
 
-def tested_text(target: str | Callable[..., Any]) -> str:
+def describe_tested(target: str | Callable[..., Any]) -> str:
     """Return version and file of a target that is loaded: ``jinja2 3.1.6, /path/jinja2/__init__.py``.
 
     A module of the user's project is often a test or an adapter, so the packages that it imports are named, too.

@@ -1,0 +1,115 @@
+"""Rounds with real threads in which no calls overlap are repeated, and are no evidence."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from kcache_conformance.events import PhaseFinished
+from kcache_conformance.report.counts import counts_text
+from kcache_conformance.suite import _Log
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.target_types import target_type_named
+from kcache_model.finding import FindingKind
+from kcache_model.object_types.plain import MethodCall, ObjectProgram, PlainTarget, method, object_type
+from kcache_model.progress import NoProgress
+from kcache_model.verdict import Status
+from kcache_stress.objects.findings import Setting
+from kcache_stress.objects.threads import ObjectStress
+
+ADVICE = "; to do without it on purpose: --without explorer, or phases=... in a test"
+EXPLORED = PhaseFinished("explorer", {"programs": 5, "executions": 50})
+
+
+def stressed(rounds: int, overlapping: int) -> PhaseFinished:
+    return PhaseFinished("stress", {"programs": rounds, "operations": 2 * rounds, "overlapping": overlapping})
+
+
+@pytest.mark.parametrize(
+    ("phases", "reasons"),
+    [
+        ((stressed(19_324, 14),), ("stress: only 14 of 19,324 rounds overlapped",)),
+        ((stressed(30, 0),), ("stress: only 0 of 30 rounds overlapped",)),
+        ((stressed(19_324, 14), EXPLORED), ()),
+        ((stressed(300, 3),), ()),
+        (
+            (stressed(300, 2), PhaseFinished("explorer", {}, refused="it is written in C")),
+            (f"explorer: it is written in C{ADVICE}", "stress: only 2 of 300 rounds overlapped"),
+        ),
+    ],
+)
+def test_rounds_without_overlap_are_no_evidence(phases: tuple[PhaseFinished, ...], reasons: tuple[str, ...]) -> None:
+    options = SuiteOptions(phases=tuple(phase.phase for phase in phases))
+    log = _Log(lambda _: None, target_type_named("indexer"), options)
+    for phase in phases:
+        log(phase)
+    result = log.result(1.0, has_name=True)
+    assert result.reasons == reasons
+    assert result.status is (Status.UNKNOWN if reasons else Status.OK)
+
+
+def test_the_line_of_the_phase_says_so() -> None:
+    assert counts_text(stressed(19_324, 14)) == "19324 rounds, 38648 operations, only 14 of 19,324 rounds overlapped"
+    assert counts_text(stressed(100, 14)) == "100 rounds, 200 operations, 14 rounds with overlapping calls"
+
+
+class Fragile:
+    """The first objects of those made are right; that of a number waits for ever, or loses a call."""
+
+    made = 0
+    waits = loses = 0
+
+    def __init__(self) -> None:
+        Fragile.made += 1
+        self.number = Fragile.made
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def add(self) -> int:
+        if self.number == self.waits:
+            threading.Event().wait()
+        with self._lock:
+            self._count += self.number != self.loses
+            return self._count
+
+
+class Counting:
+    """A counter."""
+
+    def initial(self) -> int:
+        return 0
+
+    def apply(self, state: int, operation: MethodCall) -> tuple[int, Any]:
+        return state + 1, state + 1
+
+
+COUNTER = object_type("fragile", specification=Counting(), vocabulary=(method("add"),), reference="fragile:Fragile")
+BOTH = ObjectProgram((), ((MethodCall("add"),), (MethodCall("add"),)))
+
+
+def stress_of(**faults: int) -> ObjectStress:
+    Fragile.made, Fragile.waits, Fragile.loses = 0, faults.get("waits", 0), faults.get("loses", 0)
+    target = PlainTarget("fragile:Fragile", Fragile)
+    return ObjectStress(target, Setting(COUNTER, "fragile:Fragile"), NoProgress(), 0, 1.0)
+
+
+def test_the_threads_go_from_object_to_object() -> None:
+    stress = stress_of()
+    with stress.underway():
+        found = stress._together(BOTH, 8)
+    assert found.kind is None
+    assert (stress.rounds, stress.undecided, Fragile.made) == (8, 0, 8)
+    assert stress.coverage.counts.total() == 16
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "calls"), [("waits", FindingKind.HANG, 0), ("loses", FindingKind.NONLINEARIZABLE, 2)]
+)
+def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: FindingKind, calls: int) -> None:
+    stress = stress_of(**{fault: 6})
+    with stress.underway():
+        found = stress._together(BOTH, 8)
+    assert found.kind is kind
+    assert len(found.calls) == calls
