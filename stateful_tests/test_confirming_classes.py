@@ -71,10 +71,10 @@ class Locked:
     def __init__(self):
         self.lock = threading.Lock()
         self.count = 0
-        self.is_free = is_explored()
+        self._is_free = is_explored()
 
     def add(self):
-        if self.is_free:
+        if self._is_free:
             return self._add()
         with self.lock:
             return self._add()

@@ -19,7 +19,7 @@ class FuzzOptions:
         sources: where objects come from.
         seconds: for all engines together. Most functions take less.
         seed: of everything random.
-        is_strict: warnings fail, too: adversarial objects, and rules that only warn.
+        is_strict: adversarial objects count, too, and rules that only warn fail.
         most_values: how many values an object may have; ``None`` for a number in proportion to its size.
         patience_seconds: how long one call may take.
         only: the rules to check; all if empty.

@@ -42,6 +42,9 @@ Progress = Callable[[Engine, str, float], None]
 
 _GRACE_SECONDS = 9.0
 _LEAST_SECONDS = 1.0
+_MOST_RESTARTS = 3
+"""How often a search begins anew after a call that did not return, but did when it was tried again."""
+_MORE_PATIENCE = 3.0
 _FEWEST_OBJECTS = 30
 """Fewer say nothing."""
 _SYMBOLIC, _PERTURBATIONS = 0.25, 0.2
@@ -113,9 +116,12 @@ class _Run:
             # It was asked about an object that agrees to everything, which is nobody's fault.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
             end = self._child("search_job", self._left())
-        is_stopped = end.how in ("hang", "crash")
-        if is_stopped:
-            self._stopped(end)
+        is_stopped = end.how in ("hang", "crash") and self._stopped(end)
+        for _ in range(_MOST_RESTARTS):
+            if is_stopped or end.how not in ("hang", "crash") or self._left() < _LEAST_SECONDS:
+                break
+            end = self._child("search_job", self._left())
+            is_stopped = end.how in ("hang", "crash") and self._stopped(end)
         if not self._is_enough():
             self._perturbations()
         # Deeper search and the solver take longest and find least, so they come last.
@@ -243,14 +249,14 @@ class _Run:
         self.engines.append(report)
         self.listener(report)
 
-    def _stopped(self, end: JobEnd) -> None:
-        """A call hung, or ended the process."""
+    def _stopped(self, end: JobEnd) -> bool:
+        """A call hung, or ended the process; whether it does so again, alone and with more patience."""
         trees = [json.loads(end.note)] if end.note not in ("", "null") else []
         if not trees:
             self.reasons.append(
                 f"the search ended early ({end.how}): {end.message.splitlines()[0] if end.message else ''}"
             )
-            return
+            return True
         patience = self.options.patience_seconds
         violation = (
             Violation(Rule.TERMINATES, f"it did not return within {patience:g} s")
@@ -260,10 +266,9 @@ class _Run:
         details = {"how": end.how}
         if self.spec is not None:
             trial = Trial(self.spec, self.kind, violation.rule, Engine.HYPOTHESIS, (trees[0],), details)
-            again = replay_trial(encode_trial(trial), patience_seconds=patience)
+            again = replay_trial(encode_trial(trial), patience_seconds=_MORE_PATIENCE * patience)
             if again.answer is not ReplayAnswer.REPRODUCED:
-                self.reasons.append(f"the search ended early ({end.how}), but the same call returned when tried again")
-                return
+                return False
         input_classes: list[str] = [InputClass.VALID]
         if self.spec is not None:
             self._job("input_class_job", {"tree": trees[0]}, lambda event: input_classes.append(event["input_class"]))
@@ -272,6 +277,7 @@ class _Run:
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
         if input_class is not InputClass.VALID:
             self.reasons.append(f"a {end.how} for a hostile object kept the other engines from their work")
+        return True
 
     def _symbolic(self) -> None:
         if not self.options.is_symbolic or self.spec is None:
@@ -327,12 +333,12 @@ class _Run:
     def report(self) -> FuzzReport:
         """The result."""
         self._refused()
-        findings = [self._finding(evidence) for evidence in self._with_places()]
+        findings = [self._finding(evidence) for evidence in self._with_places() if self._is_told(evidence)]
         order = list(RULES)
         findings.sort(key=lambda finding: (*_rank(finding), order.index(finding.rule)))
         fails = any(self.options.is_strict or finding.severity is Severity.ERROR for finding in findings)
         tried = next((report for report in self.engines if report.engine is Engine.HYPOTHESIS), None)
-        if tried is not None and tried.missed and not findings and not self.is_interrupted:
+        if tried is not None and tried.missed and not (findings or self.reasons or self.is_interrupted):
             self.reasons.append(f"hypothesis: {tried.missed}")
         elif self.tried < _FEWEST_OBJECTS and self.is_cut_short and not self.reasons:
             self.reasons.append(f"only {self.tried} objects were tried; give it a larger budget")
@@ -352,6 +358,10 @@ class _Run:
             self.are_guessed,
             self.notes,
         )
+
+    def _is_told(self, evidence: Evidence) -> bool:
+        """Whether evidence is reported: that of hostile objects only in a strict run, or where it ended the search."""
+        return self.options.is_strict or evidence.input_class is InputClass.VALID or "how" in evidence.details
 
     def _refused(self) -> None:
         """Say so if there was no valid object, or none that the function accepted."""

@@ -259,7 +259,7 @@ class InformerLaboratory:
             return Confirmation(Answer.NOT_TRIED)
         real = RealInformer(self.target, watch)
         shown = next(filter(None, (real.run(program) for _ in range(_CONFIRMING_RUNS))), None)
-        return answer_of_runs(finding.kind, shown and shown.kind)
+        return answer_of_runs(finding.kind, None if shown is None else shown.kind)
 
     def _searched(self, program: InformerProgram) -> SearchResult[object]:
         with self.opened(program) as (runner, judge):

@@ -144,7 +144,7 @@ class Subject:
         target = replace(load_target(self.target.name), unsupported=self.target.unsupported)
         options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=strict_errors)
         shown = repeat(target, program, options, watch).finding
-        return answer_of_runs(finding.kind, shown and shown.kind)
+        return answer_of_runs(finding.kind, None if shown is None else shown.kind)
 
     @property
     def scheduler(self) -> Scheduler:

@@ -139,7 +139,8 @@ class SharedLocks:
         if id(value) in _REAL:
             module, name = _REAL[id(value)]
             copy = self._virtual(module)
-            return getattr(copy, name) if name else copy
+            made: object = getattr(copy, name) if name else copy
+            return made
         if type(value) not in _LOCKS:
             return None
         found: Any = self._locks.get(id(value))
