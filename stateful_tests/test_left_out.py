@@ -13,7 +13,7 @@ import pytest
 from kcache.cli.explorer_report import seen_text
 from kcache_conformance.classes import class_type, class_type_name
 from kcache_conformance.classes.signatures import vocabulary_of
-from kcache_conformance.report.run_report import not_describe_tested
+from kcache_conformance.report.run_report import not_tested_text
 from kcache_conformance.runs.batch import Batch, decode_batch, describe, encode_batch, programs_of
 from kcache_conformance.target_types import target_type_named
 from kcache_model.interleaved_program import InterleavedProgram
@@ -70,7 +70,7 @@ def test_a_call_that_returns_in_no_thread_is_named_and_one_that_another_lets_ret
     made = target_type_named(class_type_name(spec))
     left_out = made.not_tested(made.load(spec))
     assert left_out == ("serve (it never returned in one thread)",)
-    assert not_describe_tested(made.name, left_out) == "left out: serve (it never returned in one thread)"
+    assert not_tested_text(made.name, left_out) == "left out: serve (it never returned in one thread)"
 
 
 REFUSING = """
@@ -137,7 +137,7 @@ def test_a_parameter_whose_type_cannot_be_looked_up_is_never_made(tmp_path: Path
     made = target_type_named(class_type_name(spec))
     left_out = made.not_tested(made.load(spec))
     assert left_out == ("put(amount: 'Decimal')",)
-    assert not_describe_tested(made.name, left_out).endswith("; give values in the rules of a kcache.testing.Machine")
+    assert not_tested_text(made.name, left_out).endswith("; give values in the rules of a kcache.testing.Machine")
     kind = load_object(spec)
     templates = {template.name: template.arguments for template in vocabulary_of(kind, kind()).templates}
     assert templates == {"add": ((1, 2, 1, 2, 3),), "take": ((1, 2, 1, 2, 3),)}

@@ -17,7 +17,7 @@ from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhasePr
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, not_describe_tested, tested_line, without_text
+from kcache_conformance.report.run_report import RunReport, not_tested_text, tested_line, without_text
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -187,7 +187,7 @@ def show_result(
             console.print()
             console.print(coverage_table(phase.coverage, phase.overlapped))
     if result.not_tested:
-        console.print(f"  {not_describe_tested(options.kind, result.not_tested)}", soft_wrap=True)
+        console.print(f"  {not_tested_text(options.kind, result.not_tested)}", soft_wrap=True)
     for finding in result.findings:
         if finding.is_waived:
             continue

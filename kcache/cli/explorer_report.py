@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kcache_conformance.classes import PREFIX
 from kcache_conformance.report.certificate import certificate_rows
-from kcache_conformance.report.run_report import not_describe_tested, tested_line
+from kcache_conformance.report.run_report import not_tested_text, tested_line
 from kcache_conformance.runs.outcomes import Certificate, Description, Tally
 from kcache_conformance.target_type import TargetType
 from kcache_model.verdict import Status
@@ -72,4 +72,4 @@ def seen_text(description: Description) -> str:
     seen = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
     if description.partly_in_c:
         seen += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
-    return seen + (f"\n  {not_describe_tested(PREFIX, description.left_out)}" if description.left_out else "")
+    return seen + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")

@@ -72,7 +72,7 @@ def tested_line(tested: str) -> str:
     return f"tested: {tested}"
 
 
-def not_describe_tested(kind: str, names: Sequence[str]) -> str:
+def not_tested_text(kind: str, names: Sequence[str]) -> str:
     """A line about what is not tested; of the methods of a class, also how they can be.
 
     Args:
