@@ -97,6 +97,28 @@ VENDORED = {
 }
 
 
+def test_an_import_that_fails_does_so_in_each_execution(write: Write) -> None:
+    write(
+        {
+            "reach_failing/__init__.py": "",
+            "reach_failing/extra.py": "raise ImportError('not here')",
+            "reach_failing/user.py": """
+                class Made:
+                    def __init__(self):
+                        self.failed = []
+
+                    def ask(self):
+                        try:
+                            from reach_failing import extra
+                        except ImportError:
+                            self.failed.append(1)
+                        assert self.failed
+                """,
+        }
+    )
+    assert explored("reach_failing.user", "ask", "ask").problem is None
+
+
 def test_a_package_that_code_puts_under_another_name_is_private_there_too(write: Write) -> None:
     """With real locks, threads of the explorer would wait for ever."""
     write(VENDORED)

@@ -21,7 +21,6 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.tested_code import describe_tested
 
 from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
@@ -115,6 +114,8 @@ def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
 
 def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
     """Runs in the child: loads the target, and sends what it is."""
+    from kcache_stress.tested_code import describe_tested
+
     target_type = target_type_named(kind)
     with outlet.loading(spec):
         target = target_type.load(spec)
@@ -138,6 +139,8 @@ def _run_phases(
     target: Any, origin: Any, options: SuiteOptions, known: Known, watch: ProgressListener, listener: Listener
 ) -> None:
     """Run the phases on a loaded target; ``origin`` is its name, or the factory that was given."""
+    from kcache_stress.tested_code import describe_tested  # not for the parent, which need not know the explorer
+
     spec = origin if isinstance(origin, str) else None
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
