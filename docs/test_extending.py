@@ -73,7 +73,7 @@ def test_a_lost_update_is_found_and_shown_again(command: tuple[str, ...], run: R
     options = [argument for name, file in files.items() for argument in (f"--{name}", str(file))]
     code, output = run("kcache", *command, *LOSSY, *options)
     assert code == 1, output
-    assert "which no order of the calls allows; the order that gets furthest: " in " ".join(output.split())
+    assert "No sequential order of these calls gives that. Closest: " in " ".join(output.split())
     (finding,) = json.loads(files["json"].read_text(encoding="utf-8"))["findings"]
     assert finding["kind"] == "nonlinearizable"
     assert finding["program"]["threads"] == [[{"op": "add", "arguments": [1]}]] * 2
@@ -129,7 +129,7 @@ def test_recordings_are_judged(run: Run, folder: Path) -> None:
     page = folder / "page.html"
     code, output = run("kcache", "judge", "--type", TYPE, str(file), "--html", str(page))
     assert code == 1
-    assert "value() of thread 1 gave 0, which no order of the calls allows" in " ".join(output.split())
+    assert "Thread 1: value() returned 0. No sequential order of these calls gives that" in " ".join(output.split())
     assert 'id="picture"' in page.read_text(encoding="utf-8")
     file.write_text(header + RECORDED.replace('{"result": 0}', '{"result": 1}'), encoding="utf-8")
     assert run("kcache", "judge", "--type", TYPE, str(file))[0] == 0

@@ -35,6 +35,8 @@ _EXPLORED: Final = "explored"
 _AS_IT_IS: Final = "ran as it is"
 _SPENT: Final = "budget spent"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+_SHRINK_SECONDS: Final = 10.0
+"""For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
@@ -177,6 +179,7 @@ class _Explorer:
             kind="test",
             seed=asked.kcache_test_seed,
             budget_seconds=asked.kcache_test_budget,
+            shrink_seconds=_SHRINK_SECONDS,
             instrument=tuple(asked.kcache_test_instrument),
             most_findings=1,
             parameters=_parameters(item),
@@ -255,6 +258,7 @@ def _not_explored(item: pytest.Item, started: _Started) -> str:
 def _foreign_fixtures(item: Any) -> list[str]:
     """The fixtures and parameters of a test that only pytest can make: of plugins, of hooks."""
     from kcache_stress.interleaved.arguments import Surroundings
+    from kcache_stress.interleaved.given_fixtures import GIVEN
 
     info = item._fixtureinfo
     names = [name for name in info.initialnames if not name.startswith(_AROUND) and name not in _FOR_COROUTINES]
@@ -268,7 +272,17 @@ def _foreign_fixtures(item: Any) -> list[str]:
         for name, one in made.items()
         if one is not None and inspect.unwrap(info.name2fixturedefs[name][-1].func) is not inspect.unwrap(one[0])
     ]
+    others += [  # a plugin has one of the name of a fixture that is made without pytest
+        name
+        for name, one in made.items()
+        if one is None and name in GIVEN and not _is_of_pytest(info.name2fixturedefs[name][-1].func)
+    ]
     return list(dict.fromkeys([*found.unknown(names), *others]))
+
+
+def _is_of_pytest(fixture: object) -> bool:
+    module: str = getattr(inspect.unwrap(fixture), "__module__", "")  # type: ignore[arg-type]
+    return module.startswith("_pytest.")
 
 
 def _conftests(item: Any) -> list[ModuleType]:
@@ -318,8 +332,8 @@ def _no_matter_of_order(finding: Finding) -> str:
         return finding.summary
     if finding.interleaving is None:
         return f"it does not show again with the same schedule: {finding.summary}"
-    if finding.unseen:
-        return f"{finding.summary}; real threads do not show it, and code that is not seen ran: {finding.unseen}"
+    if finding.unconfirmed:
+        return f"{finding.summary}; not confirmed: {finding.unconfirmed}"
     return f"under the explorer it fails in every order: {finding.summary}" if FAILS_ALWAYS in finding.detail else ""
 
 
@@ -329,7 +343,11 @@ def _note(item: pytest.Item, what: str, why: str) -> None:
 
 
 def _fail(finding: Finding, spec: str) -> None:
+    from kcache_conformance.kept_tokens import kept_command
     from kcache_conformance.report.capturing import captured
     from kcache_conformance.report.finding_text import print_finding
 
-    pytest.fail(captured(lambda console: print_finding(console, finding, spec)).strip("\n"), pytrace=False)
+    pytest.fail(
+        captured(lambda console: print_finding(console, finding, spec, command_of=kept_command)).strip("\n"),
+        pytrace=False,
+    )

@@ -109,13 +109,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     target: str | None = session.config.getoption("--kcache-target")
     if target is None or hasattr(session.config, "workerinput"):
         return
-    from kcache_conformance.jobs import not_tested_in_child
+    from kcache_conformance.jobs import load_in_child
     from kcache_conformance.suite_options import SuiteOptions
     from kcache_model.errors import TargetError
 
     kind: str = session.config.option.kcache_type
     try:
-        not_tested_in_child(target, SuiteOptions(kind=kind))
+        load_in_child(target, SuiteOptions(kind=kind))
     except TargetError as error:
         raise pytest.UsageError(f"--kcache-target: {error}") from None
 

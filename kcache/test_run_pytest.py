@@ -356,6 +356,89 @@ def test_a_test_that_stands_still_is_ended_and_explored(project: Path, run_comma
     assert "kcache replay kt1." in done.stdout
 
 
+LOGGING = """
+import logging
+import threading
+
+import pytest
+from counters import Locked, Racy
+
+LOG = logging.getLogger("counters")
+
+
+def count(counter):
+    def work():
+        counter.add()
+        LOG.warning("added %d", 1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    counter.add()
+    thread.join()
+    return counter.count
+
+
+@pytest.fixture
+def quiet(caplog):
+    with caplog.at_level(logging.ERROR):
+        yield
+
+
+def test_racy(caplog):
+    assert count(Racy()) == 2
+
+
+def test_locked(caplog):
+    assert count(Locked()) == 2
+
+
+def test_racy_through(quiet):
+    assert count(Racy()) == 2
+
+
+def test_used(caplog):
+    caplog.set_level(logging.INFO, "counters")
+    count(Locked())
+    LOG.info("done")
+    assert caplog.messages == ["added 1", "done"]
+    assert "WARNING  counters:test_logging.py:" in caplog.text
+    caplog.clear()
+    assert caplog.record_tuples == []
+
+
+def test_beside(caplog):
+    thread = threading.Thread(target=Locked().add)
+    thread.start()
+    assert not caplog.records
+    thread.join()
+"""
+
+
+def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run) -> None:
+    (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
+    code, lines, output = run("test_logging.py")
+    assert code == 1
+    told = {line.split("::", 1)[1].partition(":")[0]: line.split(": ")[0] for line in lines if "::" in line}
+    assert told == {
+        "test_beside": "ran as it is",
+        "test_locked": "explored",
+        "test_racy": "fails in some order",
+        "test_racy_through": "fails in some order",
+        "test_used": "explored",
+    }
+    assert "caplog.records reads what was logged" in output
+    assert output.count("1 preemption (no schedule with fewer does it)") == 2
+
+
+def test_a_logging_fixture_of_a_plugin_is_left_to_it(project: Path, run: Run) -> None:
+    (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
+    plugin = "import pytest\n\n\n@pytest.fixture\ndef caplog():\n    return []\n"
+    (project / "louder.py").write_text(plugin, encoding="utf-8")
+    (project / "conftest.py").write_text('pytest_plugins = ["louder"]\n', encoding="utf-8")
+    _, lines, output = run("test_logging.py", "-k", "test_locked")
+    assert "ran as it is: test_logging.py::test_locked: it needs the fixture caplog" in lines, output
+
+
 def test_only_pytest_can_be_run() -> None:
     done = CliRunner().invoke(main, ["run", "unittest", "tests"])
     assert done.exit_code == 2

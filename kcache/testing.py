@@ -34,6 +34,7 @@ from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
 from kcache_conformance.isolation import HarnessError
+from kcache_conformance.kept_tokens import kept_command
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
@@ -355,7 +356,7 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     Raises:
         ConformanceError: it still fails.
         InconclusiveError: its schedule does not fail any more, and not all others could be tried; or real threads did
-            not fail again.
+            not fail again; or it still fails, and is not confirmed.
         FormatError: the word is damaged.
         TargetError: there is no such target any more.
     """
@@ -366,6 +367,8 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if found.finding is not None:
         text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)
+        if found.status is not Status.VIOLATION:
+            raise InconclusiveError(text)
         raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
     if found.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
         raise InconclusiveError(found.note)
@@ -386,4 +389,6 @@ def _resolve(
 
 
 def _text(finding: Finding, target: str, strict_errors: bool) -> str:
-    return captured(lambda console: print_finding(console, finding, target, strict_errors=strict_errors))
+    return captured(
+        lambda console: print_finding(console, finding, target, strict_errors=strict_errors, command_of=kept_command)
+    )

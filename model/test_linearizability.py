@@ -205,7 +205,7 @@ def test_stale_read_is_explained() -> None:
     )
 
 
-def test_without_stamps_the_order_that_gets_furthest_is_told() -> None:
+def test_without_stamps_the_closest_order_is_given() -> None:
     calls = (
         call(0, op.add(A1), 1, 2),
         call(0, op.mutate("a", {"node": ("n2",)}), 3, 4),
@@ -214,8 +214,8 @@ def test_without_stamps_the_order_that_gets_furthest_is_told() -> None:
     verdict = check_linearizable(History(("node",), calls))
     assert verdict.anomaly is None
     assert verdict.reason == (
-        "by_index(node, n2) gave [v1], which no order of the calls allows; the order that gets furthest: after "
-        "add(a@v1), mutate(a, {node: n2}) it gives []"
+        "Thread 2: by_index(node, n2) returned [v1]. No sequential order of these calls gives that. "
+        "Closest: add(a@v1), mutate(a, {node: n2}), then by_index(node, n2), which returns []."
     )
 
 

@@ -317,6 +317,6 @@ def test_a_violation_says_what_is_wrong() -> None:
     verdict = checked(program, calls)
     assert verdict.wrong == calls[1]
     assert verdict.reason == (
-        "queue.pop(process) of thread 2 gave [b1], which no order of the calls allows; the order that gets furthest: "
-        "after queue.add(a1) it gives [a1]"
+        "Thread 2: queue.pop(process) returned [b1]. No sequential order of these calls gives that. "
+        "Closest: queue.add(a1), then queue.pop(process), which returns [a1]."
     )

@@ -150,7 +150,7 @@ def test_too_long_to_be_explained_the_call_is_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(judging, "MOST_EXPLAINED", 1)
     wrong = judged(HEADER, ADD, ADDED, LIST, EMPTY)
     assert wrong.verdict.status is Status.VIOLATION
-    assert wrong.verdict.reason.startswith("list() gave [], which no order of the calls allows: it is the first such")
+    assert wrong.verdict.reason.startswith("list() returned [], which no sequential order of the calls gives")
     assert [call.operation.name.value for call in wrong.verdict.core] == ["list"]
     assert wrong.lines == ((4, 5),)
 

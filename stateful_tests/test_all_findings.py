@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def _swallowed(call: Override, obj: Any) -> None:
 def test_the_line_of_a_phase_says_that_it_met_what_was_known(name: str, known: str) -> None:
     phases = ("smoke", "stateful", "explorer", "stress")
     target = f"{EXAMPLES / name}.py:new_indexer"
-    result = run_suite(target, SuiteOptions(phases=phases, budget_seconds=8.0))
+    result = run_suite(target, SuiteOptions(phases=phases, budget_seconds=inf, programs=60))
     lines = [phase_line(phase).plain for phase in result.phases]
     assert re.search(known, "\n".join(lines), re.DOTALL)
     assert not any(line.endswith((",", " ")) for line in lines)
@@ -250,7 +251,7 @@ def test_the_phases_behind_one_that_hangs_are_run() -> None:
         while True:
             time.sleep(1)
 
-    options = SuiteOptions(phases=("smoke", "recorded"), budget_seconds=20.0, patience_seconds=0.5)
+    options = SuiteOptions(phases=("smoke", "recorded"), budget_seconds=240.0, patience_seconds=0.5)
     methods: dict[str, Override] = {"get": hang, **BROKEN["an old version"][1]}
     result = run_suite(make_target(wrapped(**methods)), options)
     assert {finding.rule for finding in result.findings} >= {"hang", "wrong-resource-version"}
@@ -262,7 +263,7 @@ def test_a_hang_under_the_state_machine_shows_the_target_alone() -> None:
         while True:
             time.sleep(1)
 
-    options = SuiteOptions(phases=("stateful",), budget_seconds=20.0, patience_seconds=0.5)
+    options = SuiteOptions(phases=("stateful",), budget_seconds=240.0, patience_seconds=0.5)
     result = run_suite(make_target(wrapped(list_keys=hang)), options)
     (finding,) = result.findings
     assert finding.rule == "hang"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from math import inf
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 from click.testing import CliRunner
 
 from kcache.cli import main
+from kcache_conformance import suite
+from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import run_suite
@@ -104,3 +109,17 @@ def test_the_command_line_takes_a_number_of_programs(tmp_path: Path) -> None:
     assert explored.exit_code == 0, explored.output
     assert "  12 programs, " in explored.output
     assert explored.output.splitlines()[-1] == "ok: all 12 programs are correct in every interleaving"
+
+
+def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock says at once that the budget is over: each child is ended as soon as it has done the least."""
+    passed = itertools.count(0.0, 1000.0)
+    monkeypatch.setattr(suite, "time", SimpleNamespace(monotonic=lambda: next(passed)))
+    result = checked(tmp_path, "Counter", budget_seconds=1000.0)
+    assert result.status is Status.OK, result.reasons
+    counts = {phase.phase: phase.counts["programs"] for phase in result.phases}
+    assert set(counts) == {"explorer", "stress"}
+    assert counts["explorer"] >= LEAST_PROGRAMS["explorer"]
+    assert counts["stress"] >= LEAST_PROGRAMS["stress"]

@@ -18,7 +18,7 @@ import pytest
 
 from kcache import Semantics
 from kcache.testing import in_threads, run_conformance, stress
-from kcache_conformance.classes import class_type, class_type_name
+from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.errors import ConformanceError
@@ -31,7 +31,7 @@ from kcache_model.indexers.target import make_target
 from kcache_model.object_types.plain import Functional, MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.specification import may_wait_for_ever
-from kcache_model.outcomes import WAITS, Outcome, returned
+from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, explore
@@ -62,7 +62,7 @@ def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(t
     program = ObjectProgram(threads=((refill,), (refill, sell)))
     found = explore(made, program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
     assert found.finding is not None
-    assert "no order of the calls" in found.finding.summary
+    assert "No sequential order" in found.finding.summary
     token = target_type_named(class_type_name(target)).tokens.decode(found.finding.schedule)
     assert token.target == target
     from kcache_model.progress import NoProgress
@@ -127,7 +127,7 @@ def test_what_gives_an_object_makes_those_of_its_class(tmp_path: Path) -> None:
 
 def test_a_whole_run_finds_it_too() -> None:
     spec = f"{STOCK}:Stock"
-    with pytest.raises(ConformanceError, match="no order of the calls"):
+    with pytest.raises(ConformanceError, match="No sequential order"):
         run_conformance(spec, type=class_type_name(spec), seconds=60, most_findings=1)
 
 
@@ -205,7 +205,7 @@ def test_the_test_case_of_a_machine_works_as_ever() -> None:
 @pytest.mark.parametrize("made", [in_threads, stress])
 def test_a_test_case_in_threads_fails_where_the_class_is_wrong(made: Callable[..., type[unittest.TestCase]]) -> None:
     failed = outcome_of(made(machine("StockMachine"), seconds=60))
-    assert "no order of the calls" in failed.failures[0][1]
+    assert "No sequential order" in failed.failures[0][1]
 
 
 def test_a_test_case_in_threads_passes_where_it_is_right() -> None:
@@ -294,10 +294,13 @@ def test_the_vocabulary_of_a_class_comes_from_its_signatures() -> None:
     assert [str(call) for call in known["count"]] == ["count"]
 
 
-def test_results_that_differ_from_time_to_time_are_named() -> None:
+def test_results_that_differ_from_time_to_time_are_not_compared() -> None:
     specification = ReplaySpecification(lambda _: returned(random.random()))
-    with pytest.raises(TargetError, match=r"the same calls one after another \(sell\(\)\) give"):
-        specification.effects((), sell)
+    assert specification.effects((), sell) == [((sell,), ANYTHING)]
+    assert specification.unsteady == {"sell"}
+    assert returned(1).agrees_with(ANYTHING, strict_errors=True)
+    assert raised("KeyError").agrees_with(ANYTHING, strict_errors=True)
+    assert not WAITS.agrees_with(ANYTHING)
 
 
 def test_a_call_that_waits_has_no_effect() -> None:
@@ -323,8 +326,7 @@ def test_a_call_that_waits_is_waited_for_once() -> None:
 def test_a_machine_that_stands_still_once_is_no_call_that_waits(then: list[Outcome], is_steady: bool) -> None:
     given = iter([returned(1), *then])
     specification = ReplaySpecification(lambda _: next(given))
-    with nullcontext() if is_steady else pytest.raises(TargetError, match="give 1 one time and waits another"):
-        assert specification.effects((), sell) == [((sell,), returned(1))]
+    assert specification.effects((), sell) == [((sell,), returned(1) if is_steady else ANYTHING)]
 
 
 WAITING = """
@@ -366,7 +368,7 @@ class GateModel:
 
 
 @pytest.mark.parametrize("last", ["wait", "set", "clear"])
-def test_the_calls_of_a_class_that_wait_are_learnt_in_one_wait(
+def test_the_calls_of_a_class_that_wait_are_learnt_without_waiting(
     last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = []
@@ -377,7 +379,6 @@ def test_the_calls_of_a_class_that_wait_are_learnt_in_one_wait(
         waits.append(outcome[0].waits)
         return outcome
 
-    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(PatientCaller, "call", counted)
     (tmp_path / "gate.py").write_text(WAITING.format(last=last), encoding="utf-8")
     made = laboratory(f"{tmp_path / 'gate.py'}:Gate")
@@ -387,7 +388,7 @@ def test_the_calls_of_a_class_that_wait_are_learnt_in_one_wait(
     found, expected = ([may_wait_for_ever(each, pair) for pair in pairs] for each in specifications)
     assert found == expected
     assert 50 < sum(found) < len(pairs) - 50
-    assert sum(waits) == 1
+    assert not any(waits)
 
 
 def test_a_name_with_arguments_is_taken_apart() -> None:
@@ -558,10 +559,7 @@ class Gate:
 
 
 @pytest.mark.parametrize("name", ["Locks", "Queue", "Signal", "Gate"])
-def test_a_call_that_waits_alone_is_accused_only_if_it_waits_for_itself(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.05)
+def test_a_call_that_waits_alone_is_accused_only_if_it_waits_for_itself(name: str, tmp_path: Path) -> None:
     (tmp_path / "alone.py").write_text(ALONE, encoding="utf-8")
     made = laboratory(f"{tmp_path / 'alone.py'}:{name}")
     (program,) = lonely_calls(made._object_type, made.target)
@@ -603,12 +601,12 @@ class Polite:
 """
 
 
-def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(class_type, "_PATIENCE_SECONDS", 0.05)
+def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
     (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
     made = laboratory(f"{tmp_path / 'polling.py'}:Flag")
     (program,) = lonely_calls(made._object_type, made.target)
-    assert explore(made, program, ExploreOptions(seconds=60.0)).finding is None
+    some = ExploreOptions(executions=effort(10, 1000), samples=5, seconds=60.0)  # each goes on for ever until it is cut
+    assert explore(made, program, some).finding is None
     polite = laboratory(f"{tmp_path / 'polling.py'}:Polite")
     twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))
     kept = explore(polite, twice, ExploreOptions(seconds=60.0)).finding

@@ -112,7 +112,7 @@ def test_who_calls_is_told_apart(file: Path, name: str, program: ObjectProgram) 
 def test_owners_that_are_mixed_up_are_found(file: Path, name: str, program: ObjectProgram) -> None:
     found = found_in(f"{file}:{name}", program)
     assert found is not None
-    assert "no order of the calls" in found.summary
+    assert "No sequential order" in found.summary
 
 
 def test_with_real_threads_as_well(file: Path) -> None:

@@ -411,7 +411,7 @@ def test_the_client_watches_until_its_time_is_up(server, api):
     begin = time.monotonic()
     events = list(Watch().stream(api.list_namespaced_pod, "default", timeout_seconds=1))
     assert [event["type"] for event in events] == ["ADDED"]
-    assert time.monotonic() - begin < SECONDS
+    assert time.monotonic() - begin < 60
 
 
 @pytest.mark.parametrize("cut", [FIN, RST, HALF_FIN, HALF_RST])

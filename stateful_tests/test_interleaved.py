@@ -124,7 +124,7 @@ def feeds_a_worker():
         ("in_a_pool", "futures", ["waits in Future#1.result()", "thread 2 waits for something to do"]),
         ("in_a_pool", "as_completed(futures)", [" as_completed() begins", "waits in as_completed()"]),
         ("takes_it_twice", "()", ["thread 1 waits for lock, held by thread 1"]),
-        ("feeds_a_worker", "0", ["thread 1 waits for the end of a thread", "thread 2 waits in Queue#1.get()"]),
+        ("feeds_a_worker", "0", ["thread 1 waits for the end of thread 2", "thread 2 waits in Queue#1.get()"]),
     ],
 )
 def test_who_waits_for_what_in_a_pool(
@@ -332,7 +332,7 @@ def test_a_state_is_for_comparisons() -> None:
         ("stock.py:Stock", "class"),
         ("stock.py:LockedStock", "class"),
         ("stock.py:Stock(2)", "class"),
-        ("stock.py:SoldOut", "indexer"),
+        ("stock.py:SoldOut", "class"),
         ("machines.py:StockMachine", "class"),
         ("machines.py:MadeStock", "class"),
         ("machines.py:MadeWithMore", "class"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -164,11 +163,9 @@ def test_stop_ends_a_read_that_waits(server: ScriptedHttpServer, wrap: Callable[
     thread.start()
     assert server.is_silent.wait(LIMIT_SECONDS)
     assert eventually(lambda: len(events) == count and watch._reading.locked())
-    before = time.monotonic()
     watch.stop()
     thread.join(LIMIT_SECONDS)
     assert not thread.is_alive()
-    assert time.monotonic() - before < 5
     assert len(events) == count
     assert watch._response.closed
     watch.stop()

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from kcache_conformance.completeness import MethodsReport
+from kcache_conformance.report.formats import FORMATS
 from kcache_conformance.report.methods_text import encode_methods, methods_lines
+from kcache_conformance.report.run_report import RunReport, lines_about_methods, report_of_one_phase
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_model.verdict import Status
 
 _ALL = MethodsReport(
     called=("acquire", "release"),
@@ -38,3 +46,28 @@ def test_json_maps_methods_to_reasons() -> None:
         "not_compared": {"now": "its results differ from run to run"},
         "mostly_raised": {"publish": "TypeError in 40 % of 312 calls"},
     }
+
+
+@pytest.fixture
+def report() -> RunReport:
+    options = SuiteOptions(kind="indexer", phases=("explorer",))
+    began = RunReport("explore", "kcache explore pool.py:Pool", "pool.py:Pool", options)
+    return report_of_one_phase(began, Status.OK, (), {"programs": 1}, not_tested=("old",), methods=_ALL)
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_reports_for_people_list_the_methods(name: str, report: RunReport, tmp_path: Path) -> None:
+    FORMATS[name].write(report, tmp_path / "report")
+    text = (tmp_path / "report").read_text(encoding="utf-8")
+    for line in ("alled: acquire, release", "ot compared: now (its results differ from run to run)"):
+        assert line in text
+
+
+def test_json_has_the_methods_where_they_are_known(report: RunReport, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    FORMATS["json"].write(report, file)
+    assert json.loads(file.read_text(encoding="utf-8"))["methods"] == encode_methods(_ALL)
+    unknown = replace(report, result=replace(report.result, methods=MethodsReport()))
+    FORMATS["json"].write(unknown, file)
+    assert "methods" not in json.loads(file.read_text(encoding="utf-8"))
+    assert lines_about_methods("indexer", unknown.result) == ["not tested, because the target does not offer it: old"]

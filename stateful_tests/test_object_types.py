@@ -165,7 +165,7 @@ def test_the_type_of_an_exception_counts(stacks: Path) -> None:
 
 
 def test_a_call_that_ends_the_process_is_alone_in_its_example(stacks: Path) -> None:
-    (finding,) = checked("Ends", phases=("stateful",), budget_seconds=20.0).findings
+    (finding,) = checked("Ends", phases=("stateful",), budget_seconds=240.0).findings
     assert finding.kind is FindingKind.CRASH
     assert [str(call) for call in finding.program.prefix] == ["pop()"]
 

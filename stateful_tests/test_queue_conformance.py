@@ -287,12 +287,14 @@ def spec(tmp_path: Path) -> Any:
 
 
 def check(spec: str, **changes: Any) -> Any:
-    options = SuiteOptions(kind="delta-fifo", budget_seconds=20.0, patience_seconds=1.0, most_findings=1)
+    options = SuiteOptions(kind="delta-fifo", budget_seconds=240.0, patience_seconds=1.0, most_findings=1)
     return run_suite(spec, dataclasses.replace(options, **changes))
 
 
 def test_a_pop_that_does_not_return_is_a_hang_with_its_place(spec: Any) -> None:
-    result = check(spec("def pop(self, process, /):\n    self._changed.acquire()\n    self._changed.wait()"))
+    result = check(
+        spec("def pop(self, process, /):\n    self._changed.acquire()\n    self._changed.wait()"), patience_seconds=5.0
+    )
     (finding,) = result.findings
     assert finding.kind is FindingKind.HANG
     assert finding.summary.startswith("queue.pop(process) did not return; expected: [")

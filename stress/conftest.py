@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,7 @@ from kcache_model.indexers.program import History
 from kcache_model.outcomes import returned
 
 MakeHistory = Callable[..., History]
+Write = Callable[[dict[str, str]], None]
 
 
 def _history(count: int, threads: int = 3, seed: int = 0, wrong_from: int | None = None) -> History:
@@ -46,3 +50,21 @@ def _history(count: int, threads: int = 3, seed: int = 0, wrong_from: int | None
 def make_history() -> MakeHistory:
     """Makes histories like those that a recorder makes."""
     return _history
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Writes modules, which can be imported from then on."""
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+
+    def write_files(files: dict[str, str]) -> None:
+        for name, text in files.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(textwrap.dedent(text), encoding="utf-8")
+
+    yield write_files
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]

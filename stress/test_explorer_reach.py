@@ -1,11 +1,8 @@
 """What the code under test imports, and what becomes of it: instrumented, virtual, or shared with the process."""
 
-import importlib
 import queue
 import sys
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -21,29 +18,13 @@ from kcache_stress.explorer.strategies.interface import Coverage
 Write = Callable[[dict[str, str]], None]
 
 
-@pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Writes modules, which can be imported from then on."""
-    monkeypatch.syspath_prepend(tmp_path)
-    before = set(sys.modules)
-
-    def write_files(files: dict[str, str]) -> None:
-        for name, text in files.items():
-            file = tmp_path / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(textwrap.dedent(text), encoding="utf-8")
-
-    yield write_files
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
-            del sys.modules[name]
-
-
-def explored(target: str, *calls: str, granularity: Granularity = Granularity.FREE) -> ScenarioResult:
-    """All interleavings of threads that each make one call of ``target.Made()``; whatever is wrong raises."""
+def explored(
+    target: str, *calls: str, granularity: Granularity = Granularity.FREE, module: str | None = None
+) -> ScenarioResult:
+    """All interleavings of threads that each make one call of ``Made()`` of a module; whatever is wrong raises."""
 
     def setup(load: Load) -> Sequence[Callable[[], object]]:
-        made = load(target).Made()
+        made = load(module or target).Made()
         return [getattr(made, call) for call in calls]
 
     return explore_scenario(Scenario((target,), setup), granularity=granularity, executions=3_000, seconds=60)
@@ -384,76 +365,3 @@ def test_a_module_that_was_imported_by_a_thread_is_found_where_modules_are_kept(
     before = sys.modules["queue"], sys.modules["threading"]
     assert explored("reach_asks", "ask", "ask").problem is None
     assert (sys.modules["queue"], sys.modules["threading"]) == before
-
-
-LATE = {
-    "reach_plugins/__init__.py": "",
-    "reach_plugins/base.py": """
-        class Base:
-            def __init__(self):
-                self.low = self.high = 0
-        """,
-    "reach_plugins/plugin.py": """
-        import threading
-        from reach_plugins.base import Base
-
-        LOCK = threading.Lock()
-
-        class Unlocked(Base):
-            def move(self):
-                assert self.low == self.high, "torn"
-                self.low += 1
-                self.high += 1
-
-        class Locked(Unlocked):
-            def move(self):
-                with LOCK:
-                    Unlocked.move(self)
-        """,
-    "reach_plugins/user.py": """
-        import importlib, pkgutil
-        from importlib.metadata import EntryPoint
-        from reach_plugins.base import Base
-
-        def load(name):
-            {load}
-
-        class Made:
-            def __init__(self):
-                self.plugin = Base()
-
-            def move(self, name):
-                kind = load(name)
-                assert issubclass(kind, Base), "there are two copies of Base"
-                kind.move(self.plugin)
-
-            def locked(self):
-                self.move("Locked")
-
-            def unlocked(self):
-                self.move("Unlocked")
-        """,
-}
-WAYS = {
-    "import": "from reach_plugins import plugin; return getattr(plugin, name)",
-    "__import__": "return getattr(__import__('reach_plugins.plugin', fromlist=['Locked']), name)",
-    "import_module": "return getattr(importlib.import_module('.plugin', 'reach_plugins'), name)",
-    "resolve_name": "return pkgutil.resolve_name(f'reach_plugins.plugin:{name}')",
-    "entry_point": "return EntryPoint('it', f'reach_plugins.plugin:{name}', 'group').load()",
-}
-
-
-@pytest.mark.parametrize("imported_before", [False, True])
-@pytest.mark.parametrize("way", WAYS)
-def test_what_threads_import_is_loaded_once_in_each_execution(write: Write, way: str, imported_before: bool) -> None:
-    """Its classes are those that the other modules have; the modules of the process stay as they were."""
-    write({**LATE, "reach_plugins/user.py": LATE["reach_plugins/user.py"].replace("{load}", WAYS[way])})
-    if imported_before:
-        importlib.import_module("reach_plugins.plugin")
-    before = dict(sys.modules)
-    assert explored("reach_plugins.user", "locked", "locked").problem is None
-    problem = explored("reach_plugins.user", "unlocked", "unlocked").problem
-    assert problem is not None
-    assert "torn" in problem.summary
-    assert not any(name.startswith("reach_plugins.") for name in sys.modules.keys() - before.keys())
-    assert all(sys.modules.get(name) is module for name, module in before.items())

@@ -144,10 +144,10 @@ def test_a_real_wait_is_no_proof_and_freezes_nobody(tmp_path: Path) -> None:
 
 
 REAL = """
-    lock = __import__("_thread").allocate_lock()  # of the process: no import tells of it
+    locks = [__import__("_thread").allocate_lock()]  # of the process: no import tells of it, nor does a name
 
     def bump(box):
-        with lock:
+        with locks[0]:
             box.append(1)
     """
 

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 import kcache
+from kcache_model.suggestion import did_you_mean
 
-from .exits import BEGAN, closed_pipe, end_in_order, open_missing_streams
+from .exits import BEGAN, closed_pipe, end_in_order, open_missing_streams, usage_errors
 
 _COMMANDS = {
     "check": "Check TARGET in all ways: one call after another, every interleaving, real threads.",
@@ -60,13 +61,21 @@ class _Commands(click.Group):
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         open_missing_streams()
         end_in_order()
-        with closed_pipe():
+        with closed_pipe(), usage_errors():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         ctx.meta[BEGAN] = time.monotonic()
-        with closed_pipe():
+        with closed_pipe(), usage_errors():
             return super().invoke(ctx)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            suggestion = did_you_mean(args[0], _COMMANDS) or f"; known are {', '.join(_COMMANDS)}"
+            raise click.UsageError(f"No such command '{args[0]}'{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

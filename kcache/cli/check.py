@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,9 +23,10 @@ from kcache_conformance.saved_failures import SavedFailures, read_failures, writ
 from kcache_conformance.suite_options import SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
 from kcache_model.errors import TargetError
+from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status
 
-from .console import STATUS_STYLES, stdout_console
+from .console import LONG_TOKEN, STATUS_STYLES, seconds_so_far, stdout_console
 from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     Asked,
@@ -60,6 +62,7 @@ class _Run:
     target_type: TargetType
     options: SuiteOptions
     waivers: tuple[Waiver, ...] = ()
+    spent_seconds: float = 0.0
 
 
 @click.command()
@@ -121,6 +124,8 @@ def check(
     all of them are checked.
     """
     console = stdout_console()
+    if not is_saved:
+        click.get_current_context().meta[LONG_TOKEN] = True
     with clear_errors():
         outcomes: dict[str, SuiteResult | TargetError] = {}
         runs = []
@@ -136,7 +141,14 @@ def check(
         failures = read_failures() if is_saved else SavedFailures({})
         runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
         to_do = [
-            TargetRun(run.name, _title(run), run.target, run.options, failures.of(run.options.kind, run.target))
+            TargetRun(
+                run.name,
+                _title(run),
+                run.target,
+                run.options,
+                failures.of(run.options.kind, run.target),
+                seconds_so_far() if len(targets) == 1 else run.spent_seconds,
+            )
             for run in runs
         ]
         done = []
@@ -171,7 +183,7 @@ def _unable(name: str, error: TargetError, targets: int) -> TargetError:
     """
     if targets == 1:
         raise error
-    click.echo(f"kcache: {name}: {error}", err=True)
+    click.echo(f"kcache: error: {name}: {' '.join(str(error).split())}", err=True)
     return error
 
 
@@ -194,6 +206,9 @@ def _targets(asked: Asked) -> list[ConfiguredTarget]:
         return [configured[asked.target]]
     if asked.target is None and not asked.is_reference and configured:
         return [*configured.values()]
+    suggestion = did_you_mean(asked.target or "", configured)
+    if asked.target and ":" not in asked.target and suggestion:
+        raise click.UsageError(f"there is no target {asked.target} in {configuration.file}{suggestion}")
     target, _ = replace(asked, kind=asked.kind or configuration.kind).resolved()
     return [ConfiguredTarget(target, target, configuration.kind, given=configuration.given)]
 
@@ -204,6 +219,7 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
     Raises:
         TargetError: its type cannot be made.
     """
+    began = time.monotonic()
     leave_out = asked.options.leave_out or target.given.get("leave_out", ())
     target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model, leave_out)
     typed = {name: getattr(asked.options, name) for name in asked.typed}
@@ -214,14 +230,17 @@ def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
         phases = target_type.phases
         left_out = phase_ids(target.without, tuple(phases))
         options = replace(options, phases=tuple(phase for phase in phases if phase not in left_out))
-    return _Run(target.name, target.factory, target_type, options, target.waivers)
+    return _Run(target.name, target.factory, target_type, options, target.waivers, time.monotonic() - began)
 
 
 def _chosen(run: _Run, only: Sequence[str], without: Sequence[str], first: bool) -> SuiteOptions:
     offered = tuple(run.target_type.phases)
     only, without = phase_ids(only, offered), phase_ids(without, offered)
-    if not {*only, *without} <= set(offered):
-        raise click.UsageError(f"the phases of --type {run.target_type.name} are: {', '.join(offered)}")
+    unknown = [name for name in (*only, *without) if name not in offered]
+    if unknown:
+        suggestion = did_you_mean(unknown[0], offered)
+        known = f"the phases of --type {run.target_type.name} are: {', '.join(offered)}"
+        raise click.UsageError(f"there is no phase {unknown[0]}; {known}{suggestion}")
     chosen = tuple(phase for phase in only or run.options.phases or offered if phase not in without)
     if not chosen:
         raise click.UsageError("--without leaves no phase to run")

@@ -16,10 +16,12 @@ from rich.text import Text
 
 from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
+from kcache_conformance.kept_tokens import kept_command
+from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
-from kcache_conformance.report.run_report import RunReport, methods_text, tested_line, verdict_line
+from kcache_conformance.report.run_report import RunReport, lines_about_methods, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
@@ -48,6 +50,12 @@ TAKEN = "kcache.stdout"
 
 VERBOSITY = "kcache.verbosity"
 """In the context of a command: how much it prints, unless as usual."""
+
+LONG_TOKEN = "kcache.long_token"
+"""In the context of a command: whether replay commands carry the whole token."""
+
+_IS_KEPT = "kcache.is_kept"
+"""In the context of a command: whether it has kept a replay."""
 
 QUIET, VERBOSE = "quiet", "verbose"
 
@@ -88,7 +96,20 @@ def _asked(name: str) -> Any:
 
 def show_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
     """Print a finding: in the usual length, or whole with ``-v``."""
-    print_finding(console, finding, target, strict_errors=strict_errors, is_whole=is_whole(console))
+    whole = is_whole(console)
+    print_finding(console, finding, target, strict_errors=strict_errors, is_whole=whole, command_of=replay_line)
+
+
+def replay_line(request: ReplayRequest) -> str:
+    """The command that a report shows for a replay: short and kept in this folder, unless a long one is asked for.
+
+    ``kcache replay --last`` runs the first one of a report: what is to be mended first.
+    """
+    if _asked(LONG_TOKEN):
+        return request.command
+    command = kept_command(request, is_last=not _asked(_IS_KEPT))
+    click.get_current_context().meta[_IS_KEPT] = True
+    return command
 
 
 def is_whole(console: Console) -> bool:
@@ -152,7 +173,12 @@ class TerminalProgress:
                 self._progress.update(self._task, description=f"{self._name}{title}", completed=0.0, counts="")
                 self._title = self.text = title
             case PhaseProgress():
-                counts = ", ".join(f"{count} {name}" for name, count in event.counts.items() if count)
+                of = f" of {event.counts['of']}" if "of" in event.counts else ""
+                counts = ", ".join(
+                    f"{count}{of if name == 'programs' else ''} {name}"
+                    for name, count in event.counts.items()
+                    if count and name != "of"
+                )
                 self._progress.update(self._task, completed=event.fraction, counts=counts)
                 self.text = ", ".join(filter(None, (self._title, counts)))
             case FindingMade():
@@ -181,9 +207,10 @@ def run_and_print(
     *,
     is_coverage_shown: bool = False,
     saved: TargetFailures | None = None,
+    spent: float = 0.0,
 ) -> SuiteResult:
     """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
-    began = time.monotonic()
+    began = time.monotonic() - spent
     with progress_bar(console, options.budget_seconds) as bar:
         console.print(title, soft_wrap=True)
         progress = TerminalProgress(bar, lambda phase: console.print(phase_line(phase), soft_wrap=True))
@@ -192,7 +219,7 @@ def run_and_print(
             return f"{progress.text} after {elapsed_text(time.monotonic() - began, options.budget_seconds)}"
 
         with lines(line, is_wanted=not console.quiet and not console.is_terminal):
-            result = run_suite(target, options, progress, saved)
+            result = run_suite(target, options, progress, saved, spent_seconds=spent)
     show_result(console, target, options, result, is_coverage_shown=is_coverage_shown)
     return result
 
@@ -205,7 +232,7 @@ def show_result(
         if is_coverage_shown and phase.coverage:
             console.print()
             console.print(coverage_table(phase.coverage, phase.overlapped))
-    for line in methods_text(options.kind, result):
+    for line in lines_about_methods(options.kind, result):
         console.print(f"  {line}", soft_wrap=True, markup=False, highlight=False)
     for finding in result.findings:
         if finding.is_waived:

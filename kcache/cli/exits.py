@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -17,6 +18,7 @@ import click
 
 from kcache_conformance.isolation import HarnessError
 from kcache_model.errors import CannotExploreError, FormatError, TargetError
+from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status
 
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
@@ -36,10 +38,36 @@ def exit_code(status: Status, *, is_interrupted: bool = False) -> int:
     return INTERRUPTED if is_interrupted else EXIT_CODES[status]
 
 
-def fail(message: str) -> NoReturn:
-    """One clear line (or a few), and exit code 2."""
-    click.echo(f"kcache: {message}", err=True)
+def fail(message: str, details: str = "") -> NoReturn:
+    """Print an error as one line, with details of a fault of kcache below it; the exit code is 2."""
+    line = " ".join(part.strip() for part in message.splitlines() if part.strip())
+    click.echo("\n".join(filter(None, (f"kcache: error: {line}", details))), err=True)
     sys.exit(USAGE)
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Turns what click says of a wrong command line into one line, in the shape of all errors."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # the help itself
+    except click.ClickException as error:
+        fail(_usage_text(error))
+
+
+def _usage_text(error: click.ClickException) -> str:
+    """What is wrong, and what to write instead or where to look that up."""
+    text = error.format_message()
+    if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
+        wrong = re.match(r"'(.*?)' is not one of", error.message)
+        known = map(str, error.param.type.choices)
+        text = text.rstrip(".") + did_you_mean(wrong[1] if wrong else "", known)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    needs_help = isinstance(error, (click.NoSuchOption, click.MissingParameter)) and "did you mean" not in text.lower()
+    if context is not None and needs_help:
+        text = f"{text.rstrip('.')}. `{context.command_path} --help` lists what there is"
+    return text
 
 
 @contextmanager
@@ -57,7 +85,7 @@ def clear_errors() -> Iterator[None]:
     except OSError as error:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
     except HarnessError as error:
-        fail(f"this is a fault of kcache, not of your implementation; please report it:\n{error}")
+        fail("this is a fault of kcache, not of your implementation; please report it with what is below", str(error))
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise  # click knows what to say
     except Exception:

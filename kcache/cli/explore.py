@@ -22,7 +22,7 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 
-from .console import show_finding, stdout_console
+from .console import seconds_so_far, show_finding, stdout_console
 from .exits import clear_errors, exit_code
 from .explorer_report import progress, seen_text
 from .options import (
@@ -55,6 +55,8 @@ _SAMPLED = (
 )
 _SAMPLING = frozenset(name.value for name in _SAMPLED)
 _MOST_EXAMPLES = 1_000_000
+_MOST_SPENT = 0.5
+"""Of the budget, how much of it the look at the target may use up."""
 
 
 def _shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
@@ -196,6 +198,8 @@ def explore(
             seconds=budget,
             patience_seconds=suite_options.patience_seconds,
         )
+        left = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # to look at the target belongs to the budget
+        template = replace(template, seconds=left)
         console.print(title + seen_text(description), soft_wrap=True)
         with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
@@ -206,7 +210,7 @@ def explore(
                     iter([template]) if chosen else _random(template, seed, suite_options.programs),
                     jobs=jobs,
                     executor=pool,
-                    seconds=budget,
+                    seconds=left,
                     most_findings=1 if first else suite_options.most_findings,
                     on_tally=lambda so_far: show(None, so_far),
                 )
@@ -216,7 +220,9 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    findings = [weighed(finding, target_type.rules, suite_options) for finding in tally.findings]
+    findings = [
+        weighed(finding, target_type.rules, suite_options, target_type.advised_against) for finding in tally.findings
+    ]
     for finding in findings:
         console.print()
         show_finding(console, finding, target)

@@ -19,7 +19,7 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 
-from .console import is_whole, progress_bar, stdout_console
+from .console import is_whole, progress_bar, replay_line, stdout_console
 from .exits import clear_errors, exit_code
 from .options import budget_option, patience_option, seed_option, verbosity_options
 from .outputs import Outputs, outputs_option
@@ -128,7 +128,7 @@ def fuzz(
                     task, description=ENGINE_TITLES[engine], completed=fraction, counts=did
                 ),
             )
-        print_report(console, report, is_whole=is_whole(console))
+        print_report(console, report, is_whole=is_whole(console), command_of=replay_line)
         suite_options = SuiteOptions(
             contract=Contract.STRICT if strict else Contract.CLIENT_GO,
             seed=seed,

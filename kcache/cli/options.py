@@ -25,7 +25,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.plain import plain_value
 from kcache_model.rules import Contract
 
-from .console import QUIET, VERBOSE, VERBOSITY
+from .console import LONG_TOKEN, QUIET, VERBOSE, VERBOSITY
 from .outputs import Outputs
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -156,11 +156,18 @@ def _note_verbosity(context: click.Context, parameter: click.Parameter, value: b
 
 
 def verbosity_options(function: F) -> F:
-    """``-q`` and ``-v``: how much a command prints, which the console knows, and not the command."""
+    """``-q``, ``-v``, ``--long-token``: how much a command prints, which the console knows, and not the command."""
     texts = {
         QUIET: "Print one line: the verdict, and the rules that are broken.",
         VERBOSE: "Leave nothing out: every step of an interleaving, all calls, whole stacks.",
     }
+    function = click.option(
+        "--long-token",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, value: context.meta.update({LONG_TOKEN: True}) if value else None,
+        help="Print the whole replay token, for another machine, in place of the short one that is kept in .kcache.",
+    )(function)
     for name, text in reversed(texts.items()):
         function = click.option(
             f"-{name[0]}", f"--{name}", name, is_flag=True, expose_value=False, callback=_note_verbosity, help=text

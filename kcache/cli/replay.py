@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.replay_request import ReplayRequest
+from kcache_conformance.kept_tokens import KeptReplay, is_short_name, kept_replay, last_replay
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
 from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
@@ -28,7 +28,6 @@ from kcache_model.render import printable
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 from kcache_stress.explorer.debugging import debug
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 
 from .console import seconds_so_far, show_finding, stdout_console
@@ -37,12 +36,6 @@ from .options import budget_option, contract_option, patience_option, strict_err
 from .outputs import Outputs, outputs_option
 from .programs import read_program
 
-_STATUSES = {
-    ReplayAnswer.REPRODUCED: Status.VIOLATION,
-    ReplayAnswer.FIXED: Status.OK,
-    ReplayAnswer.CHANGED: Status.UNKNOWN,
-    ReplayAnswer.UNKNOWN: Status.UNKNOWN,
-}
 _WORD = re.compile(r"k[a-z]\d\..+(?<!\.py)")
 """What begins and ends as a replay token, or the word of a program, does."""
 
@@ -60,7 +53,7 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     help="Run the target of WORD although it is neither in this folder nor named in the configuration: a WORD can name "
     "any code that is installed here.",
 )
-@click.option("--last", is_flag=True, help="What `kcache check` found last, of that what is to be mended first.")
+@click.option("--last", is_flag=True, help="What was found last in this folder, of that what is to be mended first.")
 @budget_option(
     "20s", "How long to search where a schedule does not fail any more, or to try a PROGRAM of several threads."
 )
@@ -95,7 +88,9 @@ def replay(
     patience_seconds: float,
     outputs: Outputs,
 ) -> None:
-    """Run a finding again: its WORD (kx1..., kq1..., ki1..., kf1..., kt1..., ko1...), or PROGRAM on TARGET.
+    """Run a finding again: its WORD (1a2b3c4d, kx1..., kq1..., ki1..., kf1..., kt1..., ko1...), or PROGRAM on TARGET.
+
+    A short WORD stands for a finding that is kept in .kcache of this folder. The long one works everywhere.
 
     A PROGRAM is a word (kc1...) or a JSON file.
 
@@ -109,9 +104,13 @@ def replay(
             f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb, --pytest and --issue"
         )
     with clear_errors():
-        if last:
-            found = _last(words)
+        if last or (len(words) == 1 and is_short_name(words[0])):
+            kept = _last(words) if last else kept_replay(words[0])
+            found, is_own = kept.request, kept.is_own
             words, strict_errors, contract = found.words, found.strict_errors, found.contract
+            if not (trust or is_own):
+                require_trusted(words)
+            trust = trust or is_own
         for option, file in written.items():
             if file is not None and _WORD.fullmatch(file.name):
                 raise click.UsageError(f"{option} takes a FILE, which comes after it: kcache replay WORD {option} FILE")
@@ -120,8 +119,6 @@ def replay(
         if not words:
             raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
         outputs.touch()
-        if last and not trust:
-            require_trusted(words)
         target_type = trusted_type_of_token(words[0], is_trusted=trust)
         if len(words) == 1 and target_type is not None:
             if any(written.values()):
@@ -147,13 +144,16 @@ def replay(
         _run(words[0], words[1], budget_seconds, options, outputs)
 
 
-def _last(words: tuple[str, ...]) -> ReplayRequest:
+def _last(words: tuple[str, ...]) -> KeptReplay:
     if words:
         raise click.UsageError("give either --last or a WORD")
-    found = read_failures().last
-    if found is None:
+    found = last_replay()
+    if found is not None:
+        return found
+    saved = read_failures().last
+    if saved is None:
         raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves what it finds")
-    return found
+    return KeptReplay(saved, is_own=False)
 
 
 def _write(
@@ -197,7 +197,7 @@ def _debug(target_type: TargetType, word: str) -> None:
 def _follow(target_type: TargetType, word: str, seconds: float, patience: float, outputs: Outputs) -> None:
     found = replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience)
     token = target_type.tokens.decode(word)
-    status = _STATUSES[found.answer]
+    status = found.status
     console = stdout_console()
     line = f"{found.answer.value.upper()}: {printable(found.note)}"
     console.print(Text(line, style=_STYLES.get(status, "bold yellow")), soft_wrap=True)
@@ -233,7 +233,7 @@ def _run(target: str, program: str, seconds: float, options: SuiteOptions, outpu
         strict_errors=options.strict_errors,
         contract=options.contract,
     )
-    status = _STATUSES[found.answer]
+    status = found.status
     console.print(found.note, style=_STYLES.get(status), soft_wrap=True)
     if found.finding is not None:
         show_finding(console, found.finding, target, strict_errors=options.strict_errors)

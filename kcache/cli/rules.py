@@ -7,6 +7,7 @@ from rich.text import Text
 
 from kcache_conformance.report.rules_text import all_rules, rule_lines, rules_page
 from kcache_model.rules import Contract
+from kcache_model.suggestion import did_you_mean
 
 from .console import stdout_console
 
@@ -25,7 +26,8 @@ def rules(ids: tuple[str, ...], markdown: bool) -> None:
         found = [(title, of[rule]) for rule in ids for title, of in known.items() if rule in of]
         unknown = set(ids) - {one.id for _, one in found}
         if unknown:
-            raise click.UsageError(f"there is no rule {min(unknown)}; `kcache rules` lists them")
+            suggestion = did_you_mean(min(unknown), (rule for of in known.values() for rule in of))
+            raise click.UsageError(f"there is no rule {min(unknown)}; `kcache rules` lists them{suggestion}")
         for title, one in found:
             console.print(Text(f"{one.id} ({title.lower()})", style="bold"))
             for line in rule_lines(one):

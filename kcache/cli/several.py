@@ -33,6 +33,7 @@ class TargetRun:
         target: the factory.
         options: of the run.
         saved: failures of earlier runs.
+        spent_seconds: of the budget, what was spent to look at the target.
     """
 
     name: str
@@ -40,6 +41,7 @@ class TargetRun:
     target: str
     options: SuiteOptions
     saved: TargetFailures
+    spent_seconds: float = 0.0
 
 
 def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterator[SuiteResult | TargetError]:
@@ -55,7 +57,9 @@ def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterat
     if at_once == 1 or len(runs) == 1:
         for run in runs:
             try:
-                result = run_and_print(console, run.title, run.target, run.options, saved=run.saved)
+                result = run_and_print(
+                    console, run.title, run.target, run.options, saved=run.saved, spent=run.spent_seconds
+                )
             except TargetError as error:
                 yield error
                 continue
@@ -90,7 +94,8 @@ def _run(bar: Progress, run: TargetRun) -> SuiteResult | TargetError | None:
     if is_interrupted():
         return None
     try:
-        return run_suite(run.target, run.options, TerminalProgress(bar, _nothing, run.name), run.saved)
+        progress = TerminalProgress(bar, _nothing, run.name)
+        return run_suite(run.target, run.options, progress, run.saved, spent_seconds=run.spent_seconds)
     except TargetError as error:
         return error
 

@@ -231,4 +231,4 @@ def test_what_is_never_called_is_no_part_of_a_proof_and_told_with_the_verdict(
     checked = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--budget", "0.5s", "--no-saved"])
     assert re.search(rf"^ok: .+, after [0-9.]+ s{after}$", checked.output, re.MULTILINE), checked.output
     brief = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--budget", "0.5s", "--no-saved", "-q"])
-    assert re.search(rf": ok, [0-9.]+ s{after}$", brief.output, re.MULTILINE), brief.output
+    assert re.search(rf": ok, [0-9.]+ s{after}: .*\d+ programs", brief.output, re.MULTILINE), brief.output

@@ -390,7 +390,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "no.such:thing"], "there is no module no.such"),
         (["check", "nowhere.py:thing"], "there is no file nowhere.py"),
         (["check", "json:lodas"], "did you mean loads"),
-        (["check", "json:__name__"], "it must be a function (key_func, indexers) -> Indexer"),
+        (["check", "json:__name__"], "json:__name__ is a value, of the type str. Name a class"),
         (["check", "json:dumps"], "factory(key_func, indexers)"),
         (["check", "--budget", "soon"], "'soon' is no duration; write for example 30s"),
         (["check", "--budget", "0"], "out of range"),
@@ -446,4 +446,4 @@ def test_a_fault_of_kcache_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> 
     assert ended.value.code == 2
     said = capsys.readouterr().err
     assert "ZeroDivisionError: in the harness" in said
-    assert "kcache: this is a fault of kcache, not of your implementation" in said
+    assert "kcache: error: this is a fault of kcache, not of your implementation" in said

@@ -295,8 +295,8 @@ def test_an_annotation_that_cannot_be_used_is_never_dropped(orders: Path, kind: 
     refused = kcache("fuzz", f"{orders}:by_machine", *usual)
     assert refused.exit_code == 2, refused.output
     assert (
-        "kcache: field 'gear' of class Machine (Gear): parameter 'teeth' of Gear.__init__ has no annotation; give a "
-        "strategy, a schema, or samples of the objects instead (--strategy, --schema, --samples)\n"
+        "kcache: error: field 'gear' of class Machine (Gear): parameter 'teeth' of Gear.__init__ has no annotation; "
+        "give a strategy, a schema, or samples of the objects instead (--strategy, --schema, --samples)\n"
     ) in refused.output
     named = kcache("fuzz", f"{orders}:by_machine", *usual, "--object-type", f"{orders}:Machine")
     assert named.output == refused.output

@@ -81,7 +81,7 @@ def test_the_finding_of_a_class(folder: Path) -> None:
     issue = folder / "issue.md"
     assert kcache("replay", word, "--issue", str(issue)).stdout == f"wrote {issue}\n"
     text = issue.read_text(encoding="utf-8")
-    assert re.match(r"# Stock: sell\(\) of thread . gave ", text)
+    assert re.match(r"# Stock: Thread .: sell\(\) returned ", text)
     told = sections(text)
     assert list(told) == ["What is promised", "Versions", "Scenario", "What happens", "Confirmation", "To see it"]
     assert told["What is promised"] == (

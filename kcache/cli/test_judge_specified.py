@@ -45,7 +45,7 @@ def test_right_and_wrong(recording: Path) -> None:
     assert done.output.splitlines() == [f"kcache judge --spec map {recording}", "  4 calls", "", "ok"]
     done = judge("--spec", "map", "-", input=WRONG)
     assert done.exit_code == 1
-    told = "get('a') of thread 0 gave 2, which no order of the calls allows; the order that gets furthest:"
+    told = "Thread 0: get('a') returned 2. No sequential order of these calls gives that. Closest: "
     assert told in done.output
 
 
@@ -59,7 +59,7 @@ def test_recording_of_another_tool(recording: Path) -> None:
     done = judge(str(recording))
     assert (done.exit_code, done.output) == (
         2,
-        f"kcache: {recording} is in the format EDN: say with --spec what the calls were made on\n",
+        f"kcache: error: {recording} is in the format EDN: say with --spec what the calls were made on\n",
     )
 
 
@@ -87,7 +87,7 @@ def test_threads_and_lines_are_those_of_the_file() -> None:
     pending = call(3, "get", ["a"], 3, None)
     done = judge("--spec", "map", "-", input=f"{HEADER}\n{''.join((*wrong, pending))}")
     assert done.exit_code == 1
-    assert "get('a') of thread 2 gave 3" in done.output
+    assert "Thread 2: get('a') returned 3" in done.output
     assert next(line for line in done.output.splitlines() if "thread 0  " in line).split() == [
         *("thread", "0", "thread", "1", "thread", "2", "thread", "3")
     ]
@@ -122,7 +122,7 @@ def test_a_long_history_is_told_by_few_calls() -> None:
     many = [("add", [number], True) for number in range(200)]
     done = judge("--spec", "set", "-", input=history(*many, ("contains", [3], False), ("size", [], 200)))
     assert done.exit_code == 1
-    assert "contains(3) of thread 0 gave False" in done.output
+    assert "Thread 0: contains(3) returned False" in done.output
     assert len(done.output.splitlines()) < 30
 
 
@@ -164,7 +164,7 @@ def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = judge("--spec", "doublings.py:Unfinished", "-", input=history(*calls))
     assert (done.exit_code, done.output) == (
         2,
-        "kcache: doublings.py:Unfinished is no specification: it has no apply\n",
+        "kcache: error: doublings.py:Unfinished is no specification: it has no apply\n",
     )
     done = judge(*spec, input=EDN % "1")
     assert "a recording in the format EDN needs a standard specification, not doublings.py:Doubling" in done.output

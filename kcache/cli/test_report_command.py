@@ -52,7 +52,7 @@ OK = result(phases=(SMOKE, EXPLORER))
 VIOLATION = result(FINDING, FINDING, ADVICE, status="violation", phases=({**SMOKE, "phase": "stateful"}, EXPLORER))
 NO_PROOF = {**EXPLORER, "no_proof": "cache.py:7: runs <lambda> | a_b*c", "inconclusive": "not all were covered"}
 UNKNOWN = result(status="unknown", phases=(NO_PROOF,), reasons=["explorer: not all were covered"])
-UNCONFIRMED = result({**FINDING, "unseen": "cache.py:7: runs zlib"}, ADVICE, status="unknown")
+UNCONFIRMED = result({**FINDING, "unconfirmed": "cache.py:7 runs zlib"}, ADVICE, status="unknown")
 ACCEPTED = result({**FINDING, "is_waived": True})
 REFUSED = result(
     status="unknown",
@@ -282,7 +282,7 @@ def test_a_file_that_is_no_outcome(text: str, message: str, tmp_path: Path) -> N
     wrong.write_text(text, encoding="utf-8", errors="surrogateescape")
     done = kcache("report", right, wrong, "--output", written)
     assert done.exit_code == 2
-    assert done.output.startswith(f"kcache: {wrong} ")
+    assert done.output.startswith(f"kcache: error: {wrong} ")
     assert message in done.output
     assert done.output.count("\n") == 1
     assert not written.exists()

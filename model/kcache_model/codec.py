@@ -190,7 +190,7 @@ def encode_finding(finding: Finding, codec: Codec) -> Json:
     for name in ("core", "order"):
         if getattr(finding, name):
             data[name] = list(getattr(finding, name))
-    for name in ("detail", "schedule", "script", "unseen", "location"):
+    for name in ("detail", "schedule", "script", "unconfirmed", "advice", "location"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
@@ -229,7 +229,8 @@ def decode_finding(data: Json, codec: Codec) -> Finding:
         anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
         script=data.get("script", ""),
         is_advice=data.get("is_advice", False),
-        unseen=data.get("unseen", ""),
+        unconfirmed=data.get("unconfirmed", ""),
+        advice=data.get("advice", ""),
         rule=data.get("rule", ""),
         is_waived=data.get("is_waived", False),
         location=data.get("location", ""),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from .anomaly import Anomaly
@@ -65,8 +64,10 @@ class Finding:
         anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
         script: for other kinds of targets than Indexers, the smallest example as Python code.
         is_advice: whether the contract of the run does not ask for what is broken.
-        unseen: the code that ran in it without being seen, which may have locks of its own, if real threads did not
-            show anything wrong in the same program: ``FILE:LINE: what``. Then it is no violation yet.
+        advice: why it is advice, where that is not for its rule: a sentence without its period.
+        unconfirmed: why it may be an artefact of kcache, as a sentence without its beginning and its period; empty if
+            real threads confirmed it, or if all code was seen and they do not contradict it. A finding that is not
+            confirmed is no violation.
     """
 
     kind: FindingKind
@@ -86,7 +87,8 @@ class Finding:
     anomaly: Anomaly | None = None
     script: str = ""
     is_advice: bool = False
-    unseen: str = ""
+    advice: str = ""
+    unconfirmed: str = ""
     rule: str = ""
     location: str = ""
     is_waived: bool = False
@@ -101,14 +103,4 @@ class Finding:
         """What it makes of a run: a violation, unless it is advice, accepted, or not confirmed."""
         if self.is_advice or self.is_waived:
             return Status.OK
-        return Status.UNKNOWN if self.unseen else Status.VIOLATION
-
-
-def confirmed(finding: Finding, goes_wrong: Callable[[], bool]) -> Finding:
-    """The finding as real threads see it, asked only where code ran in it that cannot be seen.
-
-    Args:
-        finding: of the explorer.
-        goes_wrong: runs the same program with real threads; whether anything is wrong then.
-    """
-    return replace(finding, unseen="") if finding.unseen and goes_wrong() else finding
+        return Status.UNKNOWN if self.unconfirmed else Status.VIOLATION

@@ -152,6 +152,7 @@ class Interleaving:
         omitted: how many events before the first one are left out: of long executions the end is told.
         is_interrupted: whether a thread was left that could have gone on. One that had to wait where no event is shown
             looks the same in ``events``.
+        test: path, first and last line of the test body that ran; ``None`` if a program of calls ran.
     """
 
     threads: int
@@ -167,6 +168,7 @@ class Interleaving:
     wrong_call: int | None = None
     omitted: int = 0
     is_interrupted: bool = True
+    test: tuple[str, int, int] | None = None
 
     @property
     def interrupted_at(self) -> str:
@@ -262,5 +264,6 @@ def decode_interleaving(data: Mapping[str, Any]) -> Interleaving:
             "afterwards": pairs(data["afterwards"]),
             "waiting": tuple(made(Waiting, waiting) for waiting in data["waiting"]),
             "failures": tuple(data["failures"]),
+            "test": tuple(data["test"]) if data.get("test") else None,
         }
     )

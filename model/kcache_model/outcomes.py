@@ -57,6 +57,8 @@ class Outcome:
 
     def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:
         """Whether it is what the specification expects; an error of any type will do unless ``strict_errors``."""
+        if expected is ANYTHING:
+            return not self.waits
         if expected.error is None or strict_errors:
             return self == expected
         return self.error is not None
@@ -66,9 +68,8 @@ class Outcome:
             return "waits"
         if self.error is not None:
             return f"{self.error} error" + (f" ({self.message})" if self.message else "")
-        if isinstance(self.value, tuple):
-            return f"[{', '.join(map(str, self.value))}]"
-        return str(self.value)
+        value = with_short_floats(self.value)
+        return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
 
 
 WAITS = Outcome(waits=True)
@@ -93,6 +94,33 @@ class _Untold(Outcome):
 
 UNTOLD = _Untold()
 """The call returned, but what is not recorded."""
+
+
+class _Anything(Outcome):
+    """Whatever a call gives that returns or raises."""
+
+    __slots__ = ()
+
+    @property
+    def is_told(self) -> bool:
+        return False
+
+    def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:  # noqa: ARG002
+        return not expected.waits
+
+    def __str__(self) -> str:
+        return "anything"
+
+
+ANYTHING = _Anything()
+"""The call may return or raise anything: it does not give the same each time after the same calls."""
+
+
+def with_short_floats(value: Value) -> Value:
+    """``12.3`` for ``12.300000000000001``, in tuples too: the digits that a sum of decimal fractions gets right."""
+    if type(value) is float:
+        return float(f"{value:.15g}")
+    return tuple(map(with_short_floats, value)) if type(value) is tuple else value
 
 
 def with_article(name: str) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from .history import Call
-from .outcomes import ErrorKind, Outcome
+from .history import FINAL_THREAD, Call, thread_text
+from .outcomes import ErrorKind, Outcome, with_article, with_short_floats
 
 LONGEST_NAME = 40
 """Characters; longer names are cut."""
 
 _MOST_RESULTS = 60
+CLOSEST = "Closest: "
+"""Begins the sentence that names the closest order."""
+
+_MOST_IN_ORDER = 12
+"""Calls of a sequential order that a sentence lists: a reader follows no more."""
 
 
 def operation_text(operation: object) -> str:
@@ -32,6 +39,46 @@ def outcome_text(outcome: Outcome | None) -> str:
     if isinstance(outcome.value, tuple):
         return f"[{_listed(outcome.value)}]"
     return _value_text(outcome.value)
+
+
+def result_text(outcome: Outcome | None, text: Callable[[Outcome], str] = outcome_text, *, is_past: bool = True) -> str:
+    """A verb and what a call gave: ``returned 2``, ``raised KeyError: 'a'``, ``would wait``."""
+    if outcome is None or outcome.waits:
+        return "would wait"
+    if outcome.error is None:
+        return f"return{'ed' if is_past else 's'}" + (f" {text(outcome)}" if outcome.is_told else "")
+    error, message = outcome.error, printable_line(outcome.message)
+    if message and (error is ErrorKind.OTHER or message.startswith(error)):
+        raised = message
+    else:
+        raised = f"{with_article(error)} error" if isinstance(error, enum.StrEnum) else error
+        raised += f" ({message})" if message else ""
+    return f"raise{'d' if is_past else 's'} {raised}"
+
+
+def no_order_text(
+    call: Call[Any], order: Sequence[Call[Any]], expected: Outcome, text: Callable[[Outcome], str] = outcome_text
+) -> str:
+    """Sentences: what a call gave, that no sequential order gives that, and what the closest order gives.
+
+    Args:
+        call: the call that no order explains.
+        order: the calls before it in the order that explains the most calls.
+        expected: what the call gives in that order.
+        text: the value of an outcome as text.
+    """
+    if call.outcome is not None and text(call.outcome) == text(expected):  # only digits that are cut tell them apart
+        text = _in_full
+    who = "After the threads" if call.thread == FINAL_THREAD else thread_text(call.thread).capitalize()
+    who = f"{who}: " if call.thread >= 0 or call.thread == FINAL_THREAD else ""
+    called, before = brief_text(call.operation), [brief_text(other.operation) for other in order[-_MOST_IN_ORDER:]]
+    if len(order) > _MOST_IN_ORDER:
+        before[0] = f"{len(order) - _MOST_IN_ORDER} other calls, {before[0]}"
+    closest = f"{', '.join(before)}, then {called}" if before else f"{called} first"
+    return (
+        f"{who}{called} {result_text(call.outcome, text)}. No sequential order of these calls gives that. "
+        f"{CLOSEST}{closest}, which {result_text(expected, text, is_past=False)}."
+    )
 
 
 def printable_line(text: str) -> str:
@@ -74,10 +121,14 @@ def cut_short(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
 
 
+def _in_full(outcome: Outcome) -> str:
+    return printable_line(repr(outcome.value))
+
+
 def _listed(values: tuple[Any, ...]) -> str:
     more = f", and {len(values) - _MOST_RESULTS} more" if len(values) > _MOST_RESULTS else ""
     return ", ".join(map(_value_text, values[:_MOST_RESULTS])) + more
 
 
 def _value_text(value: Any) -> str:
-    return name_text(value) if isinstance(value, str) else printable_line(str(value))
+    return name_text(value) if isinstance(value, str) else printable_line(str(with_short_floats(value)))

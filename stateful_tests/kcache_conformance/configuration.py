@@ -6,21 +6,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from kcache_model.errors import FormatError
 from kcache_model.indexers.items import Semantics
 from kcache_model.rules import Contract
+from kcache_model.suggestion import did_you_mean
 from kcache_model.target_name import target_name
 
 FILES: Final = ("kcache.toml", "pyproject.toml")
 """Where a configuration is looked for: in the current directory, then in those above it."""
+
+E = TypeVar("E", bound=Enum)
 
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -113,7 +118,20 @@ class _Table:
 
     def wrong(self, key: str, what: str) -> FormatError:
         name = ".".join(filter(None, (self._path, key)))
-        return FormatError(f"{self._file}: {name or 'the file'} {what}")
+        line = self._line(key)
+        place = f" (line {line})" if line else ""
+        return FormatError(f"{self._file}: {name or 'the file'} {what}{place}")
+
+    def _line(self, key: str) -> int | None:
+        """The number of the line that sets a key; ``None`` if that is not seen, as in tables on one line."""
+        table = ""
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            for number, line in enumerate(self._file.read_text(encoding="utf-8").splitlines(), 1):
+                if header := re.fullmatch(r"\s*\[+([^\]]*)\]+\s*(?:#.*)?", line):
+                    table = re.sub(r"[\s\"']", "", header[1])
+                elif table == self._path and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+                    return number
+        return None
 
     def take(self, key: str, kind: type, read: Callable[[Any], Any] = lambda value: value) -> Any:
         """The value of a key, or ``None``."""
@@ -121,7 +139,7 @@ class _Table:
         if value is None:
             return None
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self.wrong(key, f"must be {_KINDS[kind]}, not {value!r}")
+            raise self.wrong(key, f"must be {_KINDS[kind]}, not {value!r}{_instead(key, kind, value)}")
         try:
             return read(value)
         except ValueError as error:
@@ -130,10 +148,22 @@ class _Table:
     def end(self, known: tuple[str, ...]) -> None:
         """Refuses what was not taken."""
         for key in self._left:
-            raise self.wrong(key, f"is no setting; known are {', '.join(known)}")
+            raise self.wrong(key, f"is no setting; known are {', '.join(known)}{did_you_mean(key, known)}")
 
 
 _KINDS: Final = {str: "a text", int: "an integer", list: "a list of texts", dict: "a table"}
+
+
+def _instead(key: str, kind: type, value: object) -> str:
+    """What to write in place of a value of another type; empty if that is not known."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if _OPTIONS.get(key, ("", str, str))[2] is _seconds:
+        return f'; write {key} = "{value if is_number else 30}s"'
+    if kind is list and isinstance(value, str):
+        return f'; write {key} = ["{value}"]'
+    if kind is int and isinstance(value, str) and value.isdecimal():
+        return f"; write {key} = {int(value)}"
+    return ""
 
 
 def _seconds(text: str) -> float:
@@ -155,10 +185,21 @@ def _texts(values: list[Any]) -> tuple[str, ...]:
     return tuple(values)
 
 
+def _member_of(kind: type[E]) -> Callable[[str], E]:
+    def read(text: str) -> E:
+        try:
+            return kind(text)
+        except ValueError as error:
+            known = [str(member.value) for member in kind]
+            raise ValueError(f"{error}; known are {', '.join(known)}{did_you_mean(text, known)}") from None
+
+    return read
+
+
 _OPTIONS: Final[Mapping[str, tuple[str, type, Callable[[Any], Any]]]] = {
     "type": ("kind", str, str),
-    "contract": ("contract", str, Contract),
-    "semantics": ("semantics", str, Semantics),
+    "contract": ("contract", str, _member_of(Contract)),
+    "semantics": ("semantics", str, _member_of(Semantics)),
     "budget": ("budget_seconds", str, _seconds),
     "programs": ("programs", int, _positive),
     "patience": ("patience_seconds", str, _seconds),
@@ -171,20 +212,22 @@ _OPTIONS: Final[Mapping[str, tuple[str, type, Callable[[Any], Any]]]] = {
 
 
 def _configuration(file: Path, values: object, folder: Path) -> Configuration:
-    top = _Table(file, "tool.kcache" if file.name == "pyproject.toml" else "", values)
+    home = "tool.kcache" if file.name == "pyproject.toml" else ""
+    top = _Table(file, home, values)
     shared = _options(top)
     tables = top.take("targets", dict) or {}
     top.end((*_OPTIONS, "targets"))
     found = {}
     for name, table in tables.items():
-        one = _Table(file, f"targets.{name}", table)
+        path = f"{home}.targets.{name}".lstrip(".")
+        one = _Table(file, path, table)
         factory = one.take("factory", str)
         if not factory:
             raise one.wrong("factory", "is missing: write package.module:factory or path/to/file.py:factory")
         given = {**shared, **_options(one)}
         kind, model = given.pop("kind", None), one.take("spec", str)
         without = one.take("without", list, _texts) or ()
-        waivers = tuple(_waiver(file, name, waiver) for waiver in one.take("waivers", list) or ())
+        waivers = tuple(_waiver(file, f"{path}.waivers", waiver) for waiver in one.take("waivers", list) or ())
         one.end((*_OPTIONS, "factory", "spec", "without", "waivers"))
         place = _from(folder, file.parent, factory)
         model = model and _from(folder, file.parent, model)
@@ -197,8 +240,8 @@ def _options(table: _Table) -> dict[str, Any]:
     return {option: value for option, value in taken.items() if value is not None}
 
 
-def _waiver(file: Path, target: str, values: object) -> Waiver:
-    table = _Table(file, f"targets.{target}.waivers", values)
+def _waiver(file: Path, path: str, values: object) -> Waiver:
+    table = _Table(file, path, values)
     rule, reason = table.take("rule", str), table.take("reason", str)
     if not rule:
         raise table.wrong("rule", "is missing: `kcache rules` lists them")

@@ -77,6 +77,8 @@ def explorer_phase(
     searches: Callable[[str], Iterable[Search]],
     called: str,
     alone: Callable[[Any], Finding | None] = lambda _: None,
+    *,
+    least: int = 0,
 ) -> PhaseOutcome:
     """Explore program after program. One that goes wrong without concurrency tells nothing here.
 
@@ -85,6 +87,7 @@ def explorer_phase(
         searches: what to explore of the target of a name. Raises CannotExploreError.
         called: what such a target is called.
         alone: what goes wrong with a program when its calls are made one after another.
+        least: programs that are explored however little time there is.
     """
     if context.spec is None:
         return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
@@ -100,7 +103,7 @@ def explorer_phase(
     watch = ExecutionCounter(context.watch, on_executions)
     no_proof = ""
     try:
-        steps = context.steps(least=LEAST_PROGRAMS["explorer"])
+        steps = context.steps(least=max(least, LEAST_PROGRAMS["explorer"]))
         for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
             watch.reset()
             context.on_progress(so_far, PhaseOutcome(counts, None, coverage))

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Sequence
-from typing import Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.target_name import target_name
+from kcache_stress.loading import TARGET_PREFIX, load_object
 
 from .classes import CLASS, class_type_name
-from .source_definitions import Home, definition, names_of
+from .isolation import STARTUP_SECONDS, run_job
+from .source_definitions import Home, definition, names_of, statements
 from .suite_options import DEFAULT_TYPE
 from .target_type import TargetType
 from .target_types import target_type_named
+
+if TYPE_CHECKING:
+    from .isolation.worker import Outlet
 
 TEST: Final = "test"
 _MARK: Final = "interleaved"
 _MACHINES: Final = ("Machine", "machine_of")
 """What machines are derived from, or made by."""
+_OF_INDEXERS: Final = ("get_by_key", "list_keys", "index_keys", "by_index", "list_index_func_values", "get_indexers")
+"""Methods of Indexers that hardly any other class has."""
+_PATIENCE_SECONDS: Final = 30.0
+"""For the import of a target."""
 _MOST_BASES: Final = 20
 _MOST_NAMES: Final = 20
 """Of a file, that are told."""
@@ -40,7 +51,9 @@ def type_of_target(
     """
     if spec and ":" not in spec:
         _require_name(spec)
-    name = said or (CLASS if model is not None else guessed_type(spec) if spec else DEFAULT_TYPE)
+    if spec:
+        _require_not_async(spec)
+    name = said or (CLASS if model is not None else _guessed_target(spec) if spec else DEFAULT_TYPE)
     if model is not None and name != CLASS:
         raise TargetError(f"--spec is for --type {CLASS}, not for --type {name}")
     if name == CLASS:
@@ -50,6 +63,20 @@ def type_of_target(
     elif leave_out:
         raise TargetError(f"--leave-out is for --type {CLASS}, not for --type {name}")
     return target_type_named(name)
+
+
+def _require_not_async(spec: str) -> None:
+    """Refuse a coroutine function.
+
+    Raises:
+        TargetError: it is one.
+    """
+    named = target_name(spec)
+    if isinstance(definition(named.location, named.attribute)[0], ast.AsyncFunctionDef):
+        raise TargetError(
+            f"{spec} is async, and kcache does not support async code yet. Name a function that is not async and that "
+            "starts threads"
+        )
 
 
 def _require_name(place: str) -> None:
@@ -69,26 +96,47 @@ def _require_name(place: str) -> None:
 
 
 def guessed_type(spec: str) -> str:
-    """The name of a target type, from the source: nothing of the target is run.
+    """The name of a target type, from the source: nothing of the target is run in this process.
 
     It is ``test`` for what pytest takes for one, what is marked ``interleaved``, and for a function or a method that
     needs no arguments and gives nothing; ``class`` for a machine, for a class whose objects are made without arguments,
-    and for a function or a class method that gives something without arguments; else the default.
+    for a class that takes any arguments and has none of the methods that only an Indexer has, and for a function or a
+    class method that gives something without arguments; else the default. If the source does not say what a name is, a
+    child process loads it.
 
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
     """
+    return _type_and_refusal(spec)[0]
+
+
+def _guessed_target(spec: str) -> str:
+    """The same as :func:`guessed_type`, for something that can be a target.
+
+    Raises:
+        TargetError: it is an object, a module or a value.
+    """
+    name, refusal = _type_and_refusal(spec)
+    if refusal:
+        raise TargetError(refusal)
+    return name
+
+
+def _type_and_refusal(spec: str) -> tuple[str, str]:
     named = target_name(spec)
     if named.call:
-        return CLASS
+        return CLASS, ""
     found, home = definition(named.location, named.attribute)
     if isinstance(found, ast.ClassDef):
-        return CLASS if _is_made_of_nothing(found, home) else DEFAULT_TYPE
-    if isinstance(found, (ast.Assign, ast.AnnAssign)):
-        return CLASS if _is_machine(found.value) else DEFAULT_TYPE
+        needs = _needs_arguments(found, home)
+        is_indexer = _is_indexer(found, home) if needs is None else needs
+        if is_indexer is not None:
+            return DEFAULT_TYPE if is_indexer else CLASS, ""
+    if isinstance(found, (ast.Assign, ast.AnnAssign)) and _is_machine(found.value):
+        return CLASS, ""
     if isinstance(found, ast.FunctionDef):
-        return _type_of_function(found, home, "." in named.attribute)
-    return DEFAULT_TYPE
+        return _type_of_function(found, home, "." in named.attribute), ""
+    return _type_of_loaded(spec)
 
 
 def _is_machine(made: ast.expr | None) -> bool:
@@ -105,7 +153,7 @@ def _type_of_function(function: ast.FunctionDef, home: Home, is_method: bool) ->
     if any(_MARK in decorator for decorator in decorators) or (is_named and home.has_tests):
         return TEST
     is_of_object = is_method and "staticmethod" not in decorators
-    if _takes(function) > is_of_object:
+    if _takes(function) > is_of_object or function.args.vararg is not None:
         return DEFAULT_TYPE
     makes = "classmethod" in decorators or (not is_of_object and _gives(function))
     return CLASS if makes and not is_named else TEST
@@ -123,27 +171,84 @@ def _gives(function: ast.FunctionDef) -> bool:
     return False
 
 
-def _is_made_of_nothing(kind: ast.ClassDef, home: Home) -> bool:
+def _needs_arguments(kind: ast.ClassDef, home: Home) -> bool | None:
+    """Whether objects of a class are made with arguments; ``None`` if the source does not say."""
     for _ in range(_MOST_BASES):
         own = (node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__"))
         made = next(own, None)
         if made is not None:
-            return _takes(made) <= 1
+            return None if _takes(made) <= 1 and made.args.vararg is not None else _takes(made) > 1
         if not kind.bases or [ast.unparse(base) for base in kind.bases] == ["object"]:
-            return True
+            return False
         base = kind.bases[0]
         if _is_machine(base):
-            return True
+            return False
         found, home = definition(home.location, ast.unparse(base), home.folder)
         if not isinstance(found, ast.ClassDef):
-            return isinstance(found, (ast.Assign, ast.AnnAssign)) and _is_machine(found.value)
+            is_machine = isinstance(found, (ast.Assign, ast.AnnAssign)) and _is_machine(found.value)
+            return False if is_machine else None
         kind = found
+    return None
+
+
+def _is_indexer(kind: ast.ClassDef, home: Home) -> bool | None:
+    """Whether a class has a method that only an Indexer has, or may have any; ``None`` if its source does not say."""
+    todo = [(kind, home)]
+    for kind, home in todo:
+        if {name for node in statements(kind.body) for name in names_of(node)} & {*_OF_INDEXERS, "__getattr__"}:
+            return True
+        for base in map(ast.unparse, kind.bases):
+            found, origin = definition(home.location, base, home.folder)
+            if isinstance(found, ast.ClassDef) and len(todo) < _MOST_BASES:
+                todo.append((found, origin))
+            elif not isinstance(getattr(builtins, base, None), type):  # those have no such method
+                return None
     return False
 
 
+def _type_of_loaded(spec: str) -> tuple[str, str]:
+    """The type of what a child process finds under a name, and why that is no target; the default if nothing loads."""
+    found: list[dict[str, Any]] = []
+    run_job(
+        f"{__name__}:look_job",
+        {"spec": spec},
+        on_event=found.append,
+        deadline_seconds=STARTUP_SECONDS,
+        patience_seconds=_PATIENCE_SECONDS,
+    )
+    if not found:
+        return DEFAULT_TYPE, ""
+    return CLASS if found[0]["is_class"] else DEFAULT_TYPE, found[0]["refusal"]
+
+
+def look_job(outlet: Outlet, spec: str) -> None:
+    """Runs in the child: sends whether a name stands for a class that is no Indexer, or why it is no target."""
+    with outlet.loading(spec):
+        found = load_object(spec)
+    is_class = isinstance(found, type) and not any(hasattr(found, name) for name in (*_OF_INDEXERS, "__getattr__"))
+    refusal = "" if callable(found) else _refusal(spec, type(found))
+    outlet.send({"event": "looked", "is_class": is_class, "refusal": refusal})
+
+
+def _refusal(spec: str, kind: type) -> str:
+    place = target_name(spec).location
+    if issubclass(kind, ModuleType):
+        return f"{spec} is a module. Name something in it: package.module:NAME"
+    if kind.__module__ == "builtins":
+        return (
+            f"{spec} is a value, of the type {kind.__qualname__}. Name a class, "
+            "a function that makes an object, or a test"
+        )
+    owner = place if kind.__module__.startswith(TARGET_PREFIX) else kind.__module__
+    return (
+        f"{spec} is an object. Name its class, {owner}:{kind.__qualname__}, or a function without parameters that "
+        "returns a new object"
+    )
+
+
 def _takes(function: ast.FunctionDef) -> float:
-    """How many arguments a function needs, ``self`` included; any number if it takes whatever comes."""
+    """How many arguments a function needs, ``self`` included; any number if it needs some by name."""
     given = function.args
-    if given.vararg is not None or not all(given.kw_defaults):
+    if not all(given.kw_defaults):
         return float("inf")
     return len(given.posonlyargs) + len(given.args) - len(given.defaults)

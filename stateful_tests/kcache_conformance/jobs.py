@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
@@ -21,7 +22,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.tested import tested_text
+from kcache_stress.tested_code import describe_tested
 
 from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
@@ -105,32 +106,34 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
     return end
 
 
-def not_tested_in_child(spec: str, options: SuiteOptions) -> frozenset[str]:
-    """What the target does not offer, by its own word and that of the options.
+def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
+    """Load a target in a child process; what it is, and what it does not offer, by its word and by the options.
 
     Raises:
         TargetError: there is no such target.
         HarnessError: the harness failed.
     """
-    names: list[str] = []
+    loaded: list[dict[str, Any]] = []
     end = run_job(
-        f"{__name__}:not_tested_job",
+        f"{__name__}:load_job",
         {"spec": spec, "kind": options.kind, "declared": list(options.declared)},
-        on_event=lambda data: names.extend(data["names"]),
+        on_event=loaded.append,
         deadline_seconds=STARTUP_SECONDS,
         patience_seconds=options.patience_seconds,
     )
     raise_if_failed(end)
-    return frozenset(names)
+    if not loaded:  # it has ended the process, and will do so again where that is a finding
+        return TargetLoaded(())
+    return TargetLoaded(tuple(loaded[0]["not_tested"]), loaded[0]["tested"])
 
 
-def not_tested_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
-    """Runs in the child: sends what the target does not offer."""
+def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
+    """Runs in the child: loads the target, and sends what it is."""
     target_type = target_type_named(kind)
     with outlet.loading(spec):
         target = target_type.load(spec)
     spared = target_type.spare(target, frozenset(declared))
-    outlet.send({"event": "not tested", "names": list(target_type.not_tested(spared))})
+    outlet.send({"event": "loaded", "not_tested": target_type.not_tested(spared), "tested": describe_tested(spec)})
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
@@ -165,7 +168,7 @@ def _run_phases(
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target), tested_text(origin), target_type.calls(target)))
+    listener(TargetLoaded(target_type.not_tested(target), describe_tested(origin), target_type.calls(target)))
 
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress
@@ -188,7 +191,7 @@ def _run_phases(
         return replace(outcome, counts={**outcome.counts, **context.met})
 
     def weigh(finding: Finding) -> Finding:
-        return weighed(finding, target_type.rules, options)
+        return weighed(finding, target_type.rules, options, target_type.advised_against)
 
     _Turns(options, run, weigh, listener, known, deadline).run()
 
@@ -202,7 +205,7 @@ class _Turns:
     weigh: Callable[[Finding], Finding]
     listener: Listener
     known: Known
-    deadline: float
+    deadline: float = inf
     outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)
     found: Counter[str] = field(default_factory=Counter)
 
@@ -277,7 +280,9 @@ class _Turns:
 
     def _finish(self, phase: str) -> None:
         outcome = self.outcomes[phase]
-        finding = None if outcome.finding is None else self.weigh(outcome.finding)
+        own = [finding for finding in self.known.findings if finding.phase == phase]
+        wrong = next((finding for finding in own if finding.status is Status.VIOLATION), None)
+        finding = wrong or (None if outcome.finding is None else self.weigh(outcome.finding))
         self.listener(_finished(phase, replace(outcome, finding=finding), self.found[phase]))
 
 

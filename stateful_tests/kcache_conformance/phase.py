@@ -124,7 +124,7 @@ class PhaseOutcome:
         """Why it is not the whole answer although nothing was found; empty if it is. Time is never the reason."""
         if self.refused:
             return ""
-        if self.finding is not None and self.finding.unseen:
+        if self.finding is not None and self.finding.unconfirmed:
             return "what it found is not confirmed"
         if self.finding is None and not self.counts.get("programs"):
             return "not a single program could be run"

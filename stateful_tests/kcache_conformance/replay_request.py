@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kcache_model.finding import Finding
 from kcache_model.indexers.codec import encode_blob
@@ -35,6 +37,21 @@ class ReplayRequest:
         return f"kcache replay {shlex.join(self.words)}{options}"
 
 
+def plain_request(request: ReplayRequest) -> dict[str, Any]:
+    """A replay as plain JSON."""
+    return {
+        "words": list(request.words),
+        "strict_errors": request.strict_errors,
+        "contract": request.contract.value,
+    }
+
+
+def request_of(data: Mapping[str, Any]) -> ReplayRequest:
+    """The inverse of :func:`plain_request`; anything else raises what it leads to."""
+    words = tuple(map(str, data["words"]))
+    return ReplayRequest(words, bool(data["strict_errors"]), Contract(data["contract"]))
+
+
 def replay_request(finding: Finding, target: str, *, strict_errors: bool = False) -> ReplayRequest | None:
     """How the finding is shown again; ``None`` if it is not: it has no program, or a local factory made the target."""
     if "<" in target:
@@ -48,7 +65,18 @@ def replay_request(finding: Finding, target: str, *, strict_errors: bool = False
     return ReplayRequest((target, encode_blob(finding.program)), strict_errors, contract)
 
 
-def replay_command(finding: Finding, target: str, *, strict_errors: bool = False) -> str | None:
-    """The command that shows the finding again; ``None`` if there is none."""
+def long_command(request: ReplayRequest) -> str:
+    """The command that works on any machine."""
+    return request.command
+
+
+def replay_command(
+    finding: Finding,
+    target: str,
+    *,
+    strict_errors: bool = False,
+    command_of: Callable[[ReplayRequest], str] = long_command,
+) -> str | None:
+    """The command that shows the finding again; ``None`` if there is none. ``command_of`` may be a shorter one."""
     request = replay_request(finding, target, strict_errors=strict_errors)
-    return None if request is None else request.command
+    return None if request is None else command_of(request)

@@ -17,6 +17,7 @@ from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, R
 from kcache_stress.explorer.replay_token import ReplayToken
 
 from .indexers.program_job import run_program_in_child
+from .repeated_hang import RETURNED, hangs_alone
 from .replay_request import ReplayRequest
 from .target_type import TargetType, execution_stopped
 from .target_types import target_type_named, trusted_type_of_token
@@ -71,6 +72,8 @@ def replay_in_child(
             instrument=token.instrument,
             patience_seconds=patience_seconds,
         )
+        if end.outside or not hangs_alone(stopped, target_type, token.target, patience_seconds):
+            return Replayed(ReplayAnswer.UNKNOWN, f"a call waits for {end.outside}" if end.outside else RETURNED)
         return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped)
     data = answers[-1]
     if "refused" in data:

@@ -12,16 +12,13 @@ from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError, FormatError, TargetError
 from kcache_model.finding import Finding
-from kcache_model.rules import Contract
 from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .classes import parse_class_type_name
-from .jobs import not_tested_in_child
-from .replay_request import ReplayRequest
+from .jobs import load_in_child
+from .kept_tokens import FOLDER, make_folder
+from .replay_request import ReplayRequest, plain_request, request_of
 from .suite_options import SuiteOptions
-
-FOLDER: Final = Path(".kcache")
-"""Within the current directory."""
 
 SCHEMA: Final = "kcache/failures/1"
 
@@ -30,8 +27,6 @@ _MOST: Final = 20
 
 _SECONDS: Final = 3.0
 """For a program whose schedule cannot be repeated."""
-
-_IGNORED: Final = "# Made by kcache.\n*\n"
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def read_failures(folder: Path = FOLDER) -> SavedFailures:
         if data["schema"] != SCHEMA:
             return SavedFailures({})
         targets = {str(target): _failures(found) for target, found in data["targets"].items()}
-        return SavedFailures(targets, None if data["last"] is None else _request(data["last"]))
+        return SavedFailures(targets, None if data["last"] is None else request_of(data["last"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return SavedFailures({})
 
@@ -95,34 +90,20 @@ def write_failures(failures: SavedFailures, folder: Path = FOLDER) -> None:
     data = {
         "schema": SCHEMA,
         "targets": {
-            target: {"requests": list(map(_plain, of.requests)), "not_tested": list(of.not_tested)}
+            target: {"requests": list(map(plain_request, of.requests)), "not_tested": list(of.not_tested)}
             for target, of in failures.targets.items()
         },
-        "last": None if failures.last is None else _plain(failures.last),
+        "last": None if failures.last is None else plain_request(failures.last),
     }
     unfinished = folder / f"failures.json.{os.getpid()}"  # two runs at once do not write into one file
     with contextlib.suppress(OSError):
-        folder.mkdir(exist_ok=True)
-        (folder / ".gitignore").write_text(_IGNORED, encoding="utf-8")
+        make_folder(folder)
         unfinished.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         unfinished.replace(folder / "failures.json")
 
 
-def _plain(request: ReplayRequest) -> dict[str, Any]:
-    return {
-        "words": list(request.words),
-        "strict_errors": request.strict_errors,
-        "contract": request.contract.value,
-    }
-
-
 def _failures(data: Mapping[str, Any]) -> TargetFailures:
-    return TargetFailures(tuple(map(_request, data["requests"])), tuple(map(str, data["not_tested"])))
-
-
-def _request(data: Mapping[str, Any]) -> ReplayRequest:
-    words = tuple(map(str, data["words"]))
-    return ReplayRequest(words, bool(data["strict_errors"]), Contract(data["contract"]))
+    return TargetFailures(tuple(map(request_of, data["requests"])), tuple(map(str, data["not_tested"])))
 
 
 @dataclass(frozen=True)
@@ -133,11 +114,13 @@ class FailuresAgain:
         findings: what still fails.
         fixed: how many do not fail any more.
         unsettled: those of which that is not known: real threads did not fail again, or the user stopped.
+        tested: version and file of the target.
     """
 
     findings: tuple[Finding, ...] = ()
     fixed: int = 0
     unsettled: tuple[ReplayRequest, ...] = ()
+    tested: str = ""
 
     @property
     def count(self) -> int:
@@ -164,11 +147,11 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
     model = parse_class_type_name(options.kind).model
     named = [one for one in (target, model, options.kind) if ":" in one]
     try:
-        offers_less = not not_tested_in_child(target, options) <= {*saved.not_tested}
+        loaded = load_in_child(target, options)
     except Interrupted:
         return FailuresAgain(unsettled=saved.requests)
-    if offers_less:
-        return FailuresAgain(fixed=len(saved.requests))
+    if not {*loaded.not_tested} <= {*saved.not_tested}:
+        return FailuresAgain(fixed=len(saved.requests), tested=loaded.tested)
     findings: list[Finding] = []
     left: list[ReplayRequest] = []
     fixed = 0
@@ -194,4 +177,4 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
                 left.append(request)
             case _:
                 fixed += 1
-    return FailuresAgain(tuple(findings), fixed, tuple(left))
+    return FailuresAgain(tuple(findings), fixed, tuple(left), loaded.tested)

@@ -29,6 +29,7 @@ from .events import (
     incomplete_reasons,
 )
 from .jobs import run_phases_in_child, run_phases_in_thread
+from .repeated_hang import RETURNED, hangs_alone
 from .replay_request import ReplayRequest
 from .saved_failures import TargetFailures, show_again
 from .suite_options import SuiteOptions
@@ -53,6 +54,8 @@ def run_suite(
     options: SuiteOptions,
     listener: Listener = lambda _: None,
     saved: TargetFailures | None = None,
+    *,
+    spent_seconds: float = 0.0,
 ) -> SuiteResult:
     """Run the phases one after another, and collect one finding for each distinct symptom.
 
@@ -64,13 +67,14 @@ def run_suite(
         listener: told what happens.
         saved: failures of earlier runs of a target with a name, which are shown again first; what still fails counts as
             found.
+        spent_seconds: of the budget, what was spent before, to look at the target.
 
     Raises:
         TargetError: the target cannot be loaded or is no Indexer.
         HarnessError: the harness failed.
     """
     __tracebackhide__ = True  # pytest shows what it raises
-    began = time.monotonic()
+    began = time.monotonic() - spent_seconds
     target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))
     log = _Log(listener, target_type, options)
@@ -91,18 +95,22 @@ def run_suite(
         except Interrupted:
             log.interrupted()
             break
-        raise_if_failed(end)
-        if end.how not in ("hang", "crash", "over"):
-            break
-        spec = target if isinstance(target, str) else None
-        if end.how == "over":
+        if end.how == "target_error" and log.has_worked and isinstance(target, str):
+            log.became_unusable(end.message)
+        elif end.how == "over":
             log.over()
         else:
-            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options))
+            raise_if_failed(end)
+            if end.how not in ("hang", "crash"):
+                break
+            spec = target if isinstance(target, str) else None
+            log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options), end.outside)
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
-        if not phases or log.is_enough:
+        is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
+        if not phases or log.is_enough or is_known:
             break
+        log.goes_on_with(phases[0])
         seconds = max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - (time.monotonic() - began))
         left = replace(options, phases=phases, budget_seconds=seconds)
     return log.result(time.monotonic() - began, has_name=isinstance(target, str))
@@ -151,10 +159,10 @@ class _Log:
         self(PhaseStarted(SAVED, 0.0))
         again = show_again(saved, target, self._options)
         for finding in again.findings:
-            found = weighed(replace(finding, phase=SAVED), self._type.rules, self._options)
+            found = self._weighed(replace(finding, phase=SAVED))
             if not self.known.has(found):
                 self.known = self.known.adding(found)
-        self._saved = self.known.findings
+        self._saved, self._tested = self.known.findings, again.tested
         first = next(iter(self._saved), None)
         self._unsettled = again.unsettled
         counts = {"programs": again.count, **({"undecided": len(again.unsettled)} if again.unsettled else {})}
@@ -169,38 +177,80 @@ class _Log:
     @property
     def is_enough(self) -> bool:
         """Whether as much was found as is wanted."""
-        wrong = [finding for finding in self.known.findings if finding.status is Status.VIOLATION]
-        return len(wrong) >= self._options.most_findings
+        return self._violations >= self._options.most_findings
 
-    def ended(self, stopped: Stopped) -> None:
-        """The target hung, or ended its process: while a finding was made smaller, that is what is told."""
-        finding, is_new = self._added(self._provisional or self._type.stopped(stopped))
+    @property
+    def is_violated(self) -> bool:
+        """Whether anything was found that is wrong."""
+        return self._violations > 0
+
+    @property
+    def _violations(self) -> int:
+        return sum(finding.status is Status.VIOLATION for finding in self.known.findings)
+
+    def ended(self, stopped: Stopped, outside: str) -> None:
+        """The target hung, or ended its process: while a finding was made smaller, that is what is told.
+
+        Args:
+            stopped: how and where.
+            outside: the wait for the outside world in which it stood; then it did not hang.
+        """
+        if self._provisional is None and outside:
+            self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
+            return
+        found = self._provisional or self._type.stopped(stopped)
+        if not self._provisional and not hangs_alone(found, self._type, stopped.spec, self._options.patience_seconds):
+            self(PhaseFinished(self.phase, {"programs": 1}, inconclusive=RETURNED))
+            return
+        finding, is_new = self._added(found)
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
+
+    @property
+    def has_worked(self) -> bool:
+        """Whether a phase has done something: from then on, no error of the target takes that away."""
+        return bool(self._phases) or any(any(done.counts.values()) for done in self._so_far.values())
+
+    def became_unusable(self, why: str) -> None:
+        """The target turned out to be unusable in a phase, which ends without a verdict; the others go on."""
+        done = self._so_far.get(self.phase)
+        self(PhaseFinished(self.phase, {} if done is None else done.counts, inconclusive=" ".join(why.split())))
 
     def interrupted(self) -> None:
         """The user stopped the run: what was done of each phase is told, and what was being made smaller."""
         self._is_interrupted = True
         if self._provisional is not None:
             self._added(self._provisional)
+            self._provisional = None
         for phase in self._options.phases:
             if phase in self._so_far and phase not in self.finished:
                 self._finish(phase, "it was interrupted")
 
     @property
     def has_done_the_least(self) -> bool:
-        """Whether the phase under way is a random one that has run as many programs as it must."""
-        done = self._so_far.get(self.phase) if self.phase not in self.finished else None
-        least = LEAST_PROGRAMS.get(self.phase)
-        return done is not None and least is not None and done.counts.get("programs", 0) >= least
+        """Whether the phase under way is a random one that has run as many programs as it must, or found something."""
+        return self.phase in LEAST_PROGRAMS and (self._provisional is not None or self._is_done(self.phase))
+
+    def _is_done(self, phase: str) -> bool:
+        least = LEAST_PROGRAMS.get(phase, 0)
+        least = least if self._options.programs is None else min(least, self._options.programs)
+        return phase in self._so_far and self._so_far[phase].counts.get("programs", 0) >= least
 
     def over(self) -> None:
-        """The phase under way did not come back after the budget was spent: what it had done by then counts."""
+        """The phase under way did not come back after the budget was spent: what all have done by then counts."""
         if self._provisional is not None:
             self._added(self._provisional)
-        self._finish(self.phase)
+        for phase in self._options.phases:
+            is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
+            if is_done and phase not in self.finished:
+                self._finish(phase)
+
+    def goes_on_with(self, phase: str) -> None:
+        """Another child does the rest."""
+        self.phase = phase
+        self._so_far.pop(phase, None)
 
     def _finish(self, phase: str, inconclusive: str = "") -> None:
-        done = self._so_far[phase]
+        done = self._so_far.get(phase, PhaseProgress(phase, 1.0, {}))
         found = [finding for finding in self.known.findings if finding.phase == phase]
         self(
             PhaseFinished(
@@ -214,9 +264,12 @@ class _Log:
             )
         )
 
+    def _weighed(self, finding: Finding) -> Finding:
+        return weighed(finding, self._type.rules, self._options, self._type.advised_against)
+
     def _added(self, finding: Finding) -> tuple[Finding, bool]:
         """A finding as it is told, which is kept if it is new; whether it is."""
-        finding = weighed(replace(finding, phase=finding.phase or self.phase), self._type.rules, self._options)
+        finding = self._weighed(replace(finding, phase=finding.phase or self.phase))
         is_new = not self.known.has(finding)
         if is_new:
             self.known = self.known.adding(finding)

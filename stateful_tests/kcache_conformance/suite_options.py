@@ -40,6 +40,7 @@ class SuiteOptions:
         seed: of everything random.
         budget_seconds: for all phases together. What ends by itself always runs to its end.
         programs: how many programs each random phase runs; ``None`` for as many as there is time for.
+        shrink_seconds: beyond that, for making a finding of a test small and for confirming it.
         patience_seconds: how long one call of the implementation may take.
         phases: which phases of the type to run; empty for all.
         threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
@@ -60,6 +61,7 @@ class SuiteOptions:
     seed: int = 0
     budget_seconds: float = 30.0
     programs: int | None = None
+    shrink_seconds: float = 0.0
     patience_seconds: float = 3.0
     phases: tuple[str, ...] = ()
     threads: int | None = None

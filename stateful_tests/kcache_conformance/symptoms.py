@@ -11,6 +11,8 @@ from kcache_model.rules import Rule, Severity
 
 from .suite_options import SuiteOptions
 
+_NOTHING: Final[Mapping[str, str]] = {}
+_STANDSTILLS: Final = (FindingKind.DEADLOCK, FindingKind.HANG)
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """What costs the whole process."""
 
@@ -171,10 +173,26 @@ class Known:
         return known
 
 
-def weighed(finding: Finding, rules: Mapping[str, Rule], options: SuiteOptions) -> Finding:
-    """The finding as advice, if the contract does not ask for its rule; as accepted, if the project waives it."""
+def weighed(
+    finding: Finding,
+    rules: Mapping[str, Rule],
+    options: SuiteOptions,
+    advised_against: Mapping[str, str] = _NOTHING,
+) -> Finding:
+    """The finding as advice, if the contract does not ask for its rule; as accepted, if the project waives it.
+
+    Args:
+        finding: to be weighed.
+        rules: of the target type.
+        options: of the run.
+        advised_against: the name of a call -> why threads are not to make it. What goes wrong with it is advice.
+    """
     rule = rules.get(finding.rule)
     is_advice = rule is not None and rule.severity(options.contract) is Severity.ADVICE
+    made = [_name(operation) for thread in getattr(finding.program, "threads", ()) for operation in thread]
+    name = next((name for name in made if name in advised_against), None)
+    if name is not None and not (finding.kind in _STANDSTILLS and len(made) == 1):  # what waits for itself is wrong
+        finding, is_advice = replace(finding, advice=f"{name}() {advised_against[name]}"), True
     is_waived = not {finding.rule, waiver_of(finding, rules)}.isdisjoint(options.waived)
     return replace(finding, is_advice=is_advice, is_waived=is_waived)
 

@@ -11,9 +11,10 @@ from typing import Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
+from kcache_model.suggestion import did_you_mean
 from kcache_stress.loading import load_object
 
-from .classes import PREFIX
+from .classes import CLASS, PREFIX
 from .gallery import queue_gallery
 from .target_type import TargetType
 
@@ -87,7 +88,10 @@ def target_type_named(name: str) -> TargetType:
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
         known = ", ".join([*TARGET_TYPES, *offered])
-        raise TargetError(f"there is no target type {name}; known are {known}, or write package.module:TYPE")
+        raise TargetError(
+            f"there is no target type {name}; known are {known}, or write package.module:TYPE"
+            f"{did_you_mean(name, [*TARGET_TYPES, *offered, CLASS])}"
+        )
     return _as_target_type(name, offered[name].load())
 
 

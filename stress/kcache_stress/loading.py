@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -14,6 +13,8 @@ from types import ModuleType
 
 from kcache_model.errors import TargetError
 from kcache_model.indexers.target import Target, make_target
+from kcache_model.outcomes import error_text
+from kcache_model.suggestion import did_you_mean
 from kcache_model.target_name import target_name
 
 from .import_paths import import_paths, is_found_here, path_from_here
@@ -140,7 +141,7 @@ def _load_module(name: str) -> ModuleType:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise TargetError(
                 f"there is no module {name}; run kcache from the folder that holds it, install it, or name a file: "
-                "path/to/file.py:factory"
+                f"path/to/file.py:factory{did_you_mean(name, _names_in(Path.cwd()))}"
             ) from None
         raise _import_failed(name) from error
     except TargetError:
@@ -152,7 +153,7 @@ def _load_module(name: str) -> ModuleType:
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
         here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
-        raise TargetError(f"there is no file {path}{here}")
+        raise TargetError(f"there is no file {path}{here}{did_you_mean(path.name, _names_in(path.parent, '.py'))}")
     extend_import_path(path.resolve().parent)
     name = name_of_file(path)
     found = (path.resolve(), path.read_bytes())
@@ -174,14 +175,25 @@ def _load_file(path: Path) -> ModuleType:
     return module
 
 
+def _names_in(folder: Path, suffix: str = "") -> list[str]:
+    """The modules in a folder, by name or file."""
+    try:
+        return [file.stem + suffix for file in folder.iterdir() if file.suffix in (".py", suffix)]
+    except OSError:
+        return []
+
+
 def _import_failed(name: str) -> TargetError:
-    text = traceback.format_exc(limit=-1).strip()
-    return TargetError(f"importing {name} failed; make it importable first:\n{text}")
+    error = sys.exc_info()[1]
+    assert error is not None
+    places = [place for place in traceback.extract_tb(error.__traceback__) if not place.filename.startswith("<frozen")]
+    where = f" ({places[-1].filename}:{places[-1].lineno})" if places else ""
+    return TargetError(f"importing {name} failed: {error_text(error)}{where}. Make it importable first")
 
 
 def _suggestion(name: str, module: object) -> str:
     names = [known for known in dir(module) if callable(getattr(module, known, None)) and not known.startswith("_")]
-    close = difflib.get_close_matches(name, names, n=3)
-    if close:
-        return f"; did you mean {' or '.join(close)}?"
+    suggestion = did_you_mean(name, names)
+    if suggestion:
+        return suggestion
     return f"; it has {', '.join(names[:8])}" if names else ""

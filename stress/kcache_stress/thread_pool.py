@@ -13,6 +13,8 @@ from .ticks import tick
 Task = Callable[[], None]
 
 _TICK_SECONDS = 0.05
+_WORK_SECONDS = 0.001
+"""Whoever works less than this in a tick waits."""
 _LAST_TURNS = 50
 _TURN_SECONDS = 0.001
 
@@ -48,19 +50,23 @@ class ThreadPool:
             tasks: at most as many as there are threads.
             progress: a number that grows while anything moves.
             patience_seconds: how long nothing may move. Counted in short waits of this thread, so that a machine that
-                is too busy to run us at all does not make us impatient.
+                is too busy to run us at all does not make us impatient. Where a thread works, its own work counts.
         """
         self._ready = 0
         self._go = len(tasks)
         for number, task in enumerate(tasks):
             self._tasks[number] = task
             self._wake[number].release()
-        still, last = 0.0, -1
+        still, last, worked = 0.0, -1, 0.0
         for number in range(len(tasks)):
             while not self._finished[number].acquire(timeout=_TICK_SECONDS):
                 tick(0.0)
-                now = progress()
-                still = 0.0 if now != last else still + _TICK_SECONDS
+                before, worked, now = worked, _worked(self._threads[number]), progress()
+                if now != last:
+                    still = 0.0
+                else:
+                    own = max(0.0, worked - before)
+                    still += own if own > _WORK_SECONDS else _TICK_SECONDS
                 last = now
                 if still >= patience_seconds and not self._moves_after_all(number, progress):
                     return False
@@ -78,9 +84,14 @@ class ThreadPool:
                 return True
         return False
 
+    @property
+    def idents(self) -> list[int | None]:
+        """The threads, in the order of their tasks."""
+        return [thread.ident for thread in self._threads]
+
     def stacks(self) -> str:
         """Where the threads of the process are, the pool's first."""
-        return stacks([thread.ident for thread in self._threads])
+        return stacks(self.idents)
 
     def close(self) -> None:
         """End the threads that wait for work."""
@@ -109,6 +120,16 @@ class ThreadPool:
         while self._ready < self._go and time.monotonic() < until:
             if has_gil():  # then a thread that waits awake keeps the others from coming
                 time.sleep(0.0)
+
+
+def _worked(thread: threading.Thread) -> float:
+    """The seconds that a thread has worked; 0 where the system does not tell."""
+    if thread.ident is None or not hasattr(time, "pthread_getcpuclockid"):
+        return 0.0
+    try:
+        return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
+    except OSError:
+        return 0.0
 
 
 def _closed_gate() -> threading.Lock:

@@ -10,7 +10,7 @@ from ..linearizability.budget import SearchBudget
 from ..linearizability.core import impossible_core
 from ..linearizability.search import SearchResult, search_linearization
 from ..outcomes import Outcome
-from ..render import brief_text, outcome_text
+from ..render import brief_text, no_order_text, result_text
 from ..verdict import Status, Verdict
 from .eviction import model_of
 from .explanation import Explainer, Explanation
@@ -126,8 +126,8 @@ class _Judge:
             core, reason = explanation.calls, explanation.argument
         elif first is not None:
             reason = (
-                f"{brief_text(first.operation)} gave {outcome_text(first.outcome)}, which no order of the calls "
-                f"allows: it is the first such response among {len(self._history.calls)} calls"
+                f"{brief_text(first.operation)} {result_text(first.outcome)}, which no sequential order of the calls "
+                f"gives: it is the first such response among {len(self._history.calls)} calls"
             )
         else:
             reason = self._furthest(core)
@@ -148,12 +148,7 @@ class _Judge:
             return "no order of these calls explains all of their results"
         call = min(stuck, key=lambda call: call.returned or 0)
         _, expected = self._model.respond(state, call.operation, call.outcome)
-        order = ", ".join(brief_text(calls[position].operation) for position in furthest)
-        nearest = f"after {order}" if order else "on the empty store"
-        return (
-            f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows; the "
-            f"order that gets furthest: {nearest} it gives {outcome_text(expected)}"
-        )
+        return no_order_text(call, [calls[position] for position in furthest], expected)
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
         return observed.agrees_with(expected, strict_errors=self.strict_errors)

@@ -189,7 +189,7 @@ class MethodCall:
     def code(self, literal: Callable[[object], str] = repr) -> str:
         """The call in Python, after what :attr:`making` makes."""
         if self.form is Form.CALL and self.name in OPERATORS:
-            return OPERATORS[self.name].format("made", *map(literal, self.arguments))
+            return OPERATORS[self.name].format("made", *map(literal, self.arguments), passed=self.passed(literal))
         return _CODES[self.form](self, literal)
 
     def passed(self, literal: Callable[[object], str] = repr) -> str:
@@ -212,7 +212,7 @@ class MethodCall:
 
 
 OPERATORS: Final = {
-    "__call__": "{0}({1})",
+    "__call__": "{0}({passed})",
     "__getitem__": "{0}[{1}]",
     "__setitem__": "{0}[{1}] = {2}",
     "__delitem__": "del {0}[{1}]",

@@ -12,7 +12,6 @@ everything is settled, and names by (thread, number of the call) are the same in
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import decimal
 import enum
@@ -27,6 +26,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from ..errors import TargetError
+from ..foreign import own_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
 from ..places import frames_of
@@ -107,7 +108,15 @@ class PlainDriver:
         untold: frozenset[str] = frozenset(),
     ) -> None:
         del load
-        self.made = factory()
+        try:
+            self.made = factory()
+        except passing:
+            raise
+        except (Exception, SystemExit) as error:
+            raise TargetError(
+                f"creating one more object raised {error_text(error)}; each run of the calls needs a new object, "
+                "however many were created before"
+            ) from error
         self._untold = untold
         self._passing = passing
         self._results: dict[int, list[tuple[MethodCall, object]]] = {}
@@ -164,6 +173,10 @@ class PlainDriver:
             value = getattr(self.made, operation.name)(*values, **named)
         is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
         return _items(value) if is_run_over else value
+
+    def abandon(self) -> None:
+        """Drop the blocks that no call has ended: a generator runs to its end then."""
+        self._contexts.clear()
 
     def results(self, name: str, thread: int = PREFIX_THREAD) -> list[object]:
         """What the calls of a name returned in a thread, in their order, but for ``None``."""
@@ -274,14 +287,9 @@ def plain_value(value: object) -> Any:
 
 def public_attributes(value: object) -> dict[str, Any]:
     """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
-    held: Any = {}
-    with contextlib.suppress(AttributeError, TypeError):
-        held = object.__getattribute__(value, "__dict__")
-    if not isinstance(held, dict):
-        return {}
     return {
         name: found
-        for name, found in sorted(held.items(), key=lambda item: str(item[0]))
+        for name, found in sorted(own_attributes(value).items(), key=lambda item: str(item[0]))
         if isinstance(name, str) and not name.startswith("_") and (found is None or type(found) in _PLAIN)
     }
 

@@ -1,21 +1,30 @@
 """Specification by replay: what calls give is what another object gives, to which the same is done one after another.
 
 Each call is made by a thread of its own number: what an ``RLock`` or a ``threading.local`` gives depends on that.
+
+The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
+Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
+:class:`Passes` and :class:`Overtaken`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol, TypeAlias
 
-from ..errors import TargetError
-from ..outcomes import Outcome
+from ..outcomes import ANYTHING, WAITS, Outcome
 
 Calls: TypeAlias = tuple[Any, ...]
-"""Operations, one after another on a new object; those of threads are :class:`CalledBy`."""
+"""Steps, one after another on a new object: operations, those of threads as :class:`CalledBy`, and further steps."""
 
 _MOST_KEPT: Final = 200_000
+
+_MOST_POINTS: Final = 80
+"""Events of a slow call after which others are tried. Calls are short; a longer one is tried in its first part only."""
+
+_MOST_PASSES: Final = 8
+"""Times that time passes between calls: several for each of the threads of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +53,102 @@ class CalledBy:
         return str(self.operation)
 
 
-class ReplaySpecification:
-    """The states are the calls so far, as far as they may change anything.
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A step: a call begins, and runs until it ends or waits. What it gives may be decided by later steps.
 
-    Args:
-        replay: makes a new object and the calls; what the last one gives. The object may be one of the class under
-            test: then each result must be that of some order of the calls (linearizability needs no other
-            specification). Or it is of a plain model with the same methods.
+    Attributes:
+        call: which one.
+        is_alone: whether calls that it has woken go on only after the next step.
+        may_sleep: whether it waits where it sleeps and looks again afterwards.
     """
 
-    def __init__(self, replay: Callable[[Calls], Outcome]) -> None:
+    call: CalledBy
+    is_alone: bool = False
+    may_sleep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """A step: a slow call stands still in its midst until others have given up waiting for it.
+
+    Attributes:
+        slow: the call that is slow.
+        at: after how many of its events it stands still.
+        calls: those that begin then, one after another, wait, and time out.
+    """
+
+    slow: CalledBy
+    at: int
+    calls: tuple[CalledBy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """A step: time passes, and a wait ends by its timeout.
+
+    Attributes:
+        wait: which one of those that end at about the same time; 0 for the first.
+    """
+
+    wait: int = 0
+
+
+PASSES: Final = Passes()
+"""The wait ends whose timeout is the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What has come of some steps.
+
+    Attributes:
+        outcomes: for each step, what each of its calls gave; one that has not ended waits.
+        timeouts: how many waits with a timeout may be the next that time ends.
+        is_quiet: whether each call has ended or waits for another one; one that polls does neither.
+        seconds: of virtual time, for each step.
+    """
+
+    outcomes: tuple[tuple[Outcome, ...], ...]
+    timeouts: int
+    is_quiet: bool = True
+    seconds: tuple[float, ...] = field(default=(), compare=False)
+
+
+class Stages(Protocol):
+    """A replay that knows further steps than calls."""
+
+    def stage(self, steps: Calls) -> Stage | None:
+        """What comes of steps on a new object; ``None`` if that cannot be told."""
+        ...
+
+
+class ReplaySpecification:
+    """The states are the steps so far, as far as they may change anything.
+
+    Args:
+        replay: makes a new object and the calls; returns what the last one gives. If it has ``stage``, it is a
+            :class:`Stages`. The object may be one of the class under test: then each result must be that of some order
+            of the calls (linearizability needs no other specification). Or it is of a plain model with the same
+            methods.
+        is_of_target: whether the object is one of the class under test.
+        timing: a replay on objects of the class under test; by default ``replay``.
+
+    Attributes:
+        unsteady: the names of calls that did not give the same each time after the same calls; nothing is compared.
+    """
+
+    def __init__(
+        self, replay: Callable[[Calls], Outcome], *, is_of_target: bool = False, timing: Stages | None = None
+    ) -> None:
+        self.is_of_target = is_of_target
+        self.unsteady: set[str] = set()
         self._replay = replay
+        self._timing: Any = timing or replay
+        self._seconds: dict[Calls, tuple[float, ...]] = {}
+        self._stage: Callable[[Calls], Stage | None] = getattr(replay, "stage", lambda _: None)
         self._known: dict[Calls, Outcome] = {}
+        self._stages: dict[Calls, Stage | None] = {}
 
     def initial(self, program: Any) -> Calls:  # noqa: ARG002 - all objects are made alike
         """No calls."""
@@ -68,8 +161,8 @@ class ReplaySpecification:
     def effects(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
         """The one effect of a call; none if it waits.
 
-        Raises:
-            TargetError: the same calls do not give the same each time, so nothing can be compared with them.
+        Where the same calls do not give the same each time, the outcome may be anything: the call depends on the time,
+        or on random numbers.
         """
         calls = (*state, operation)
         counted = _counted(calls)
@@ -78,7 +171,103 @@ class ReplaySpecification:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             outcome = self._known[counted] = self._replayed(counted)
-        return () if outcome.waits else [(calls if operation.is_write else state, outcome)]
+        if outcome.waits or self._competes(state, operation):
+            return ()
+        keeps = operation.is_write or any(map(_is_further, state))
+        return [(calls if keeps else state, outcome)]
+
+    def begin(self, state: Calls, operation: Any) -> Calls | None:
+        """The state in which a call has begun and waits; ``None`` if it ends at once, or if that cannot be told."""
+        if not isinstance(operation, CalledBy) or self._competes(state, operation):
+            return None
+        after = (*state, Begun(operation))
+        stage = self._staged(after)
+        return after if stage is not None and stage.is_quiet and stage.outcomes[-1][0].waits else None
+
+    def begin_alone(self, state: Calls, operation: Any) -> Calls | None:
+        """The state in which a call has woken others, which go on after the next step; ``None`` if it wakes nobody."""
+        if not isinstance(operation, CalledBy) or self._competes(state, operation):
+            return None
+        stage = self._staged((*state, Begun(operation)))
+        if stage is None or not stage.is_quiet or not self._woken(state, stage):
+            return None
+        after = (*state, Begun(operation, is_alone=True))
+        return after if self._staged(after) is not None else None
+
+    def _woken(self, state: Calls, after: Stage) -> set[str]:
+        """The methods of the calls that waited in a state, and have ended in the stage after it."""
+        before = self._staged(state) if any(map(_is_further, state)) else None
+        if before is None:
+            return set()
+        pairs = zip(state, before.outcomes, after.outcomes, strict=False)
+        return {step.call.name for step, was, now in pairs if isinstance(step, Begun) and was != now}
+
+    def _competes(self, state: Calls, operation: Any) -> bool:
+        """Whether a call does the same as one that the step before it has woken, which is to go on first."""
+        last = state[-1] if state else None
+        if not isinstance(last, Begun) or not last.is_alone:
+            return False
+        settled = self._staged((*state[:-1], Begun(last.call)))
+        return settled is None or operation.name in self._woken(state[:-1], settled)
+
+    def outcome_of(self, state: Calls, position: int) -> Outcome:
+        """What the call that began as the step at a position has given; it waits where that is still open."""
+        stage = self._staged(state)
+        return WAITS if stage is None else stage.outcomes[position][0]
+
+    def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
+        """The state in which a call sleeps before it looks again what there is to do; ``None`` if it does not.
+
+        One that would sleep for ever waits for another call, as :meth:`effects` say.
+        """
+        if not isinstance(operation, CalledBy) or not self.effects(state, operation):
+            return None
+        after = (*state, Begun(operation, may_sleep=True))
+        stage = self._staged(after)
+        return after if stage is not None and stage.outcomes[-1][0].waits else None
+
+    def let_time_pass(self, state: Calls) -> Sequence[Calls]:
+        """Each state after a timeout has ended a wait; none if no wait has a timeout."""
+        stage = self._staged(state) if any(map(_is_further, state)) else None
+        if stage is None or sum(isinstance(step, Passes) for step in state) >= _MOST_PASSES:
+            return ()
+        if isinstance(state[-1], Begun) and state[-1].is_alone:
+            return ()
+        found = [(*state, Passes(wait)) for wait in range(stage.timeouts)]
+        return [after for after in found if self._staged(after) is not None]
+
+    def overtake(
+        self, state: Calls, slow: Any, operations: tuple[Any, ...]
+    ) -> Iterator[tuple[Calls, tuple[Outcome, ...]]]:
+        """Each state after calls that have timed out in the midst of a slow one, and what it and they gave."""
+        seen: set[tuple[Outcome, ...]] = set()
+        for at in range(1, _MOST_POINTS):
+            after = (*state, Overtaken(slow, at, operations))
+            stage = self._staged(after)
+            if stage is None:  # the others do not have to wait there
+                continue
+            outcomes = stage.outcomes[-1]
+            if outcomes[1].waits:
+                return  # the slow call has ended before, or waits
+            if not outcomes[0].waits and outcomes not in seen:
+                seen.add(outcomes)
+                yield after, outcomes
+
+    def seconds(self, calls: Calls) -> tuple[float, ...]:
+        """How long each of some calls takes that are made one after another; () if that cannot be told."""
+        counted = _counted(calls)
+        if counted not in self._seconds:
+            stage = self._timing.stage(counted) if calls and hasattr(self._timing, "stage") else None
+            self._seconds[counted] = () if stage is None else stage.seconds
+        return self._seconds[counted]
+
+    def _staged(self, steps: Calls) -> Stage | None:
+        counted = _counted(steps)
+        if counted not in self._stages:
+            if len(self._stages) >= _MOST_KEPT:
+                self._stages.clear()
+            self._stages[counted] = self._stage(counted)  # once: it can only excuse what was observed
+        return self._stages[counted]
 
     def _replayed(self, calls: Calls) -> Outcome:
         first = self._replay(calls)
@@ -88,19 +277,29 @@ class ReplaySpecification:
         if second.waits:  # although it has returned just now: a machine that stood still looks the same
             second = self._replay(calls)
         if first != second:
-            done = ", ".join(map(str, calls))
-            raise TargetError(
-                f"the same calls one after another ({done}) give {first} one time and {second} another, so results "
-                "cannot be compared: leave out the call, or make what it depends on (time, random numbers, identities) "
-                "an argument of the class"
-            )
+            self.unsteady.add(str(getattr(calls[-1], "name", calls[-1])))
+            return ANYTHING
         return first
 
 
+def _is_further(step: Any) -> bool:
+    """Whether a step is more than one call that runs to its end."""
+    return isinstance(step, (Begun, Overtaken, Passes))
+
+
 def _counted(calls: Calls) -> Calls:
-    """The calls, with the threads counted as they come: results depend on who is the same, not on who it is."""
+    """The steps, with the threads counted as they come: results depend on who is the same, not on who it is."""
     numbers: dict[int, int] = {}
-    return tuple(
-        CalledBy(call.operation, numbers.setdefault(call.thread, len(numbers))) if isinstance(call, CalledBy) else call
-        for call in calls
-    )
+    if calls and getattr(calls[-1], "names_threads", False):
+        return calls
+
+    def counted(step: Any) -> Any:
+        if isinstance(step, CalledBy):
+            return CalledBy(step.operation, numbers.setdefault(step.thread, len(numbers)))
+        if isinstance(step, Begun):
+            return replace(step, call=counted(step.call))
+        if isinstance(step, Overtaken):
+            return replace(step, slow=counted(step.slow), calls=tuple(map(counted, step.calls)))
+        return step
+
+    return tuple(map(counted, calls))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from operator import add, ne
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..call_program import CallProgram
@@ -59,16 +61,39 @@ def follow(
     return (found[0][0],), found[0][1]
 
 
+def real_seconds(specification: Specification[Any, Any], program: CallProgram[Any]) -> tuple[float, float]:
+    """The time that a program takes, which waits and sleeps: if its threads run one after another; at least, at most.
+
+    Specifications that do not know of time say that it takes none.
+    """
+    seconds = getattr(specification, "seconds", None)
+    if seconds is None:
+        return 0.0, 0.0
+    threads = [
+        tuple(as_called(specification, operation, number) for operation in thread)
+        for number, thread in enumerate(program.threads)
+    ]
+    orders = itertools.permutations(threads)
+    found = [sum(seconds((*program.prefix, *itertools.chain(*order)))) for order in orders]
+    return min(found), max(found)
+
+
 def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgram[Any]) -> bool:
-    """Whether there is an order of the calls after which all threads that are not done wait."""
+    """Whether there is an order of the calls after which all threads that are not done wait.
+
+    Where a specification lets calls begin while others wait, two of them may end each other's wait.
+    """
     states: States = (specification.initial(program),)
     for operation in program.prefix:
         states, outcome = follow(specification, states, operation)
         if outcome.waits:
             return True
+    start = states[0]
     seen: set[tuple[tuple[int, ...], States]] = set()
+    waits = False
 
     def is_stuck(done: tuple[int, ...], states: States) -> bool:
+        nonlocal waits
         if (done, states) in seen:
             return False
         seen.add((done, states))
@@ -79,10 +104,51 @@ def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgr
             is_over = True
             after, outcome = follow(specification, states, as_called(specification, thread[done[number]], number))
             if outcome.waits:
+                waits = True
                 continue
             may_go_on = True
             if is_stuck((*done[:number], done[number] + 1, *done[number + 1 :]), after):
                 return True
         return is_over and not may_go_on
 
-    return is_stuck((0,) * len(program.threads), states)
+    stuck = is_stuck((0,) * len(program.threads), states)
+    return _may_all_wait(specification, program, start) if waits and hasattr(specification, "begin") else stuck
+
+
+def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> bool:
+    """As :func:`may_wait_for_ever`, where a call begins as soon as its thread gets there, and may wait then."""
+    seen: set[tuple[tuple[int, ...], tuple[int | None, ...], Any]] = set()
+
+    def is_stuck(done: tuple[int, ...], begun: tuple[int | None, ...], state: Any) -> bool:
+        """Whether all may wait; ``begun`` has the step in which the call began that each thread waits in."""
+        waiting = tuple(
+            None if step is None or not specification.outcome_of(state, step).waits else step for step in begun
+        )
+        ended = map(ne, begun, waiting)
+        done = tuple(map(add, done, ended))
+        if (done, waiting, state) in seen:
+            return False
+        seen.add((done, waiting, state))
+        if all(count == len(thread) for count, thread in zip(done, program.threads, strict=True)):
+            return False
+        later = specification.let_time_pass(state)
+        may_go_on = bool(later)
+        if any(is_stuck(done, waiting, after) for after in later):
+            return True
+        for number, thread in enumerate(program.threads):
+            if waiting[number] is not None or done[number] == len(thread):
+                continue
+            operation = as_called(specification, thread[done[number]], number)
+            after = specification.begin(state, operation)
+            if after is not None:
+                may_go_on = True
+                if is_stuck(done, (*waiting[:number], len(state), *waiting[number + 1 :]), after):
+                    return True
+                continue
+            for after, _ in specification.effects(state, operation):
+                may_go_on = True
+                if is_stuck((*done[:number], done[number] + 1, *done[number + 1 :]), waiting, after):
+                    return True
+        return not may_go_on
+
+    return is_stuck((0,) * len(program.threads), (None,) * len(program.threads), start)

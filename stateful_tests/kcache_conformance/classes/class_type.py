@@ -6,40 +6,35 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.callbacks import decode_callback
-from kcache_model.object_types.object_type import Driver, MakeDriver
+from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import (
     Applies,
-    ObjectProgram,
     PlainTarget,
     object_type,
     plain_argument,
     plain_codec,
 )
 from kcache_model.object_types.plain_driver import PlainDriver
-from kcache_model.object_types.replayed import CalledBy, Calls, ReplaySpecification
+from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
-from kcache_model.outcomes import WAITS, Outcome, error_text
+from kcache_model.outcomes import error_text
 from kcache_model.target_name import Applied
-from kcache_stress.loading import load_object, named_packages
-from kcache_stress.objects.named_target import place_named
+from kcache_stress.loading import load_object
 
 from ..objects.as_target_type import target_type
-from ..objects.sequential import PatientCaller
 from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import parse_class_type_name
+from .called_under_lock import methods_called_under_lock
 from .probing import Probed
 from .public_calls import method_name, public_calls
+from .replay import Replay
 from .vocabulary_choice import vocabulary_of
 
-if TYPE_CHECKING:
-    from kcache_stress.objects.virtual_calls import VirtualCalls
-
-_PATIENCE_SECONDS: Final = 0.5
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
 
@@ -97,6 +92,7 @@ def class_type(name: str) -> TargetType:
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: _left_out(loaded, calls.left_out),
         calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
+        advised_against=_advised_against(kind, calls.left_out),
     )
 
 
@@ -104,6 +100,17 @@ def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
     """What is left out of a target: names that the user or the target gave, and others with the reason."""
     chosen = target.unsupported
     return tuple(sorted({*chosen, *(text for text in reasons if method_name(text) not in chosen)}))
+
+
+def _advised_against(kind: type, left_out: Sequence[str]) -> dict[str, str]:
+    """The calls of which findings are no faults of the class -> why."""
+    internal = "" if _is_machine(kind) else "needs the lock that the class holds when it calls it itself"
+    found = dict.fromkeys(methods_called_under_lock(kind) if internal else (), internal)
+    for text in left_out:
+        name, _, reason = text.partition(" (")
+        if reason and " " not in name:  # not ``what NAME returns (...)``, which is called
+            found[name] = f"is left out: {reason.removesuffix(')')}"
+    return found
 
 
 def _argument(data: Any) -> Any:
@@ -128,10 +135,10 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     if model:
         raise TargetError(f"{kind.__name__} is a Machine: give it a model = ..., in place of --spec")
     makes = kind.model
-    compared = partial(MachineDriver, kind, ObjectProgram(), makes=_compared_subject)
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
-    replay = _Replay(compared, partial(_virtual, target, partial(MachineDriver, makes=_compared_subject)), invariants)
-    replayed = ReplaySpecification(replay)
+    replay = Replay(target, kind, partial(MachineDriver, makes=_compared_subject), invariants)
+    subject = Replay(target, kind, MachineDriver, invariants)
+    replayed = ReplaySpecification(replay, is_of_target=makes is None, timing=subject)
     has_checks = makes is not None or bool(invariants)
     return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
 
@@ -145,8 +152,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
-    compared = partial(PlainDriver, _loaded(model)[1] if model else makes, ObjectProgram())
-    replay = _Replay(compared, partial(_virtual, model or target, PlainDriver))
+    replay = Replay(model or target, _loaded(model)[1] if model else makes, PlainDriver)
     words = vocabulary_of(offered, replay)
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
         reasons = (*left_out, *words.left_out)
@@ -154,7 +160,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     templates = tuple(words.templates)
     probed = Probed(templates, replay)
-    replay.makes = partial(compared, untold=probed.unsteady)
+    replay.driver = partial(PlainDriver, untold=probed.unsteady)
     named = (
         *left_out,
         *words.left_out,
@@ -162,8 +168,9 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
         *(f"{name} (it raised {error} with all values that were tried)" for name, error in probed.refused()),
     )
-    driver = partial(PlainDriver, untold=probed.unsteady)
-    return _Calls(templates, named, driver, ReplaySpecification(replay), bool(model), probed.returns_objects)
+    timing = Replay(target, makes, PlainDriver)
+    replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
+    return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects)
 
 
 def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]) -> None:
@@ -220,75 +227,3 @@ def _compared_subject(machine: Any) -> object:
     """What the rules of a machine are called on, one after another: its model, if it has one."""
     makes = type(machine).model
     return machine.subject() if makes is None else makes()
-
-
-def _virtual(name: str, driver: Callable[..., Driver]) -> VirtualCalls:
-    """Calls on virtual threads, on objects of what has been loaded by its name."""
-    from kcache_stress.objects.virtual_calls import VirtualCalls  # of the explorer, which is not always needed
-
-    place = place_named(name, frozenset(named_packages(load_object(name), name)))
-    return VirtualCalls(place, lambda factory, **more: driver(factory, ObjectProgram(), **more))
-
-
-class _Replay:
-    """Makes calls on new objects, in threads that are left behind where a call does not return.
-
-    Other threads than the last time, so that what tells who they are is not the same twice. To see that a call waits
-    takes time, so that is remembered, but of calls that have returned the time before. Once one has waited, virtual
-    threads are asked first: they know at once.
-
-    Args:
-        makes: makes a driver of a new object.
-        virtual: makes the same calls of the same objects on virtual threads.
-        invariants: calls that are not made.
-
-    Attributes:
-        makes: as given; other drivers must wait for the same.
-    """
-
-    def __init__(
-        self,
-        makes: Callable[[], Any],
-        virtual: Callable[[], VirtualCalls],
-        invariants: frozenset[str] = frozenset(),
-    ) -> None:
-        self.makes = makes
-        self.driver: Any = None
-        self._make_virtual = virtual
-        self._virtual: VirtualCalls | None = None
-        self._invariants = invariants
-        self._callers: dict[int, PatientCaller] = {}
-        self._others: dict[int, PatientCaller] = {}
-        self._waiting: set[Calls] = set()
-        self._returned: Calls = ()
-
-    def __call__(self, calls: Calls) -> Outcome:
-        outcome = Outcome()
-        if calls[-1].name in self._invariants:
-            return outcome
-        if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
-            return WAITS
-        called = [call if isinstance(call, CalledBy) else CalledBy(call, -1) for call in calls]
-        if self._virtual is not None and self._virtual.wait([(by.thread, by.operation) for by in called]):
-            return WAITS
-        driver = self.driver = self.makes()
-        self._callers, self._others = self._others, self._callers
-        for position, by in enumerate(called):
-            caller = self._callers.setdefault(by.thread, PatientCaller())
-            outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS, by.thread)
-            if outcome.waits:
-                if calls != self._returned:
-                    self._waiting.add(calls[: position + 1])
-                if self._virtual is None:
-                    self._virtual = self._make_virtual()
-                return outcome
-        self._returned = calls
-        return outcome
-
-    def result(self, calls: Calls) -> object:
-        """What the last call returned, as it is; ``None`` if it did not return."""
-        outcome = self(calls)
-        if outcome.waits or outcome.error is not None:
-            return None
-        results = self.driver.results(calls[-1].name)
-        return results[-1] if results else None

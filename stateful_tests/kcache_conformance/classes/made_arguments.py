@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from abc import ABCMeta
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, Protocol, Union, get_args, get_origin, runtime_checkable
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import MadeAnew
@@ -17,6 +19,16 @@ from ..fuzzing.schemas.few_values import few_values
 from ..fuzzing.schemas.from_types import schema_of_type
 from ..fuzzing.schemas.schema import Choice, Either, SchemaError
 
+
+@runtime_checkable
+class _Empty(Protocol):
+    """A protocol without members."""
+
+    nothing: int
+
+
+_OF_PROTOCOLS: Final = frozenset({*dir(_Empty), *vars(_Empty), *vars(Protocol), "__orig_bases__", "__type_params__"})
+"""What every protocol has."""
 _KEY: Final = "made"
 _SCALARS: Final = (bool, int, float, str, type(None))
 _FIRST: Final = 2
@@ -55,10 +67,51 @@ def argument_of(data: dict[str, Any]) -> Any:
 
 
 def values_of(annotation: Any) -> Sequence[Any]:
-    """A few values of a type; none if it is not known.
+    """A few values of a type; none if it is not known. A type of which numbers are values has those, as ``Hashable``.
 
     Raises:
-        TargetError: it is, but nothing can be made of it; says why, and of which field.
+        TargetError: it is known, but nothing can be made of it; says why, and of which field.
+    """
+    if _fits_numbers(annotation):
+        return values_of(int)
+    try:
+        return _values_of_known(annotation)
+    except _UnknownTypeError:
+        found = (value for part in _parts(annotation) for value in values_of(part))
+        return list({(type(value), value): value for value in found}.values())
+
+
+class _UnknownTypeError(Exception):
+    """A type is not known."""
+
+
+def _fits_numbers(annotation: Any) -> bool:
+    """Whether ``int`` is an instance of an abstract class or of a protocol."""
+    try:
+        kind = get_origin(annotation) or annotation
+        if not getattr(kind, "_is_protocol", False):
+            return isinstance(kind, ABCMeta) and issubclass(int, kind)
+        bases = [base for base in kind.__mro__ if getattr(base, "_is_protocol", False)]
+        names = {name for base in bases for name in (*vars(base), *getattr(base, "__annotations__", ()))}
+        return all(hasattr(int, name) for name in names - _OF_PROTOCOLS)
+    except Exception:  # it runs code of its own when it is asked
+        return False
+
+
+def _parts(annotation: Any) -> Sequence[Any]:
+    """The alternatives of a union; none of anything else."""
+    try:
+        return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    except Exception:  # it runs code of its own when it is asked
+        return ()
+
+
+def _values_of_known(annotation: Any) -> Sequence[Any]:
+    """A few values of a type.
+
+    Raises:
+        _UnknownTypeError: it is not known.
+        TargetError: it is known, but nothing can be made of it.
     """
     try:
         schema = schema_of_type(annotation)
@@ -66,8 +119,10 @@ def values_of(annotation: Any) -> Sequence[Any]:
     except (SchemaError, NotPlainError) as error:
         reason = str(error).partition("; ")[0]
         if reason.startswith("the objects have the type"):
-            return ()
+            raise _UnknownTypeError from error
         raise TargetError(reason) from error
+    except Exception as error:  # whatever else an annotation does, the test goes on without it
+        raise _UnknownTypeError from error
     values: dict[tuple[type, Any], None] = {}
     refused = ""
     for value in map(_argument, trees):

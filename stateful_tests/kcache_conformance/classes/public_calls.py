@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kcache_model.foreign import own_attributes
 from kcache_model.object_types.method_call import Form
 
 _OPERATORS: Final = frozenset(
@@ -176,9 +177,6 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _attributes(made: object) -> list[str]:
     """The public attributes of an object that hold plain values: whoever uses it may read them."""
-    held: Any = {}
-    with contextlib.suppress(AttributeError, TypeError):
-        held = object.__getattribute__(made, "__dict__")
     slots = (
         (name, declared.__get__(made))
         for base in type(made).__mro__
@@ -187,7 +185,7 @@ def _attributes(made: object) -> list[str]:
     )
     return sorted(
         name
-        for name, value in {**(held if isinstance(held, dict) else {}), **dict(slots)}.items()
+        for name, value in {**own_attributes(made), **dict(slots)}.items()
         if isinstance(name, str) and not name.startswith("_") and issubclass(type(value), _SCALARS)
     )
 

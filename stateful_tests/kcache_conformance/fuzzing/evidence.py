@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .judging.violation import InputClass, Violation
+from .judging.violation import InputClass, Symptom, Violation
 from .objects.fuzzed_object import FuzzedObject
 from .rules import Rule
 
@@ -43,6 +43,11 @@ class Evidence:
     fuzzed_objects: tuple[FuzzedObject, ...]
     setting: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def symptom(self) -> Symptom:
+        """What is told once; see :meth:`Violation.symptom`."""
+        return self.violation.symptom(self.input_class)
 
     @property
     def rule(self) -> Rule:
@@ -82,6 +87,7 @@ def encode_evidence(evidence: Evidence) -> dict[str, Any]:
     return {
         "rule": evidence.rule.value,
         "what": evidence.violation.what,
+        "place": evidence.violation.place,
         "input_class": evidence.input_class.value,
         "engine": evidence.engine.value,
         "fuzzed_objects": [
@@ -96,7 +102,7 @@ def encode_evidence(evidence: Evidence) -> dict[str, Any]:
 def decode_evidence(data: Mapping[str, Any]) -> Evidence:
     """The inverse of :func:`encode_evidence`."""
     return Evidence(
-        Violation(Rule(data["rule"]), data["what"]),
+        Violation(Rule(data["rule"]), data["what"], data["place"]),
         InputClass(data["input_class"]),
         Engine(data["engine"]),
         tuple(

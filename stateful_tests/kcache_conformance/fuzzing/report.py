@@ -45,7 +45,7 @@ class FuzzReport:
         name: of the function.
         kind: index or key function.
         status: VIOLATION if a finding fails the run, UNKNOWN if too little was done to say, else OK.
-        findings: the broken rules, errors first; one for each rule.
+        findings: the broken rules, errors first; one for each rule and each line that raised.
         engines: what each engine did, and what it could not.
         rules: the rules that were looked for.
         objects: what the objects were.

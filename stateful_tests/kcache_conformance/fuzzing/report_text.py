@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -9,7 +11,7 @@ from rich.text import Text
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
-from ..replay_request import ReplayRequest
+from ..replay_request import ReplayRequest, long_command
 from .evidence import Engine, EngineReport
 from .judging.violation import InputClass
 from .report import FuzzFinding, FuzzReport
@@ -36,13 +38,19 @@ def engine_line(report: EngineReport) -> Text:
     return line.append(f"; {printable(report.missed)}", style="yellow") if report.missed else line
 
 
-def print_report(console: Console, report: FuzzReport, *, is_whole: bool = False) -> None:
+def print_report(
+    console: Console,
+    report: FuzzReport,
+    *,
+    is_whole: bool = False,
+    command_of: Callable[[ReplayRequest], str] = long_command,
+) -> None:
     """Every finding, then the verdict; with ``is_whole``, warnings are told like violations."""
     _print_objects(console, report)
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
             console.print()
-            print_fuzz_finding(console, finding)
+            print_fuzz_finding(console, finding, command_of)
     warnings = [finding for finding in report.findings if finding.severity is Severity.WARNING]
     if warnings:
         console.print()
@@ -50,7 +58,7 @@ def print_report(console: Console, report: FuzzReport, *, is_whole: bool = False
     for finding in warnings:
         if is_whole:
             console.print()
-            print_fuzz_finding(console, finding)
+            print_fuzz_finding(console, finding, command_of)
         else:
             print_warning(console, finding)
     console.print()
@@ -61,7 +69,9 @@ def print_report(console: Console, report: FuzzReport, *, is_whole: bool = False
     console.print(verdict + Text(f" after {report.seconds:.1f} s: {_counted(report)}"))
 
 
-def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
+def print_fuzz_finding(
+    console: Console, finding: FuzzFinding, command_of: Callable[[ReplayRequest], str] = long_command
+) -> None:
     """The broken rule, the object, why that matters, and how to see it again."""
     text = RULES[finding.rule]
     console.print(Text(f"{finding.rule.value.upper()} (found by: {ENGINE_TITLES[finding.engine]})", style="bold red"))
@@ -78,7 +88,7 @@ def print_fuzz_finding(console: Console, finding: FuzzFinding) -> None:
     _print_indented(console, text.why)
     if finding.word:
         _heading(console, "Run it again:")
-        console.print(Text(f"    {ReplayRequest((finding.word,)).command}"), soft_wrap=True)
+        console.print(Text(f"    {command_of(ReplayRequest((finding.word,)))}"), soft_wrap=True)
 
 
 def print_warning(console: Console, finding: FuzzFinding) -> None:
@@ -99,8 +109,8 @@ def _print_objects(console: Console, report: FuzzReport) -> None:
 
 
 def _counted(report: FuzzReport) -> str:
-    errors = sum(finding.severity is Severity.ERROR for finding in report.findings)
-    warnings = len(report.findings) - errors
+    errors = len({finding.rule for finding in report.errors})
+    warnings = len(report.findings) - len(report.errors)
     if not report.findings:
         return f"no object found that breaks one of {len(report.rules)} rules, which is no proof"
     broken = f"{errors} of {len(report.rules)} rules broken" if errors else f"no rule of {len(report.rules)} broken"

@@ -24,7 +24,7 @@ def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], se
 
 
 def deep_job(
-    outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float, known: list[str]
+    outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float, known: list[list[str]]
 ) -> None:
     """Runs in the child: random objects and comparisons, for longer, for what is still not ``known``."""
     limit_memory()
@@ -32,7 +32,7 @@ def deep_job(
         *_loaded(spec, kind, options),
         outlet,
         is_deep=True,
-        known=frozenset(map(Rule, known)),
+        known=frozenset((Rule(rule), place, InputClass(where)) for rule, place, where in known),
         seconds_left=seconds_left,
     )
     _run(work, work.random_objects, work.comparisons)

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -90,7 +91,7 @@ class _Run:
     listener: Listener
     progress: Progress
     began: float = field(default_factory=time.monotonic)
-    evidence: dict[Rule, Evidence] = field(default_factory=dict)
+    evidence: dict[tuple[Rule, str], Evidence] = field(default_factory=dict)
     engines: list[EngineReport] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     tried: int = 0
@@ -134,7 +135,7 @@ class _Run:
         return max(0.0, self.began + self.options.seconds - time.monotonic())
 
     def _deeper(self) -> None:
-        known = [rule.value for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID]
+        known = [one.symptom for one in self.evidence.values() if one.input_class is InputClass.VALID]
         share = 1.0 - _SYMBOLIC if self.options.is_symbolic else 1.0
         end = self._child("deep_job", share * self._left(), known=known)
         if end.how in ("hang", "crash"):
@@ -216,10 +217,22 @@ class _Run:
                 self.kept = event["trees"]
 
     def _found(self, evidence: Evidence) -> None:
-        """Keep the best evidence for each rule: of a valid object, and one that can be replayed."""
-        known = self.evidence.get(evidence.rule)
+        """Keep the best evidence for each rule and each line that raised: of a valid object, and one to be replayed."""
+        rule, place, _ = evidence.symptom
+        same = [key for key in self.evidence if key[0] is rule]
+        if evidence.input_class is InputClass.VALID:
+            for key in same:
+                if self.evidence[key].input_class is not InputClass.VALID:
+                    del self.evidence[key]
+        elif any(self.evidence[key].input_class is InputClass.VALID for key in same):
+            return
+        known = self.evidence.get((rule, place))
         if known is None or _worth(evidence) > _worth(known):
-            self.evidence[evidence.rule] = evidence
+            self.evidence[rule, place] = evidence
+
+    @property
+    def _rules_broken(self) -> set[Rule]:
+        return {rule for rule, _ in self.evidence}
 
     def _tell(self, engine: Engine, did: str = "") -> None:
         self.at_work = EngineReport(engine, did)
@@ -263,7 +276,7 @@ class _Run:
     def _symbolic(self) -> None:
         if not self.options.is_symbolic or self.spec is None:
             return
-        valid = {rule for rule, evidence in self.evidence.items() if evidence.input_class is InputClass.VALID}
+        valid = {one.rule for one in self.evidence.values() if one.input_class is InputClass.VALID}
         why = unable(self.options)
         if not why and valid & _FOUND_ANYWAY:
             why = "not needed: what it looks for was found already"
@@ -281,7 +294,7 @@ class _Run:
 
     def _perturbations(self) -> None:
         wanted = self.options.rules(self.kind) & _PERTURBATION_RULES
-        if not wanted or self.spec is None or Rule.TERMINATES in self.evidence:
+        if not wanted or self.spec is None or Rule.TERMINATES in self._rules_broken:
             return
         began = time.monotonic()
         perturbation_search = PerturbationSearch(
@@ -294,7 +307,7 @@ class _Run:
         )
         fuzzed_objects = [FuzzedObject(tree) for tree in self.kept]
         found, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
-        is_unstable = Rule.REPEATABLE in self.evidence
+        is_unstable = Rule.REPEATABLE in self._rules_broken
         for evidence in found:
             # What differs even from call to call differs between processes, too.
             if evidence.rule in wanted and not is_unstable:
@@ -314,7 +327,7 @@ class _Run:
     def report(self) -> FuzzReport:
         """The result."""
         self._refused()
-        findings = [self._finding(evidence) for evidence in self.evidence.values()]
+        findings = [self._finding(evidence) for evidence in self._with_places()]
         order = list(RULES)
         findings.sort(key=lambda finding: (*_rank(finding), order.index(finding.rule)))
         fails = any(self.options.is_strict or finding.severity is Severity.ERROR for finding in findings)
@@ -344,14 +357,24 @@ class _Run:
         """Say so if there was no valid object, or none that the function accepted."""
         if self.accepted or not self.tried:
             return
-        total = self.evidence.get(Rule.TOTAL)
+        total = next((one for one in self.evidence.values() if one.rule is Rule.TOTAL), None)
         if not self.valid:
             self.reasons.append(f"none of the {self.tried:,} objects that were tried is a legal one")
         elif total is None or total.input_class is not InputClass.VALID:
             self.reasons.append(f"it raised for every legal object ({self.valid:,} were tried): the rest says nothing")
         elif self.valid > 1:
             what = f"{total.violation.what}; it raised for every legal object ({self.valid:,} were tried)"
-            self.evidence[Rule.TOTAL] = replace(total, violation=replace(total.violation, what=what))
+            self.evidence[total.symptom[:2]] = replace(total, violation=replace(total.violation, what=what))
+
+    def _with_places(self) -> list[Evidence]:
+        """The evidence; where several lines raise, each says which one."""
+        counts = Counter(one.rule for one in self.evidence.values())
+        return [
+            replace(one, violation=replace(one.violation, what=f"{one.violation.what} (at {one.violation.place})"))
+            if counts[one.rule] > 1 and one.violation.place
+            else one
+            for one in self.evidence.values()
+        ]
 
     def _finding(self, evidence: Evidence) -> FuzzFinding:
         severity = severity_of(evidence.rule, is_valid=evidence.input_class is InputClass.VALID)

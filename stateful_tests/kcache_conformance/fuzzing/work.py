@@ -22,7 +22,7 @@ from .evenly_spaced import evenly_spaced
 from .evidence import Engine, EngineReport, Evidence, encode_evidence
 from .judging.identity import with_namespace
 from .judging.inline import Inline
-from .judging.violation import InputClass, Violation
+from .judging.violation import InputClass, Symptom, Violation
 from .objects.corruption import corrupted
 from .objects.fuzzed_object import FuzzedObject
 from .objects.minimise import minimise
@@ -90,7 +90,7 @@ class Work:
         options: of the run.
         sink: told what is found, and what each engine did.
         is_deep: look longer, and with another seed, than the first time.
-        known: rules that need not be looked for.
+        known: what need not be looked for.
         seconds_left: for everything.
 
     Attributes:
@@ -106,7 +106,7 @@ class Work:
         sink: Sink,
         *,
         is_deep: bool = False,
-        known: frozenset[Rule] = frozenset(),
+        known: frozenset[Symptom] = frozenset(),
         seconds_left: float = math.inf,
     ) -> None:
         until = time.monotonic() + seconds_left
@@ -114,12 +114,14 @@ class Work:
         self._reading = read(subject.function)
         named = self._reading.names | (_IDENTITY if subject.kind is Kind.KEY else frozenset())
         self._made_of = replace(self._reading, names=named)
-        self._rules = options.rules(subject.kind) - known
+        # There may be more lines that raise than those that are known.
+        self._rules = options.rules(subject.kind) - {rule for rule, place, _ in known if not place}
         self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
         sink.watch.note("")
         self.schema: Schema = options.sources.schema(subject, self._reading)
         sink.watch.rest()
         self.found: set[Rule] = set()
+        self._told = {*known}
         self._function = _stepping(subject.function, sink.watch)
         self.search = Search(
             Inline(self._function, subject.kind, options.most_values),
@@ -135,6 +137,8 @@ class Work:
             until=until,
             on_round=self._tell_tried,
         )
+        for symptom in known:
+            self.search.close(symptom)
 
     def tell_objects(self) -> None:
         """Say what the objects are."""
@@ -226,7 +230,7 @@ class Work:
         with _quiet():
             result = explore_calls(self._subject, self._kept(40), seconds=seconds)
         if result.evidence is not None:
-            self.found.discard(Rule.THREAD_SAFE)  # this evidence can be replayed, that of real threads cannot
+            self._told.discard(result.evidence.symptom)  # this evidence can be replayed, that of real threads cannot
             self._evidence(result.evidence)
         missed = self._idle() or result.reason
         if not missed and not result.is_complete and result.evidence is None:
@@ -238,7 +242,7 @@ class Work:
         for input_class, violation in self.search.judge(fuzzed_object):
             shows = _Shows(self.search, violation, input_class)
             smaller = minimise(fuzzed_object, shows, seconds=self.search.left(1.0))
-            self.search.close(shows.violation.rule, shows.input_class)
+            self.search.close(shows.violation.symptom(shows.input_class))
             self._evidence(Evidence(shows.violation, shows.input_class, engine, (smaller,)))
         self._sink.watch.rest()
 
@@ -279,9 +283,12 @@ class Work:
         self._sink.watch.note(json.dumps(fuzzed_object.tree) if fuzzed_object.is_plain else "null")
 
     def _evidence(self, evidence: Evidence) -> None:
-        if evidence.rule in self._rules and evidence.rule not in self.found:
-            if evidence.input_class is InputClass.VALID:
+        is_valid = evidence.input_class is InputClass.VALID
+        is_known = evidence.symptom in self._told if is_valid else evidence.rule in self.found
+        if evidence.rule in self._rules and not is_known:
+            if is_valid:
                 self.found.add(evidence.rule)
+                self._told.add(evidence.symptom)
             if evidence.rule is Rule.TOTAL and self._needs_namespace(evidence.fuzzed_objects[-1]):
                 what = f"{evidence.violation.what}; with a metadata.namespace it is accepted: {_CLUSTER_SCOPED}"
                 evidence = replace(evidence, violation=replace(evidence.violation, what=what))
@@ -341,7 +348,8 @@ class _Shows:
 
     def __call__(self, candidate: FuzzedObject) -> bool:
         for input_class, found in self.search.judge(candidate):
-            if found.rule is self.violation.rule and input_class in (self.input_class, InputClass.VALID):
+            is_same = (found.rule, found.place) == (self.violation.rule, self.violation.place)
+            if is_same and input_class in (self.input_class, InputClass.VALID):
                 self.violation, self.input_class = found, input_class
                 return True
         return False

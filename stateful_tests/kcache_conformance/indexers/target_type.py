@@ -109,7 +109,8 @@ def _confirmed(finding: Finding, spec: str, program: Program, options: SuiteOpti
     if ended.how in ("hang", "crash"):
         return finding
     frames = re.findall(r'File "(.*)", line (\d+)', finding.detail)
-    return replace(finding, unseen=":".join(frames[-1]) if frames else "what the thread waits for")
+    where = ":".join(frames[-1]) if frames else "what the thread waits for"
+    return replace(finding, unconfirmed=f"real threads do not hang in the same program ({where})")
 
 
 def _fails(operation: Operation) -> bool:

@@ -39,7 +39,7 @@ def finding_of(
     return Finding(
         problem.kind,
         phase,
-        problem.summary,
+        (interleaving.summary if interleaving is not None else "") or problem.summary,
         detail=detail or str(token.program),
         schedule=TOKENS.encode(replace(token, kind=problem.kind)),
         interleaving=interleaving,

@@ -15,6 +15,7 @@ from kcache_model.informers.program import InformerProgram
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.rules import BrokenRule
 from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.explorer.confirmation import Answer, Confirmation, answer_of_runs
 from kcache_stress.explorer.counterexample import Counterexample
 from kcache_stress.explorer.execution import Execution, Problem
 from kcache_stress.explorer.granularity import Granularity
@@ -242,18 +243,23 @@ class InformerLaboratory:
         lines = filter(None, (str(program), runner.told(), detail))
         return finding_of("explorer", problem, token, detail="\n".join(lines), interleaving=told)
 
-    def with_confirmation(
-        self, program: InformerProgram, finding: Finding, found: Counterexample[Any], *, strict_errors: bool
-    ) -> Finding:
-        """The same: real threads are not asked."""
-        del program, found, strict_errors
-        return finding
-
-    def goes_wrong(self, program: InformerProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether real threads go wrong in a program, tried a few times."""
-        del strict_errors
+    def confirmation(
+        self,
+        program: InformerProgram,
+        finding: Finding,
+        found: Counterexample[Any],
+        watch: ProgressListener,
+        *,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
+        """Run a program with real threads a few times, if code ran in its counterexample that was not seen."""
+        del found, strict_errors
+        if is_seen:
+            return Confirmation(Answer.NOT_TRIED)
         real = RealInformer(self.target, watch)
-        return any(real.run(program) is not None for _ in range(_CONFIRMING_RUNS))
+        shown = next(filter(None, (real.run(program) for _ in range(_CONFIRMING_RUNS))), None)
+        return answer_of_runs(finding.kind, shown and shown.kind)
 
     def _searched(self, program: InformerProgram) -> SearchResult[object]:
         with self.opened(program) as (runner, judge):

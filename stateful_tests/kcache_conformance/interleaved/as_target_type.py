@@ -32,7 +32,10 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
 
     def searches(spec: str) -> Iterator[Search]:
         most = context.seconds
-        options = ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=most, seed=context.seed)
+        whole = most + context.options.shrink_seconds
+        options = ExploreOptions(
+            executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=whole, seed=context.seed
+        )
         program = InterleavedProgram(parameters=context.options.parameters)
         yield Search(InterleavedLaboratory(spec, context.options.instrument), program, options)
 

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -42,11 +42,13 @@ class JobEnd:
             ``"target_error"`` or ``"harness_error"``.
         message: the stacks, the end of its error output, or the error.
         note: what the implementation was being asked when it hung or crashed, in the words of the job.
+        outside: the wait for the outside world in which it stood when it was taken to hang; empty if it stood in none.
     """
 
     how: str
     message: str = ""
     note: str = ""
+    outside: str = ""
 
 
 class HarnessError(Exception):
@@ -124,7 +126,7 @@ def run_job(
             if end.how in ("crash", "harness_error") and not end.message:
                 end = JobEnd(end.how, _crash_text(child.returncode, stacks, errors))
         if end.how in ("hang", "crash"):
-            return JobEnd(end.how, end.message, read_journal(journal))
+            return replace(end, note=read_journal(journal))
         return end
 
 
@@ -179,7 +181,7 @@ def _listen(
             case "done":
                 return JobEnd("done")
             case "hang":
-                return JobEnd("hang", event["stacks"])
+                return JobEnd("hang", event["stacks"], outside=event.get("outside", ""))
             case "target_error" | "harness_error" as how:
                 return JobEnd(how, event["message"])
         if is_over is not None:

@@ -23,6 +23,7 @@ from typing import Any
 
 from kcache_model.errors import TargetError
 from kcache_model.progress import ProgressListener
+from kcache_stress.outside import outside_wait
 from kcache_stress.stacks import stacks
 
 from .journal import FileJournal
@@ -44,6 +45,7 @@ class Outlet:
     def __init__(self, descriptor: int, journal: Path, patience_seconds: float) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
+        self._caller = threading.get_ident()
         self.watch: ProgressListener = Watchdog(FileJournal(journal), patience_seconds, self._hang, self._alive)
 
     def send(self, event: dict[str, Any]) -> None:
@@ -73,7 +75,7 @@ class Outlet:
         self.send({"event": "alive"})
 
     def _hang(self, stacks: str) -> None:
-        self.send({"event": "hang", "stacks": stacks})
+        self.send({"event": "hang", "stacks": stacks, "outside": outside_wait(self._caller)})
         os._exit(0)
 
 
@@ -81,7 +83,6 @@ def main() -> None:
     """Do the job that stands on standard input, and end the process whatever threads are left."""
     _end_with_parent()
     job = json.loads(sys.stdin.read())
-    sys.path[:] = job["path"]
     descriptor = os.dup(1)
     os.dup2(2, 1)
     with open(job["stacks"], "w", encoding="utf-8") as file:
@@ -92,7 +93,10 @@ def main() -> None:
         outlet.send({"event": "ready"})
         try:
             module, _, name = job["function"].partition(":")
-            getattr(importlib.import_module(module), name)(outlet, **job["arguments"])
+            sys.path += job["path"]  # behind: a parent that has loaded a target has the folder of the target in front
+            work = getattr(importlib.import_module(module), name)
+            sys.path[:] = job["path"]
+            work(outlet, **job["arguments"])
             outlet.send({"event": "done"})
         except TargetError as error:
             outlet.send({"event": "target_error", "message": str(error)})

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
+from kcache_model.object_types.specification import real_seconds
 from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, hunting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
@@ -35,6 +36,8 @@ _EXECUTIONS: Final = 400
 _PROGRAM_SECONDS: Final = 2.0
 _MINIMISE_SECONDS: Final = 8.0
 _SMALLER_SECONDS: Final = 6.0
+_FIRST_EXECUTIONS: Final = 30
+"""Executions of the first program of each call: enough to see whether it returns. The bound has it, too."""
 _SCOPE_EXECUTIONS: Final = 5_000
 _BOUND: Final = Bound(2, 2)
 """All programs of this size are explored first, as far as there is time: most faults show in one."""
@@ -43,6 +46,8 @@ _LEAST_LARGER: Final = 60
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
+_QUICK_SECONDS: Final = 0.05
+"""The most time that a program may wait: each of its rounds waits, and most races need many rounds."""
 
 
 def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
@@ -56,9 +61,12 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
 
     exhaustive = replace(options, strategy=StrategyName.DPOR, executions=_SCOPE_EXECUTIONS)
     scope = _Scope(object_type, context)
+    first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 
     def searches(_: str) -> Iterator[Search]:
         laboratory = ObjectLaboratory(object_type, context.target, context.options.instrument)
+        for program in first:
+            yield Search(laboratory, program, replace(options, executions=_FIRST_EXECUTIONS))
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
@@ -67,7 +75,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
                 return
             yield Search(laboratory, program, hunting(options, number), scope.note_larger)
 
-    outcome = explorer_phase(context, searches, object_type.called)
+    outcome = explorer_phase(context, searches, object_type.called, least=len(first))
     return outcome if outcome.finding is not None or outcome.refused else replace(outcome, proved=scope.proved)
 
 
@@ -129,12 +137,15 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
-        programs = itertools.cycle(itertools.islice(_programs(object_type, context), _PROGRAMS_UNDER_STRESS))
+        all_programs = itertools.chain(_each_call(object_type, context), _programs(object_type, context))
+        programs = _quick_first(object_type, all_programs)
         rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
         for (_, fraction), program in zip(context.steps(least=LEAST_PROGRAMS["stress"]), rounds, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
+            if stress.leaves_out(program):
+                continue
             found = stress.run(program)
             counts.update(programs=1)
             counts["rounds"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
@@ -143,14 +154,31 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
                 context.on_finding(stress.finding(program, found, is_small=True))
                 finding = stress.finding(program, found, seconds=context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)
-    return PhaseOutcome(counts, None, *covered)
+    return PhaseOutcome(counts, None, *covered, tuple(f"{name} ({why})" for name, why in stress.left_out.items()))
+
+
+def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[Any]:
+    """Some programs again and again: those that wait or sleep for long are left out, unless there are no others."""
+    slow: list[Any] = []
+    quick: list[Any] = []
+    for program in itertools.islice(programs, _PROGRAMS_UNDER_STRESS):
+        if real_seconds(object_type.specification(program), program)[0] > _QUICK_SECONDS:
+            slow.append(program)
+        else:
+            quick.append(program)
+            yield program
+    yield from itertools.cycle(quick or slow)
+
+
+def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
+    """For each call a program that makes it, where no litmus tests see to that."""
+    if not any(True for _ in litmus_tests(object_type, context.target)):
+        yield from each_call(object_type, context.target)
 
 
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
     litmus = list(litmus_tests(object_type, context.target))
-    if not litmus:
-        yield from each_call(object_type, context.target)
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
     for number in itertools.count():
         shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
@@ -12,9 +13,16 @@ from kcache_model.object_types.specification import States, follow
 from kcache_model.outcomes import WAITS, Outcome, error_text, raised
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.named_target import new_object
+from kcache_stress.outside import outside_wait
 from kcache_stress.thread_pool import ThreadPool
 
 from ..phase import Coverage
+
+_QUICK_SECONDS: Final = 0.05
+_MOST_WAITED_SECONDS: Final = 1.0
+"""Once so much time went by in calls that wait or sleep, further ones are left out: others show more in that time."""
+_MORE_PATIENCE: Final = 3.0
+"""A call that does not return is repeated alone, and may take so many times as long."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +43,16 @@ class Mismatch:
 
 
 class PatientCaller:
-    """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs."""
+    """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs.
+
+    Attributes:
+        outside: the wait for the outside world in which the last call stood that did not return; empty if in none.
+        waited: how many seconds went by in calls that are known to wait or sleep.
+    """
 
     def __init__(self) -> None:
+        self.outside = ""
+        self.waited = 0.0
         self._pool: ThreadPool | None = None
 
     def call(
@@ -56,6 +71,7 @@ class PatientCaller:
             self._pool = ThreadPool(1)
         if self._pool.run([work], lambda: 0, patience_seconds):
             return outcome[0], ""
+        self.outside = outside_wait(self._pool.idents[0])
         stacks, self._pool = self._pool.stacks(), None
         return WAITS, stacks
 
@@ -107,6 +123,7 @@ class SequentialRun:
         self._patience_seconds = patience_seconds
         self._specification = object_type.specification(program)
         self._states: States = (self._specification.initial(program),)
+        self._is_over = False
         self._watch.note(object_type.noted(self.program))
         self._driver = new_object(object_type, target, self.program)
         self._watch.rest()
@@ -118,6 +135,16 @@ class SequentialRun:
     def step(self, operation: Any) -> Mismatch | None:
         """Do one operation, if it does not wait and the target offers it; say where the object is wrong."""
         return self._step(operation)[0]
+
+    def _waits_alone(self, seconds: float) -> bool:
+        """Whether the last call waits again, on a new object and with more patience."""
+        with closing(PatientCaller()) as caller:
+            driver, outcome = new_object(self._type, self._target, self.program.with_calls((), ())), WAITS
+            for operation in self.program.prefix:
+                outcome, _ = caller.call(driver, operation, _MORE_PATIENCE * self._patience_seconds + seconds)
+                if outcome.waits:
+                    break
+            return outcome.waits and not caller.outside
 
     def read_back(self) -> Mismatch | None:
         """Do what reads back what is left; the first thing that is wrong."""
@@ -134,17 +161,32 @@ class SequentialRun:
         return wrong[0] if wrong else None
 
     def _step(self, operation: Any) -> tuple[Mismatch | None, Outcome]:
-        if not self._target.allows_call(operation) or self.would_wait(operation):
+        if self._is_over or not self._target.allows_call(operation) or self.would_wait(operation):
             return None, WAITS
+        seconds = self._seconds(operation)
+        if seconds > _QUICK_SECONDS and self._hands.waited > _MOST_WAITED_SECONDS:
+            return None, WAITS
+        self._hands.waited += seconds
         self.program = self.program.with_calls((*self.program.prefix, operation))
         self._watch.note(self._type.noted(self.program))
-        observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds)
+        observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds + seconds)
+        if observed.waits:
+            self._watch.rest()  # the caller gives up by itself
+            self._is_over = True  # nobody knows what the call does yet
+            if self._hands.outside or not self._waits_alone(seconds):
+                return None, WAITS
         self._watch.rest()
         self._states, expected = follow(self._specification, self._states, operation, observed)
         self.coverage[str(operation.name), "ok" if expected.error is None else str(expected.error)] += 1
         if observed.agrees_with(expected, strict_errors=self._strict_errors):
             return None, observed
         return Mismatch(self.program, expected, observed, stacks), observed
+
+    def _seconds(self, operation: Any) -> float:
+        """How long the next call will wait or sleep, if that is known."""
+        seconds = getattr(self._specification, "seconds", None)
+        found = () if seconds is None else seconds((*self.program.prefix, operation))
+        return found[-1] if found else 0.0
 
 
 def run_program(

@@ -8,14 +8,16 @@ from typing import Any, Final
 from kcache_model.places import short_path
 from kcache_stress.explorer.sources import fingerprint_of_digests
 
+from ..completeness import MethodsReport
 from ..runs.outcomes import Certificate
 from .finding_places import versions
+from .methods_text import encode_methods, methods_lines
 
 CERTIFICATE_SCHEMA: Final = "kcache/certificate/1"
 
 
-def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
-    """What was verified, and how far: name -> text."""
+def certificate_rows(certificate: Certificate, methods: MethodsReport | None = None) -> Mapping[str, str]:
+    """What was verified, and how far: name -> text; with the methods of a class, what was called and what not."""
     bound, tally = certificate.bound, certificate.tally
     total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
@@ -25,6 +27,7 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
     return {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
         **generation,
+        **dict(line.split(": ", 1) for line in methods_lines(methods or MethodsReport())),
         "granularity": certificate.granularity,
         "reduction": certificate.reduction,
         "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
@@ -39,7 +42,7 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
     }
 
 
-def encode_certificate(certificate: Certificate) -> dict[str, Any]:
+def encode_certificate(certificate: Certificate, methods: MethodsReport | None = None) -> dict[str, Any]:
     """A certificate as plain JSON; docs/formats.md describes the fields."""
     bound, tally, description = certificate.bound, certificate.tally, certificate.description
     return {
@@ -60,6 +63,7 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
         "audited": tally.audited,
         "no_proof": list(tally.notes),
         "not_tested": [*description.unsupported, *description.left_out],
+        **({"methods": encode_methods(methods)} if methods else {}),
         "sources": {
             "fingerprint": fingerprint_of_digests(tally.sources) if tally.sources else None,
             "files": _files(tally.sources),

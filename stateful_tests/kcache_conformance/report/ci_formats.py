@@ -20,7 +20,7 @@ from .counts import counts_text, phase_verdict
 from .finding_places import place_of_finding
 from .markdown_table import markdown_table, text_cell
 from .rules_text import rule_lines
-from .run_report import RunReport
+from .run_report import RunReport, lines_about_methods, tested_line
 
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -105,7 +105,9 @@ def markdown(report: RunReport) -> str:
             for phase in result.phases
         )
         lines += [*markdown_table(("phase", "verdict", "what was done"), rows), ""]
-    lines += [f"- {reason}" for reason in result.reasons]
+    tested = [tested_line(result.tested)] if result.tested else []
+    about = (*lines_about_methods(report.options.kind, result), *tested)
+    lines += [*(f"- {text_cell(text)}" for text in about), *(f"- {reason}" for reason in result.reasons)]
     for finding in result.findings:
         summary = f"<summary><b>{heading(finding)}</b></summary>"
         lines += ["<details>", summary, "", "```text", _text(report, finding), "```", "</details>", ""]
@@ -114,7 +116,9 @@ def markdown(report: RunReport) -> str:
 
 def write_text(report: RunReport, file: Path) -> None:
     """Plain text: the findings as on a terminal, and the verdict."""
-    parts = [report.title, *(_text(report, finding) for finding in report.result.findings)]
+    tested = [tested_line(report.result.tested)] if report.result.tested else []
+    about = "\n".join((*lines_about_methods(report.options.kind, report.result), *tested))
+    parts = filter(None, [report.title, *(_text(report, finding) for finding in report.result.findings), about])
     file.write_text("\n\n".join((*parts, report.result.verdict)) + "\n", encoding="utf-8")
 
 

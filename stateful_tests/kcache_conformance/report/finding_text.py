@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,9 +12,9 @@ from rich.text import Text
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
-from kcache_model.render import operation_text, outcome_text, printable
+from kcache_model.render import CLOSEST, operation_text, outcome_text, printable
 
-from ..replay_request import replay_command
+from ..replay_request import ReplayRequest, long_command, replay_command
 from .interleaving import interleaving_text
 from .story import story_sentences
 from .timeline import timeline
@@ -22,28 +22,23 @@ from .timeline import timeline
 _DETAIL_LINES = 40
 
 EXPLANATIONS = {
-    FindingKind.NONLINEARIZABLE: "No order of the calls, one after another, gives these results.",
+    FindingKind.NONLINEARIZABLE: "These results are impossible if the calls run one at a time, in any order.",
     FindingKind.DIVERGENCE: "A single thread already gets a wrong answer.",
     FindingKind.INVARIANT: "What can be seen does not fit together.",
     FindingKind.EXCEPTION: "A call raised where the model returns a value.",
     FindingKind.HANG: "A call did not return.",
-    FindingKind.NONDETERMINISM: "The same calls, one after another, give other results from run to run.",
-    FindingKind.DEADLOCK: "The threads wait for each other, or for something that nobody will do.",
-    FindingKind.LIVELOCK: "The threads go on for ever without getting anywhere.",
+    FindingKind.NONDETERMINISM: "The same calls, made one at a time, give different results from run to run.",
+    FindingKind.DEADLOCK: "The threads wait for each other, or for something that no thread will do.",
+    FindingKind.LIVELOCK: "The threads run for ever without making progress.",
     FindingKind.CRASH: "The process of the implementation ended.",
     FindingKind.FAILURE: "The test fails.",
-    FindingKind.DATA_RACE: "Two accesses are in no order: on another run, the other one may come first.",
+    FindingKind.DATA_RACE: "Nothing orders these two accesses: in another run, the second one may come first.",
 }
 """What people read for a kind of finding."""
 
 
 _ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict asks for it."
 _HARMLESS = "Advice: a data race need not do any harm; with --contract strict it is a violation."
-
-UNCONFIRMED = (
-    "Not confirmed: real threads did not show anything wrong in the same program, and not all that happens in it is "
-    "known. Code that is not instrumented may have locks of its own: instrument it to be sure. Here, "
-)
 
 PHASE_TITLES = {
     "saved": "saved failures",
@@ -61,7 +56,13 @@ PHASE_TITLES = {
 
 
 def print_finding(
-    console: Console, finding: Finding, target: str, *, strict_errors: bool = False, is_whole: bool = False
+    console: Console,
+    finding: Finding,
+    target: str,
+    *,
+    strict_errors: bool = False,
+    is_whole: bool = False,
+    command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> None:
     """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again.
 
@@ -71,11 +72,12 @@ def print_finding(
         target: the name of the target.
         strict_errors: whether kcache's error types were asked for.
         is_whole: leave out no step, no line of details, and no call.
+        command_of: the command of a replay.
     """
     with console.capture() as capture:
         console.print(Group(*_parts(finding, console.width, is_whole=is_whole)), crop=False)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
-    command = replay_command(finding, target, strict_errors=strict_errors)
+    command = replay_command(finding, target, strict_errors=strict_errors, command_of=command_of)
     if command is not None:
         repeats = finding.program is None or finding.program.is_sequential or finding.schedule
         again = "Run it again:" if repeats else "Run the whole round again, many times:"
@@ -83,6 +85,11 @@ def print_finding(
         console.print(Text(f"  {again}", style="bold"))
         # One line however long: it is there to be copied.
         console.print(Text(f"    {command}"), soft_wrap=True)
+
+
+def unconfirmed_text(finding: Finding) -> str:
+    """The sentence about a finding that is not confirmed."""
+    return printable(f"Not confirmed: {finding.unconfirmed}.")
 
 
 def heading(finding: Finding) -> str:
@@ -96,38 +103,54 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
     yield Text(f"{heading(finding)} (found by: {phase})", style="bold yellow" if finding.is_advice else "bold red")
     yield Text(EXPLANATIONS.get(finding.kind, ""))
     if finding.is_advice:
-        yield Text(_HARMLESS if finding.kind is FindingKind.DATA_RACE else _ADVICE)
-    if finding.unseen:
-        yield Text(UNCONFIRMED + printable(finding.unseen))
+        usual = _HARMLESS if finding.kind is FindingKind.DATA_RACE else _ADVICE
+        yield Text(printable(f"Advice: {finding.advice}.") if finding.advice else usual)
+    if finding.unconfirmed:
+        yield Text(unconfirmed_text(finding))
     yield Text()
-    yield _indented(Text(printable(finding.summary)))
-    if finding.location and finding.kind is not FindingKind.DATA_RACE:
-        yield _whole(f"at {printable(finding.location)}")
-    elif finding.interleaving is not None and finding.interleaving.interrupted_at:
-        yield _whole(f"interrupted at {printable(finding.interleaving.interrupted_at)}")
-    program = finding.program
-    is_example_shown = bool(finding.script) or (program is not None and program.is_sequential)
-    if finding.script:
-        yield _title("Smallest example:")
-        yield _whole(printable(finding.script))
-    elif program is not None and program.is_sequential:
-        yield _title("Smallest example:")
-        yield _indented(Text("\n".join(_sequential_lines(finding, program))))
-    if finding.calls and (is_whole or not is_example_shown):
-        marked = "; those marked * cannot all be right" if finding.core else ""
-        yield _title(f"Calls, as they overlapped in time{marked}:")
-        yield _indented(timeline(finding.calls, finding.core))
+    yield from _summary(finding)
     if finding.interleaving is not None and finding.interleaving.threads:
-        story = story_sentences(finding.interleaving)
-        if story:
-            yield _title("In short:")
-            yield _indented(Text(" ".join(story)))
         yield _title("The interleaving:")
-        yield _indented(Text(printable(interleaving_text(finding.interleaving, width - 4, is_whole=is_whole))))
+        text = interleaving_text(finding.interleaving, width - 4, is_whole=is_whole)
+        yield _indented(Text(printable(text.rstrip("\n"))))
+    yield from _program(finding, is_whole=is_whole)
     if finding.detail:
         yield _title("Details:")
         lines = printable(finding.detail).splitlines()
         yield _indented(Text("\n".join(lines if is_whole else lines[:_DETAIL_LINES])))
+
+
+def _summary(finding: Finding) -> Iterator[RenderableType]:
+    """What is wrong, and how it comes about: what a reader takes along who reads no further."""
+    told, story = finding.interleaving, story_sentences(finding.interleaving)
+    is_standstill = bool(story and told is not None and told.waiting)  # the story says all of it, and who holds what
+    yield _indented(Text(" ".join(story) if is_standstill else printable(finding.summary)))
+    if finding.location and finding.kind is not FindingKind.DATA_RACE:
+        yield _whole(f"at {printable(finding.location)}")
+    elif told is not None and told.interrupted_at:
+        yield _whole(f"interrupted at {printable(told.interrupted_at)}")
+    if story and not is_standstill:
+        yield _title("In short:")
+        yield _indented(Text(" ".join(story)))
+
+
+def _program(finding: Finding, *, is_whole: bool) -> Iterator[RenderableType]:
+    """What the threads were asked to do: the calls, and code to run."""
+    program = finding.program
+    is_sequential = program is not None and program.is_sequential
+    if finding.calls and (is_whole or not (finding.script or is_sequential)):
+        marked = "; those marked * cannot all be right" if finding.core else ""
+        yield _title(f"Calls, as they overlapped in time{marked}:")
+        yield _indented(timeline(finding.calls, finding.core))
+    if finding.script or is_sequential:
+        yield _title("Smallest example:")
+        lines = finding.script or "\n".join(_sequential_lines(finding, program))
+        yield _whole(printable(lines)) if finding.script else _indented(Text(lines))
+
+
+def short_summary(finding: Finding) -> str:
+    """The summary for a title: without what else might have been."""
+    return printable(finding.summary).partition(CLOSEST)[0].partition(";")[0].splitlines()[0].strip().removesuffix(".")
 
 
 def _sequential_lines(finding: Finding, program: Program) -> Iterator[str]:

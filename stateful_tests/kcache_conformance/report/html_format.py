@@ -14,7 +14,7 @@ from ..events import SuiteResult
 from .capturing import captured
 from .certificate import certificate_rows
 from .counts import counts_text, phase_verdict
-from .run_report import RunReport, methods_text
+from .run_report import RunReport, lines_about_methods
 
 _HEADLINES = {
     Status.OK: "Nothing wrong was found.",
@@ -38,7 +38,7 @@ def page_of_report(report: RunReport) -> Page:
         table for table in (_certificate(report), _phases(result), _coverage(result), _overlaps(result)) if table.rows
     )
     reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
-    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in methods_text(report.options.kind, result))
+    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in lines_about_methods(report.options.kind, result))
     if result.findings:
         page = page_of_finding(
             result.findings[0], report.target, title=report.title, tables=tables, strict_errors=strict_errors
@@ -59,7 +59,7 @@ def page_of_report(report: RunReport) -> Page:
 def _certificate(report: RunReport) -> Table:
     """What a verification has shown."""
     certificate = report.certificate
-    rows = () if certificate is None else tuple(certificate_rows(certificate).items())
+    rows = () if certificate is None else tuple(certificate_rows(certificate, report.result.methods).items())
     return Table("Certificate", ("what", "how far"), rows)
 
 

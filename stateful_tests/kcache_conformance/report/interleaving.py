@@ -38,6 +38,41 @@ def interleaving_text(interleaving: Interleaving, width: int = WIDTH, *, is_whol
     return "\n".join(line.rstrip() for line in lanes.lines()) + "\n"
 
 
+def event_text(told: Interleaving, event: InterleavingEvent) -> str:
+    """What was touched, and how: ``read account.left -> 1``."""
+    what = f"{event.subject}{event.slot}"
+    value, after = event.value, event.after
+    if event.kind == "read":
+        return f"read {what}" + (f" -> {value}" if value != what else "")
+    if event.kind == "write":
+        if after == _NOTHING:
+            return f"remove {what}" + (": it was not there" if value == after else f" (was {value})")
+        return f"write {what}: still {after}" if value == after else f"write {what} = {after}"
+    if event.kind == "try":
+        return f"try {what} -> {value}"
+    if event.kind != "call":
+        return f"{'start' if event.kind == 'spawn' else event.kind} {what}"
+    return _library_call(told, event, what)
+
+
+def switch_text(told: Interleaving, switch: Switch) -> str:
+    """How a thread was left: ``thread 1 is interrupted here, holding account.lock``."""
+    name = thread_label(told, switch.thread)
+    if switch.ended:
+        return f"{name} is done"
+    if switch.is_preemption:
+        return f"{name} is interrupted here" + (f", holding {_and(switch.holding)}" if switch.holding else "")
+    return f"{name} {_waits(told, switch.waits_for, switch.holder)}"
+
+
+def thread_label(told: Interleaving, thread: int) -> str:
+    """What a thread is called above its lane and in sentences: its number, and its name where it has one."""
+    if thread < 0:
+        return "a call outside the threads"
+    name = told.thread_names.get(thread)
+    return f"thread {thread + 1}" + (f" ({printable(name)[:20]})" if name else "")
+
+
 class _Lanes:
     """Writes one interleaving."""
 
@@ -113,7 +148,7 @@ class _Lanes:
     def _header(self) -> str:
         line = ""
         for thread in range(self._narration.threads):
-            line = line.ljust(self._offset(thread)) + self._name(thread)
+            line = line.ljust(self._offset(thread)) + thread_label(self._narration, thread)
         return line
 
     def _begin(self, call: InterleavedCall) -> Iterator[str]:
@@ -137,7 +172,7 @@ class _Lanes:
         if self._source != (event.where, thread):
             text += _source_lines(event.where, printable(event.code), self._lane, self._most_lines)
         if event.kind != LINE:
-            text += _wrapped(self._what(event), self._lane, "\u2502   ", "\u2502       ")
+            text += _wrapped(event_text(self._narration, event), self._lane, "\u2502   ", "\u2502       ")
         yield from self._row(thread, text)
         self._source = (event.where, thread)
 
@@ -156,13 +191,7 @@ class _Lanes:
         yield from self._row(events[0].thread, [f"\u2502 {text}"])
 
     def _rule(self, switch: Switch) -> Iterator[str]:
-        name = self._name(switch.thread)
-        if switch.ended:
-            text = f"{name} is done"
-        elif switch.is_preemption:
-            text = f"{name} is interrupted here" + (f", holding {_and(switch.holding)}" if switch.holding else "")
-        else:
-            text = f"{name} {self._waits(switch.waits_for, switch.holder)}"
+        text = switch_text(self._narration, switch)
         self._source = ("", -1)
         yield _clipped(f"\u2500\u2500 {text} ".ljust(self._width, "\u2500"), self._width)
 
@@ -177,40 +206,14 @@ class _Lanes:
                     line = line.ljust(self._offset(lane)) + own
             yield line
 
-    def _what(self, event: InterleavingEvent) -> str:
-        """What was touched, and how."""
-        what = f"{event.subject}{event.slot}"
-        value, after = event.value, event.after
-        if event.kind == "read":
-            return f"read {what}" + (f" -> {value}" if value != what else "")
-        if event.kind == "write":
-            if after == _NOTHING:
-                return f"remove {what}" + (": it was not there" if value == after else f" (was {value})")
-            return f"write {what}: still {after}" if value == after else f"write {what} = {after}"
-        if event.kind == "try":
-            return f"try {what} -> {value}"
-        if event.kind != "call":
-            return f"{event.kind} {what}"
-        return self._library_call(event, what)
-
-    def _library_call(self, event: InterleavingEvent, what: str) -> str:
-        if not event.begins or not event.ends:
-            what += " begins" if event.begins else " returns" if event.ends else " goes on"
-        if event.slot in (".set()", ".clear()", ".is_set()") and event.ends:
-            what += f" -> {event.after}"
-        if event.wakes:
-            what += f", wakes {_and([self._name(thread) for thread in event.wakes])}"
-        elif event.slot.startswith(".notify") and event.ends:
-            what += ", wakes nobody"
-        return what
-
     def _deadlock(self) -> Iterator[str]:
         if not self._narration.waiting:
             return
         yield "\u2500\u2500 no thread can go on ".ljust(self._width, "\u2500")
         for waiting in self._narration.waiting:
             holding = f", while it holds {_and(waiting.holding)}" if waiting.holding else ""
-            text = f"{self._name(waiting.thread)} {self._waits(waiting.what, waiting.holder)}{holding}"
+            waits = _waits(self._narration, waiting.what, waiting.holder)
+            text = f"{thread_label(self._narration, waiting.thread)} {waits}{holding}"
             yield from _wrapped(text, self._width, "", "    ")
             yield from self._where(waiting)
 
@@ -219,19 +222,26 @@ class _Lanes:
             function = f"  (in {waiting.function})" if waiting.function else ""
             yield _clipped(f"    {waiting.where}  {printable(waiting.code)}{function}", self._width)
 
-    def _waits(self, what: str, holder: int | None) -> str:
-        if what.endswith("()"):
-            return f"waits in {what}"
-        return f"waits for {what}" + (f", held by {self._name(holder)}" if holder is not None else "")
-
-    def _name(self, thread: int) -> str:
-        if thread < 0:
-            return "a call outside the threads"
-        name = self._narration.thread_names.get(thread)
-        return f"thread {thread + 1}" + (f" ({printable(name)[:20]})" if name else "")
-
     def _offset(self, thread: int) -> int:
         return thread * self._step
+
+
+def _library_call(told: Interleaving, event: InterleavingEvent, what: str) -> str:
+    if not event.begins or not event.ends:
+        what += " begins" if event.begins else " returns" if event.ends else " goes on"
+    if event.slot in (".set()", ".clear()", ".is_set()") and event.ends:
+        what += f" -> {event.after}"
+    if event.wakes:
+        what += f", wakes {_and([thread_label(told, thread) for thread in event.wakes])}"
+    elif event.slot.startswith(".notify") and event.ends:
+        what += ", wakes nobody"
+    return what
+
+
+def _waits(told: Interleaving, what: str, holder: int | None) -> str:
+    if what.endswith("()"):
+        return f"waits in {what}"
+    return f"waits for {what}" + (f", held by {thread_label(told, holder)}" if holder is not None else "")
 
 
 def _and(texts: Sequence[str]) -> str:

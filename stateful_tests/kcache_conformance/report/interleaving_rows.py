@@ -16,19 +16,23 @@ def rows_to_show(interleaving: Interleaving, *, is_whole: bool = False) -> set[i
 
     All that several threads share, all synchronisation, and where calls begin and end. If that is too much to take in:
     where one thread meets what another one has done, and where they are switched. If that still is: what is nearest to
-    where a thread is interrupted, and to the end.
+    where a thread is interrupted, and to the end. What a body does before it starts a second thread is left out.
     """
     events = interleaving.events
     if is_whole:
         return set(range(len(events)))
     edges = {at for stretch in stretches(events) for at in (stretch[0], stretch[-1])}
-    interesting = {at for at, event in enumerate(events) if event.shared or event.kind == LINE or _synchronises(event)}
+    interesting = {
+        at for at, event in enumerate(events) if event.shared or event.kind in (LINE, "spawn") or _synchronises(event)
+    }
     for call in interleaving.calls:
         interesting |= {at for at in (call.first, call.last) if call.first <= call.last}
+    set_up = set(range(_second_thread_begins(events)))
+    interesting, edges = interesting - set_up, edges - set_up
     interesting = _with_the_rest(interesting | edges, events)
     if len(interesting) <= _COMFORTABLE:
         return _with_single_ones(interesting, len(events))
-    meetings = {at for at, event in enumerate(events) if _tells(event)}
+    meetings = {at for at, event in enumerate(events) if _tells(event)} - set_up
     meetings = _with_the_rest(meetings | edges, events)
     if len(meetings) <= _MOST_ROWS:
         return _with_single_ones(meetings, len(events))
@@ -44,6 +48,16 @@ def stretches(events: Sequence[InterleavingEvent]) -> Iterator[range]:
     starts = [at for at, event in enumerate(events) if at == 0 or event.switch is not None]
     for start, end in itertools.pairwise([*starts, len(events)]):
         yield range(start, end)
+
+
+def _second_thread_begins(events: Sequence[InterleavingEvent]) -> int:
+    """The position at which the first thread starts another one before any other acts; 0 if it starts none."""
+    for at, event in enumerate(events):
+        if event.thread != events[0].thread:
+            break
+        if event.kind == "spawn":
+            return at
+    return 0
 
 
 def _with_the_rest(positions: set[int], events: Sequence[InterleavingEvent]) -> set[int]:

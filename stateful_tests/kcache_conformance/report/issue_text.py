@@ -26,7 +26,7 @@ from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.import_paths import file_of_module
 
 from ..replay_request import ReplayRequest
-from .finding_text import EXPLANATIONS
+from .finding_text import EXPLANATIONS, short_summary
 from .story import story_lines, story_sentences
 
 FILL_IN: Final = "**TO FILL IN**: what the documentation promises about threads"
@@ -36,7 +36,7 @@ _ABOUT_THREADS: Final = re.compile(
     r"\b(multi-?)?thread|\block(s|ed|ing)?\b|\bconcurren|\batomic|\bsynchroni[sz]", re.IGNORECASE
 )
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
-_CONFIRMATIONS: Final = ("confirmed on ", "not confirmed", "not tried ")
+_CONFIRMATIONS: Final = ("confirmed on ", "not tried ")
 _NOT_TRIED: Final = "not tried with real threads: the scheduler of kcache ran the interleaving"
 _MOST_QUOTES: Final = 3
 
@@ -59,7 +59,7 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
         ("Confirmation", _confirmation(finding)),
         ("To see it", _steps(word, token, told)),
     )
-    title = f"# {name.attribute}: {finding.summary.partition(';')[0]}"
+    title = f"# {name.attribute}: {short_summary(finding)}"
     return printable(title) + "\n" + "".join(f"\n## {head}\n\n{body}\n" for head, body in sections if body)
 
 
@@ -170,7 +170,7 @@ def _confirmation(finding: Finding) -> str:
     if not said and finding.interleaving is None:
         return ""
     if not said:
-        said = f"not confirmed: {finding.unseen}" if finding.unseen else _NOT_TRIED
+        said = f"not confirmed: {finding.unconfirmed}" if finding.unconfirmed else _NOT_TRIED
     needed = next((line for line in lines if re.match(r"\d+ preemption", line)), "")
     text = ". ".join(part.rstrip(".") for part in (said, needed) if part)
     return printable(f"{text[:1].upper()}{text[1:]}.")

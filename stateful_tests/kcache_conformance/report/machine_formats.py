@@ -29,7 +29,7 @@ RESULT_SCHEMA = "kcache/result/1"
 
 def write_json(report: RunReport, file: Path) -> None:
     """The whole result; docs/formats.md describes the fields."""
-    target, options, result = report.target, report.options, report.result
+    target, options, result, certificate = report.target, report.options, report.result, report.certificate
     codec = target_type_named(options.kind).codec
     data = {
         "schema": RESULT_SCHEMA,
@@ -50,7 +50,7 @@ def write_json(report: RunReport, file: Path) -> None:
             "phases": list(options.phases),
         },
         "not_tested": list(result.not_tested),
-        "methods": encode_methods(result.methods),
+        **({"methods": encode_methods(result.methods)} if result.methods else {}),
         "reasons": list(result.reasons),
         "phases": [_phase(phase) for phase in result.phases],
         "findings": [
@@ -62,7 +62,7 @@ def write_json(report: RunReport, file: Path) -> None:
             }
             for finding in result.findings
         ],
-        **({} if report.certificate is None else {"certificate": encode_certificate(report.certificate)}),
+        **({} if certificate is None else {"certificate": encode_certificate(certificate, result.methods)}),
     }
     file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 

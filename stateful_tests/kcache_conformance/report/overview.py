@@ -120,7 +120,7 @@ def _counted(findings: Sequence[Finding]) -> Iterator[str]:
 def _remark(finding: Finding) -> str:
     if finding.is_waived:
         return " (accepted)"
-    return " (not confirmed)" if finding.unseen else ""
+    return " (not confirmed)" if finding.unconfirmed else ""
 
 
 def _phases(run: WrittenRun) -> Iterator[str]:

@@ -16,7 +16,6 @@ from typing import Any, Final
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, imports_of
-from kcache_model.render import printable
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import ReplayToken
 
@@ -24,6 +23,7 @@ from ..classes import BETWEEN, PREFIX
 from ..classes.rule_call import RuleCall
 from ..replay_request import ReplayRequest
 from ..token_trust import needs_trust
+from .finding_text import short_summary
 from .issue_text import file_of, scenario_lines, versions
 
 _WIDTH: Final = 88
@@ -92,7 +92,7 @@ def _comment(token: ReplayToken[Any], finding: Finding | None) -> list[str]:
     told = None if finding is None else finding.interleaving
     what = f"{token.kind.value} in {token.target}, once"
     if finding is not None:
-        what = printable(finding.summary).partition(";")[0].splitlines()[0]
+        what = short_summary(finding)
     return _wrapped(f"{what}: {', '.join(versions(token.target, told))}", "# ")
 
 

@@ -10,6 +10,7 @@ from kcache_model.render import printable
 from kcache_model.verdict import Status
 
 from ..classes import PREFIX
+from ..completeness import MethodsReport
 from ..events import PhaseFinished, SuiteResult
 from ..runs.outcomes import Certificate
 from ..suite_options import SuiteOptions
@@ -53,7 +54,8 @@ class RunReport:
         if advice:
             parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
         parts.append(f"{result.seconds:.1f} s")
-        reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
+        shown = result.shown if result.status is Status.OK else ""
+        reasons = "".join(f": {text}" for text in filter(None, ("; ".join(result.reasons), shown)))
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
@@ -80,8 +82,8 @@ def not_tested_text(kind: str, names: Sequence[str]) -> str:
     return f"left out: {', '.join(names)}"
 
 
-def methods_text(kind: str, result: SuiteResult) -> list[str]:
-    """What was called, left out and not compared, one line each."""
+def lines_about_methods(kind: str, result: SuiteResult) -> list[str]:
+    """What the verdict is about and what it is not: the methods of a class, or what a target does not offer."""
     if result.methods:
         return methods_lines(result.methods)
     return [not_tested_text(kind, result.not_tested)] if result.not_tested else []
@@ -99,6 +101,7 @@ def report_of_one_phase(
     seconds: float = 0.0,
     is_interrupted: bool = False,
     tested: str = "",
+    methods: MethodsReport | None = None,
 ) -> RunReport:
     """The report of a command that has one phase only, the first that its options name.
 
@@ -113,11 +116,21 @@ def report_of_one_phase(
         seconds: how long it took.
         is_interrupted: whether the user stopped it.
         tested: version and file of the code under test.
+        methods: the methods that the verdict is about.
     """
     name = report.options.phases[0]
     first = next(iter(findings), None)
     phase = PhaseFinished(name, counts, inconclusive=reason, finding=first, no_proof=no_proof, findings=len(findings))
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
-    found = tuple(findings)
-    result = SuiteResult(status, found, (phase,), not_tested, reasons, seconds, (), is_interrupted, tested)
+    result = SuiteResult(
+        status,
+        tuple(findings),
+        (phase,),
+        not_tested,
+        reasons,
+        seconds,
+        is_interrupted=is_interrupted,
+        tested=tested,
+        methods=methods or MethodsReport(),
+    )
     return replace(report, result=result)

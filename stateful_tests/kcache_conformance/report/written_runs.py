@@ -209,7 +209,7 @@ def _finding(data: Any) -> Finding:
         rule=text_of(data["rule"]),
         is_advice=data.get("is_advice") is True,
         is_waived=data.get("is_waived") is True,
-        unseen=text_of(data.get("unseen", "")),
+        unconfirmed=text_of(data.get("unconfirmed", "")),
     )
 
 

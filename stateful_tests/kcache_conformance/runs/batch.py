@@ -27,11 +27,12 @@ from kcache_stress.explorer.reach import parts_in_c
 from kcache_stress.explorer.sources import digests_of, loaded_modules
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
-from kcache_stress.tested import tested_text
+from kcache_stress.tested_code import describe_tested
 
 from ..classes import PREFIX
 from ..execution_counter import ExecutionCounter
 from ..explorer_phase import Search, explore_for_more
+from ..repeated_hang import RETURNED, hangs_alone
 from ..suite_options import DEFAULT_TYPE
 from ..symptoms import Known
 from ..target_type import Exploring, execution_stopped
@@ -44,6 +45,11 @@ _REPORT_SECONDS = 0.5
 
 _BEHIND_EXECUTIONS = 400
 """Of one of many programs once something is known: other faults are found sooner in other programs."""
+_LEAST_SECONDS = 1.0
+"""For one program, and for making a finding smaller, however little time is left."""
+
+_MOST_BUDGET = 1.15
+"""Of the time of a batch, after which its process is ended if anything was explored."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +160,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     """
     tally = Tally()
     findings: list[Finding] = []
+    began = time.monotonic()
     codec = target_type_named(batch.type).codec
 
     def on_event(event: Data) -> None:
@@ -164,19 +171,26 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         elif event["event"] == "finding":
             findings.append(decode_finding(event["finding"], codec))
 
+    def is_over() -> bool:
+        is_late = time.monotonic() - began > _MOST_BUDGET * batch.seconds + _LEAST_SECONDS
+        return is_late and (tally.programs > 0 or bool(findings))
+
     try:
         end = run_job(
             job,
-            {"batch": encode_batch(batch)},
+            {"batch": {**encode_batch(batch), "began": time.time()}},
             on_event=on_event,
             deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
             patience_seconds=batch.patience_seconds,
             hash_seed=hash_seed(batch.options.seed),
+            is_over=is_over,
         )
     except Interrupted:
         return replace(tally.merged(Tally(findings=tuple(findings[-1:]))), is_interrupted=True)
     raise_if_failed(end)
     if end.how != "done":
+        if not findings and end.how == "over":
+            return tally
         if not findings or Known().adding_all(tally.findings).has(findings[-1]):
             stopped = execution_stopped(
                 target_type_named(batch.type),
@@ -186,6 +200,10 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
                 instrument=batch.instrument,
                 patience_seconds=batch.patience_seconds,
             )
+            target_type = target_type_named(batch.type)
+            if end.outside or not hangs_alone(stopped, target_type, batch.target, batch.patience_seconds):
+                why = f"a call waits for {end.outside}" if end.outside else RETURNED
+                return replace(tally, notes=(*tally.notes, why))
             findings.append(stopped)
         tally = tally.merged(Tally(findings=tuple(findings[-1:])))
     return tally
@@ -262,7 +280,7 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
             target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
             digests_of({**loaded_modules(), **laboratory.sandbox.sources}),
-            tested_text(target),
+            describe_tested(target),
         )
     outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
 
@@ -290,8 +308,9 @@ class BatchJob:
 
 def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> None:
     """Do the work of a child process on a batch: ``work`` explores, and gives the sum."""
-    batch = decode_batch(data)
-    began = sent = time.monotonic()
+    passed = min(max(0.0, time.time() - data["began"]), STARTUP_SECONDS)  # its start belongs to its time
+    batch = decode_batch({name: value for name, value in data.items() if name != "began"})
+    began = sent = time.monotonic() - passed
     codec = target_type_named(batch.type).codec
 
     def send(tally: Tally) -> None:
@@ -329,13 +348,17 @@ def _explored(job: BatchJob) -> Tally:
 
     watch = ExecutionCounter(job.watch, on_executions)
     for program in programs_of(batch, job.laboratory):
-        options = batch.options
+        beside = max(_LEAST_SECONDS, job.deadline - time.monotonic())
+        options = replace(
+            batch.options,
+            seconds=min(batch.options.seconds, job.deadline - time.monotonic() if batch.is_whole else beside),
+            whole_seconds=min(batch.options.whole_seconds, beside),
+            minimise_seconds=min(batch.options.minimise_seconds, beside),
+        )
         if known.findings and not batch.programs:
             options = replace(options, executions=min(options.executions, _BEHIND_EXECUTIONS))
-        if batch.is_whole:
-            options = replace(options, seconds=min(options.seconds, job.deadline - time.monotonic()))
-        watch.reset()
         executions, found = 0, known
+        watch.reset()
         while True:  # behind a finding the search of the same program goes on
             explored = explore_for_more(Search(job.laboratory, program, options), found, watch, job.on_finding)
             executions += explored.executions

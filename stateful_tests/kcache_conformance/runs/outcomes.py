@@ -112,7 +112,7 @@ class Description:
         left_out: of a class, the methods that are not called, and why.
         loaded: (path, SHA-256) of each of the user's modules that is loaded at once: instrumented, or to say what is
             right.
-        tested: version and file of the code under test, from :func:`kcache_stress.tested.tested_text`.
+        tested: version and file of the code under test, from :func:`kcache_stress.tested_code.describe_tested`.
     """
 
     unsupported: tuple[str, ...] = ()

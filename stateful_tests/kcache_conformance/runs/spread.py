@@ -69,7 +69,8 @@ def spread(
                 replace(batch, known=known, most_findings=most_findings) if most_findings > 1 else batch
             )
             told = () if executor is not None else (partial(parts.__setitem__, number),)
-            running[pool.submit(run_batch, data, *told)] = number
+            work = run_batch if executor is not None else partial(_within, deadline)
+            running[pool.submit(work, data, *told)] = number
 
         try:
             while True:
@@ -115,6 +116,12 @@ def spread(
 def _is_enough(total: Tally, most_findings: int) -> bool:
     is_ended = any(finding.kind in (FindingKind.HANG, FindingKind.CRASH) for finding in total.findings)
     return is_ended or len(total.findings) >= most_findings
+
+
+def _within(deadline: float, data: Data, *told: Callable[[Tally], None]) -> Data:
+    """Run a batch that may have waited for its turn: it has what is left of the time now."""
+    seconds = min(data["seconds"], max(0.0, deadline - time.monotonic()))
+    return run_batch({**data, "seconds": seconds}, *told)
 
 
 def _begun(running: dict[Future[Data], int]) -> dict[Future[Data], int]:

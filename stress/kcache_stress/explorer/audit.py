@@ -12,6 +12,8 @@ from collections import deque
 from dataclasses import dataclass, fields
 from typing import Final
 
+from kcache_model.foreign import is_a, is_any
+
 from .execution import A, Execution, Judge, Runner
 from .granularity import Granularity
 from .search import SearchLimits, SearchResult, search
@@ -96,16 +98,16 @@ def plain(value: object, depth: int = 0) -> object:
         return "NoneType", value
     if depth > _DEEPEST:
         raise TypeError("too deep")
-    if isinstance(value, (bool, int, float, str, bytes)):
+    if is_any(value, (bool, int, float, str, bytes)):
         return type(value).__name__, value
-    if isinstance(value, (list, tuple, deque)):
+    if is_a(value, list) or is_a(value, tuple) or is_a(value, deque):
         return type(value).__name__, tuple(plain(part, depth + 1) for part in value)
-    if isinstance(value, (set, frozenset)):
+    if is_a(value, set) or is_a(value, frozenset):
         return "set", frozenset(plain(part, depth + 1) for part in value)
-    if isinstance(value, dict):
+    if is_a(value, dict):
         return "dict", frozenset((plain(key, depth + 1), plain(part, depth + 1)) for key, part in value.items())
     parameters = getattr(type(value), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen:
         compared = [field.name for field in fields(value) if field.compare]  # type: ignore[arg-type]
-        return type(value).__name__, tuple(plain(getattr(value, name), depth + 1) for name in compared)
+        return type(value).__name__, tuple(plain(object.__getattribute__(value, name), depth + 1) for name in compared)
     raise TypeError("not plain data")

@@ -28,6 +28,9 @@ from .strategies.scheduled import Replay
 _REPETITIONS = 2
 # Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.
 _BOUNDED = SearchLimits(executions=2_000, seconds=10.0)
+_FEW = 2
+"""Preemptions: most races need no more, and a search bounded by so many ends."""
+
 _GREEDY_EXECUTIONS = 300
 _GREEDY_SECONDS = 5.0
 
@@ -93,7 +96,10 @@ def realised(
 def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float = inf) -> Counterexample[A]:
     """The counterexample with the fewest preemptions that the budget allows to find, which has so many seconds left."""
     deadline = time.monotonic() + seconds
-    return _bounded(runner, judge, found, seconds) or _greedy(runner, judge, found, deadline)
+    if found.preemptions > _FEW:  # a bound that is that high leaves too many schedules to search
+        found = _greedy(runner, judge, found, time.monotonic() + seconds / 2)
+    best = _bounded(runner, judge, found, max(deadline - time.monotonic(), 0.0))
+    return best or _greedy(runner, judge, found, deadline)
 
 
 def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:
@@ -127,24 +133,23 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
 
 def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
     """Put runs of one thread together, as long as the problem stays."""
-    best = found
-    left = _GREEDY_EXECUTIONS
+    best, left, position, progress = found, _GREEDY_EXECUTIONS, 0, False
     deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
-    progress = True
-    while progress and left > 0 and time.monotonic() < deadline:
-        progress = False
-        for position in range(len(best.schedule) - 2):
-            candidate = _joined(best.schedule, position)
-            left -= 1
-            execution, problem, _ = replayed(runner, judge, candidate)
-            if problem is not None and problem.kind is best.problem.kind:
-                schedule = schedule_of(execution.trace, runner.sandbox.granularity)
-                smaller = _repeated(runner, judge, schedule)
-                if smaller is not None and len(smaller.schedule) < len(best.schedule):
-                    best, progress = smaller, True
-                    break
-            if left <= 0 or time.monotonic() > deadline:
+    while left > 0 and time.monotonic() < deadline:
+        if position >= len(best.schedule) - 2:
+            if not progress:
                 break
+            position, progress = 0, False
+            continue
+        left -= 1
+        execution, problem, _ = replayed(runner, judge, _joined(best.schedule, position))
+        if problem is not None and problem.kind is best.problem.kind:
+            schedule = schedule_of(execution.trace, runner.sandbox.granularity)
+            smaller = _repeated(runner, judge, schedule)
+            if smaller is not None and len(smaller.schedule) < len(best.schedule):
+                best, progress = smaller, True
+                continue
+        position += 1
     return best
 
 

@@ -11,10 +11,11 @@ from importlib.metadata import entry_points
 from typing import Any, Final, Generic, TypeAlias
 
 from kcache_model.errors import CannotExploreError, TargetError
-from kcache_model.finding import Finding, FindingKind, confirmed
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import NoProgress, ProgressListener
 
 from ..loading import load_object
+from .confirmation import Answer, Confirmation, with_confirmation
 from .counterexample import Counterexample, Possible
 from .execution import A, Problem
 from .granularity import Granularity
@@ -44,7 +45,8 @@ _SHALLOW_SAMPLES: Final = 6
 _SHALLOW_EXECUTIONS: Final = 30
 _DEEP_EVERY: Final = 5
 
-_ENDED: Final = "not confirmed with real threads: the process ended, or froze, as they tried"
+_NOT_TRIED: Final = Confirmation(Answer.NOT_TRIED)
+_ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended, or froze")
 
 _MOST_WALKS: Final = 10
 """Guided samples are at most so many times ``walk``, however much that is new they show."""
@@ -279,25 +281,29 @@ class _Exploration(Generic[P, A]):
     def _finding(self, program: P, result: Investigation[A]) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind."""
         assert result.problem is not None
-        self.on_finding(replace(self.laboratory.finding(program, result.problem), unseen=result.unseen))
+        found = self.laboratory.finding(program, result.problem)
+        self.on_finding(with_confirmation(found, _NOT_TRIED, result.unseen))
         if result.counterexample is not None:
             program, result = self._smaller(program, result)
             left = self.options.whole_seconds - result.seconds
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
-        finding = replace(self._told(program, result), unseen=result.unseen)
-        if result.counterexample is not None and finding.kind is not FindingKind.DATA_RACE:
-            self.on_finding(replace(finding, detail=f"{finding.detail}\n{_ENDED}".strip()))
-            laboratory = self.laboratory.at(result.granularity)
-            finding = laboratory.with_confirmation(
-                program, finding, result.counterexample, strict_errors=self.options.strict_errors
-            )
-        told = confirmed(finding, lambda: self._goes_wrong(finding, program))
-        is_confirmed = bool(finding.unseen) and not told.unseen
-        return replace(told, detail=f"{told.detail}\nReal threads go wrong in it, too.") if is_confirmed else told
-
-    def _goes_wrong(self, finding: Finding, program: P) -> bool:
-        self.on_finding(finding)  # a thread that never comes back confirms it, too
-        return self.laboratory.goes_wrong(program, self.watch, strict_errors=self.options.strict_errors)
+        finding = self._told(program, result)
+        if result.counterexample is None or finding.kind is FindingKind.DATA_RACE:
+            return with_confirmation(finding, _NOT_TRIED, result.unseen)
+        self.on_finding(with_confirmation(finding, _ENDED, result.unseen))
+        laboratory = self.laboratory.at(result.granularity)
+        return with_confirmation(
+            finding,
+            laboratory.confirmation(
+                program,
+                finding,
+                result.counterexample,
+                self.watch,
+                is_seen=not result.unseen,
+                strict_errors=self.options.strict_errors,
+            ),
+            result.unseen,
+        )
 
     def _smaller(self, program: P, first: Investigation[A]) -> tuple[P, Investigation[A]]:
         """A program as small as can be in which a problem of the same kind can be repeated, and what shows it."""

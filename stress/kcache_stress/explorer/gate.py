@@ -20,6 +20,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 import kcache
+from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
 from .events import READ, UNKNOWN, WRITE, Imprecise
@@ -80,11 +81,16 @@ class Gate:
 
     def is_understood(self, method: Any) -> bool:
         """Whether a function or a bound method is instrumented, or does nothing that matters."""
-        return hasattr(method, "__code__") and (self.is_own(method) or self.is_known(method))
+        function = method.__func__ if is_a(method, types.MethodType) else method
+        return is_a(function, types.FunctionType) and (self.is_own(function) or self.is_known(function))
 
     def is_known(self, function: types.FunctionType) -> bool:
         """Whether a function that is not instrumented does nothing that matters."""
         return self._kind(function.__code__, function.__globals__) == _KNOWN
+
+    def is_opaque(self, code: CodeType) -> bool:
+        """Whether code of a module that is not private is unknown."""
+        return self._kind(code, {}) == _OPAQUE and not touches_arguments_only(code)
 
     def kind_of(self, frame: FrameType) -> int:
         """Whether a frame is of known, instrumented or unknown code."""
@@ -101,7 +107,7 @@ class Gate:
         """Whether an object is of a dataclass whose fields nothing stores once they are there."""
         kind = type(item)
         if kind not in self._fixed:
-            fields = getattr(kind, "__dataclass_fields__", None)
+            fields = class_attribute(kind, "__dataclass_fields__")
             self._fixed[kind] = isinstance(fields, dict) and not any(map(self.facts.is_mutable, fields))
         return self._fixed[kind]
 
@@ -164,9 +170,9 @@ class Gate:
 
     def trust(self, function: object) -> None:
         """Take the file of a function for a part of the harness: it says what the threads do."""
-        code = getattr(function, "__code__", None)
-        if code is not None and id(code) not in self._instrumented:
-            self._roots.add(code.co_filename)
+        function = function.__func__ if is_a(function, types.MethodType) else function
+        if is_a(function, types.FunctionType) and id(function.__code__) not in self._instrumented:
+            self._roots.add(function.__code__.co_filename)
 
     def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
         """Something unknown is about to run: note it, and report it."""
@@ -220,7 +226,7 @@ class Gate:
         file = code.co_filename
         if file in self._roots or file.startswith(_REFERENCE) or is_machinery(file):
             return _KNOWN
-        if any(getattr(callback, "__code__", None) is code for callback in gc.callbacks):
+        if any(is_a(callback, types.FunctionType) and callback.__code__ is code for callback in gc.callbacks):
             return _KNOWN  # of the harness: the target has asked for a collection
         if HOOK_MARK in namespace and namespace.get("__name__") in _RUNTIME:
             return _KNOWN

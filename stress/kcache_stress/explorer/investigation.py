@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from .strategies.scheduled import Replay
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
+_LEAST_SHARE: Final = 0.2
+"""Of the time of an investigation, for a search that begins anew."""
 _MOST_BEGINNINGS: Final = 2
 """How often a search begins anew: once for each of the reasons that there are."""
 _INHERITED: Final = "only after what other programs have left in its modules"
@@ -117,15 +120,17 @@ def investigate(
         opened: the experiment at a granularity.
         plan: the strategies.
         granularity: where threads may be switched.
-        seconds: the most time of each strategy, half of it for samples that another one follows; a search that meets
-            unknown code late begins anew.
+        seconds: the most time of all strategies together, half of what is left for samples that another one follows; a
+            search that meets unknown code late begins anew, with what is left, or a little.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
         seed: of the audit.
     """
+    began = time.monotonic()
     seen: set[object] | None = set() if samples else None
 
     def searched(experiment: Experiment[A]) -> SearchResult[A]:
-        return _search(experiment, plan(experiment), seconds, seen)
+        left = max(_LEAST_SHARE * seconds, seconds - (time.monotonic() - began)) if seconds < inf else inf
+        return _search(experiment, plan(experiment), left, seen)
 
     result = _investigated(opened, granularity, searched, seconds)
     for _ in range(_MOST_BEGINNINGS):
@@ -182,7 +187,8 @@ def _search(
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note = 0, 0.0, ""
     for strategy, limit in plan:
-        most = seconds / 2 if isinstance(strategy, Sampling) and strategy is not plan[-1][0] else seconds
+        left = seconds - spent
+        most = left / 2 if isinstance(strategy, Sampling) and strategy is not plan[-1][0] else left
         result = search(runner, strategy, judge, SearchLimits(limit, most), on_execution=on_execution)
         executions += result.executions
         spent += result.seconds

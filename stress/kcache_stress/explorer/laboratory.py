@@ -9,6 +9,7 @@ from kcache_model.finding import Finding
 from kcache_model.progress import ProgressListener
 
 from .audit import AuditShare
+from .confirmation import Confirmation
 from .counterexample import Counterexample
 from .execution import A, Problem
 from .granularity import Granularity
@@ -74,12 +75,24 @@ class Laboratory(Protocol[P, A]):
         """The finding of a problem, with what the counterexample does where there is one."""
         ...
 
-    def with_confirmation(
-        self, program: P, finding: Finding, found: Counterexample[A], *, strict_errors: bool
-    ) -> Finding:
-        """The finding of a counterexample with what real threads say that are paused as in it, if they are asked."""
-        ...
+    def confirmation(
+        self,
+        program: P,
+        finding: Finding,
+        found: Counterexample[A],
+        watch: ProgressListener,
+        *,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
+        """Run a program with real threads.
 
-    def goes_wrong(self, program: P, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether real threads go wrong in a program, tried for a while."""
+        Args:
+            program: the one that fails.
+            finding: how it fails.
+            found: the counterexample of the finding.
+            watch: told of each run.
+            is_seen: whether all code was seen that ran in the counterexample.
+            strict_errors: ask for kcache's error types.
+        """
         ...

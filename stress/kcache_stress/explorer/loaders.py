@@ -12,8 +12,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kcache_model.errors import CannotExploreError
+from kcache_model.foreign import own_attributes
 from kcache_model.outcomes import error_text
 
+from .instrument.names import HOOK_MARK
 from .reach import find
 from .rendering.step_renderer import place_of
 from .virtual.library import no_process_hooks, settle_module
@@ -40,7 +42,11 @@ class Finder(importlib.abc.MetaPathFinder):
         made = home.ready(name)
         if made is not None:
             return importlib.machinery.ModuleSpec(name, _Ready(made))
-        if not home.is_instrumented(name) and not home.is_virtual(name):
+        package = name.rpartition(".")[0]
+        parent = sys.modules.get(package)
+        # Of a copy that code has put under another name, too.
+        is_part = not home.is_private(package) and home.is_copy(parent)
+        if not is_part and not home.is_instrumented(name) and not home.is_virtual(name):
             return self._shared(name)
         spec = self._real_spec(name, path, target)
         if spec is None or spec.origin is None:
@@ -48,7 +54,8 @@ class Finder(importlib.abc.MetaPathFinder):
         if not spec.origin.endswith(".py"):
             home.opaque.append(name)
             return self._shared(name)  # C is not initialised twice
-        loader = InstrumentingLoader if home.is_instrumented(name) else _PlainLoader
+        is_instrumented = HOOK_MARK in own_attributes(parent) if is_part else home.is_instrumented(name)
+        loader = InstrumentingLoader if is_instrumented else _PlainLoader
         spec.loader = loader(name, spec.origin, home)
         return spec
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
+
+from kcache_model.foreign import is_a, is_any, own_attributes
 
 from .instrument.beneath import iterated
 from .reach import Kind, own_kind, unit_of
@@ -43,9 +44,9 @@ def _modules_of(made: object) -> set[str]:
             continue
         seen.add(id(obj))
         keep.append(obj)
-        if isinstance(obj, types.FunctionType):
+        if is_a(obj, types.FunctionType):
             names.add(obj.__module__ or "")
-        for kind in obj.__mro__ if isinstance(obj, type) else type(obj).__mro__:
+        for kind in obj.__mro__ if is_a(obj, type) else type(obj).__mro__:
             names.add(kind.__module__)
         todo.extend(itertools.islice(_children(obj), _MOST_CHILDREN))
     return {name for name in names if name in sys.modules}
@@ -53,21 +54,20 @@ def _modules_of(made: object) -> set[str]:
 
 def _children(obj: object) -> Iterator[object]:
     """What an object holds, found without running code of its class."""
-    if isinstance(obj, type):
+    if is_a(obj, type):
         return
-    if isinstance(obj, dict):
+    if is_a(obj, dict):
         yield from itertools.chain.from_iterable(dict.items(obj))
-    elif isinstance(obj, _CONTAINERS):
+    elif is_any(obj, _CONTAINERS):
         yield from list(itertools.islice(iterated(obj), _MOST_CHILDREN))
-    elif isinstance(obj, types.FunctionType):
+    elif is_a(obj, types.FunctionType):
         yield from (cell.cell_contents for cell in obj.__closure__ or () if cell != _EMPTY)
         yield getattr(obj, "__wrapped__", None)
-    elif isinstance(obj, types.MethodType):
+    elif is_a(obj, types.MethodType):
         yield from (obj.__self__, obj.__func__)
     elif type(obj).__module__ == "functools":
         yield from (getattr(obj, name, None) for name in ("func", "args", "keywords", "__wrapped__"))
-    with contextlib.suppress(TypeError):
-        yield from list(vars(obj).values())
+    yield from list(own_attributes(obj).values())
     for kind in type(obj).__mro__:
         for held in vars(kind).values():
             if type(held) is types.MemberDescriptorType:

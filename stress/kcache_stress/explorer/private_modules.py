@@ -9,6 +9,8 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any
 
+from kcache_model.foreign import own_attributes
+
 
 class PrivateModules:
     """The modules of one sandbox.
@@ -20,6 +22,8 @@ class PrivateModules:
         is_private: whether a module of that name is to be a copy.
         finder: finds the copies that are not made yet.
         units: packages of which there are copies, each with all that is below.
+        is_copy: whether a module was made in the sandbox. Code may put one under any name, ``sys.modules["yaml"] =
+            vendored_yaml``: then that name is private, too.
 
     Attributes:
         private: the copies, as of the last import.
@@ -27,13 +31,19 @@ class PrivateModules:
     """
 
     def __init__(
-        self, is_private: Callable[[str], bool], finder: MetaPathFinder, units: Callable[[], Iterable[str]]
+        self,
+        is_private: Callable[[str], bool],
+        finder: MetaPathFinder,
+        units: Callable[[], Iterable[str]],
+        is_copy: Callable[[object], bool],
     ) -> None:
         self.private: dict[str, ModuleType] = {}
         self.real: dict[str, ModuleType] = {}
         self._is_private = is_private
         self._finder = finder
         self._units = units
+        self._is_copy = is_copy
+        self._put: set[str] = set()
         self._is_active = self._is_present = False
         self._judged: dict[str, bool] = {}
         self._hidden: dict[str, ModuleType | None] = {}
@@ -117,7 +127,7 @@ class PrivateModules:
     def _among(self, modules: Mapping[str, ModuleType]) -> list[str]:
         """The names of those that are private, in order; a process may have thousands, and few are new."""
         judged = self._judged
-        judged.update((name, self._is_private(name)) for name in modules.keys() - judged.keys())
+        judged.update((name, name in self._put or self._is_private(name)) for name in modules.keys() - judged.keys())
         return [name for name in modules if judged[name]]
 
     def _swap_in(self) -> None:
@@ -135,7 +145,7 @@ class PrivateModules:
         for unit in self._units():
             parent, _, child = unit.rpartition(".")
             if parent in sys.modules:
-                holder = vars(sys.modules[parent])
+                holder: Any = own_attributes(sys.modules[parent])
                 yield holder, child, {child: holder.pop(child)} if child in holder else {}
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 
@@ -143,7 +153,12 @@ class PrivateModules:
         if not self._is_active:
             return
         self._is_active = False
+        self._looked_at = -1
         sys.meta_path.remove(self._finder)
+        self._among(sys.modules)
+        put = [name for name, module in sys.modules.items() if not self._judged[name] and self._is_copy(module)]
+        self._put.update(put)
+        self._judged.update(dict.fromkeys(put, True))
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
         # What is private may have become more meanwhile.
         sys.modules.update({name: self.real[name] for name in self._among(self.real)})

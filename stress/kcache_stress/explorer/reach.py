@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from kcache_model.errors import TargetError
+from kcache_model.foreign import own_attributes
 
 from .virtual.uncontrolled import ABSENT, WHY
 
@@ -111,7 +112,8 @@ def find(name: str) -> importlib.machinery.ModuleSpec | None:
         parent = find(name.rpartition(".")[0]) if "." in name else None
         where = parent.submodule_search_locations if parent is not None else None
         spec = importlib.machinery.PathFinder.find_spec(name, where)
-        return spec if spec is not None and spec.origin == getattr(sys.modules.get(name), "__file__", None) else None
+        file = own_attributes(sys.modules.get(name)).get("__file__")
+        return spec if spec is not None and spec.origin == file else None
 
 
 def folder_of(location: str) -> Path | None:

@@ -10,6 +10,7 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.progress import ProgressListener
 
+from .confirmation import Answer, Confirmation, with_confirmation
 from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, explore, seeking_data_races
 from .laboratory import Laboratory
@@ -50,12 +51,18 @@ def follow(
             if problem is None and runner.leftover and runner.start_anew():
                 execution, problem, followed = replayed(runner, judge, token.schedule)
             is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
+            unseen = runner.sandbox.unseen(execution.trace)
             runner.clean_up()
             watch.rest()
         if problem is not None:
             found = Counterexample(token.schedule, problem, execution, execution.preemptions)
             finding = laboratory.finding(program, problem, found, strict_errors=strict_errors)
-            finding = laboratory.with_confirmation(program, finding, found, strict_errors=strict_errors)
+            confirmation = Confirmation(Answer.NOT_TRIED)
+            if problem.kind is not FindingKind.DATA_RACE:
+                confirmation = laboratory.confirmation(
+                    program, finding, found, watch, is_seen=not unseen, strict_errors=strict_errors
+                )
+            finding = with_confirmation(finding, confirmation, unseen)
             finding = replace(finding, location=problem.location or finding.location)
             changed = "" if is_same or not token.fingerprint else "; the sources have changed since"
             return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)

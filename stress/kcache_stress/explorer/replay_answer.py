@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kcache_model.finding import Finding
+from kcache_model.verdict import Status
 
 SEARCH_SECONDS: Final = 20.0
 """For the interleavings of a program whose schedule does not fail any more."""
@@ -30,3 +31,10 @@ class Replayed:
     answer: ReplayAnswer
     note: str
     finding: Finding | None = None
+
+    @property
+    def status(self) -> Status:
+        """The verdict: that of the finding, if there still is one."""
+        if self.finding is not None:
+            return self.finding.status
+        return Status.OK if self.answer is ReplayAnswer.FIXED else Status.UNKNOWN

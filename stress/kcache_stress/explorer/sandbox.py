@@ -22,6 +22,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.foreign import is_a, own_attributes
 
 from ..loading import TARGET_PREFIX, name_of_file
 from .events import Pending, Together, Trace
@@ -34,11 +35,13 @@ from .instrument.names import hook_name
 from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
-from .uncertainty import late_finalizer, unseen_code
+from .uncertainty import late_finalizer, unseen_code, unseen_opcodes
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
 from .virtual.scheduler import Scheduler
+from .virtual.shared_locks import SharedLocks
+from .virtual.standstill import not_watched
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
 from .virtual.world import PRIVATE_MODULES, World
 
@@ -46,6 +49,10 @@ SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "k
 """What the harness and an implementation exchange: never copied, or an error would not be recognised as what it is."""
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
+_LOCKS_OF_THE_PROCESS = (
+    HARNESS | LIBRARY | STAND_INS | {"importlib", "_frozen_importlib", "_frozen_importlib_external", "concurrent"}
+)
+"""Packages whose locks are real ones: code under test has copies of them, or may not use them."""
 _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
@@ -169,10 +176,9 @@ class Sandbox:
 
     def _metaclasses(self) -> Iterator[tuple[str, str]]:
         """What names of instrumented modules stand for classes of classes, whatever those derive from."""
-        for name in filter(self.is_instrumented, self._modules.private):
-            for value in list(vars(self._modules.private[name]).values()):
-                if issubclass(type(value), type) and issubclass(value, type):
-                    yield value.__name__, "type"
+        for kind in self._classes():
+            if issubclass(kind, type):
+                yield kind.__name__, "type"
 
     @property
     def seen(self) -> Seen:
@@ -181,7 +187,7 @@ class Sandbox:
         for unit, kind in sorted(self._kinds.items()):
             kinds[kind].append(unit)
         return Seen(
-            tuple(sorted(name for name in self._modules.private if self.is_instrumented(name))),
+            tuple(sorted(filter(self.is_instrumented, self._modules.private.keys() - set(self.opaque)))),
             tuple(kinds[Kind.VIRTUAL]),
             tuple(kinds[Kind.PLAIN]),
             tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
@@ -195,7 +201,7 @@ class Sandbox:
 
     def present(self) -> _Present:
         """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
-        return _Present(self._modules, self._environment)
+        return _Present(self._modules, self._environment, self.locks)
 
     def unheard(self) -> Replaced:
         """While this is entered, instrumented code reports nothing: the threads have ended, and nobody listens."""
@@ -282,8 +288,22 @@ class Sandbox:
 
     def unseen(self, trace: Trace) -> str:
         """Why real threads may not do what an execution did; empty if nothing is known."""
-        unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
-        return unseen or late_finalizer(trace)
+        if self.granularity.is_of_opcodes:  # no event tells of such code: all of it is traced
+            files = {getattr(module, "__file__", None) for module in self._modules.private.values()}
+            unseen = unseen_opcodes(trace, lambda code: code.co_filename not in files and self.gate.is_opaque(code))
+        else:
+            unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
+        return (
+            f"code that is not seen may hold locks: {unseen}"
+            if unseen
+            else late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
+        )
+
+    def _classes(self) -> Iterator[type]:
+        """The classes in the instrumented modules: at opcodes, no event names the objects that take part."""
+        for name in filter(self.is_instrumented, self._modules.private):
+            names = own_attributes(self._modules.private[name])
+            yield from (value for value in list(names.values()) if is_a(value, type))
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
         step = Together(parts)
@@ -293,11 +313,12 @@ class Sandbox:
         """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
         self._hooks.get(hook_name("call"), lambda _: None)(callee)
 
-    def reset(self, program_threads: int = 0) -> None:
+    def reset(self, program_threads: int = 0, random_seed: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
         self.scheduler.reset(program_threads)
-        self._world.forget_threads(program_threads)
+        self._world.forget_threads(program_threads, random_seed)
         self._environment.start_over()
+        self.locks.start_over()
         if "logging" in self._modules.private:
             self._modules.private["logging"].root.manager._clear_cache()  # of levels: each logger asks for its own once
 
@@ -317,7 +338,8 @@ class Sandbox:
         own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
-        self._modules = PrivateModules(self.is_private, Finder(self), self._units)
+        self.locks = SharedLocks(self._world.module, self._shares_locks)
+        self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
         return self._note(instrumented_library(parse, path, self.granularity, only))
@@ -327,7 +349,14 @@ class Sandbox:
         return code
 
     def compile(self, source: bytes, path: str) -> CodeType:
-        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker."""
+        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker.
+
+        Code under test may import it in an execution: the time that this takes is not the time of the code.
+        """
+        with self.while_loading(), not_watched():
+            return self._compiled(source, path)
+
+    def _compiled(self, source: bytes, path: str) -> CodeType:
         reading = read(source, path)
         if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
@@ -385,6 +414,7 @@ class Sandbox:
         if unit is not None and unit not in self._kinds:
             self._kinds[unit] = kind_of(unit, self.is_instrumented)
             self._modules.judge_again()
+            self.locks.cover_again()
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:
@@ -392,7 +422,7 @@ class Sandbox:
         scheduler = self.scheduler
         before, scheduler.loading = scheduler.loading, True
         try:
-            with self.active():
+            with self.active(), self.locks:
                 yield
         except (CannotExploreError, TargetError, KeyboardInterrupt):
             raise
@@ -445,14 +475,17 @@ class Sandbox:
 
     def is_virtual(self, name: str) -> bool:
         """Whether that module is copied as it is."""
-        if name in SHARED_MODULES:
-            return False
-        kinds = self._kinds
-        while name not in kinds:
+        return name not in SHARED_MODULES and self._kind_of(name) is Kind.VIRTUAL
+
+    def _kind_of(self, name: str) -> Kind | None:
+        """What became of the unit to which a module belongs; ``None`` if nothing was decided."""
+        while name and name not in self._kinds:
             name = name.rpartition(".")[0]
-            if not name:
-                return False
-        return kinds[name] is Kind.VIRTUAL
+        return self._kinds.get(name)
+
+    def is_copy(self, module: object) -> bool:
+        """Whether a module was made here."""
+        return own_attributes(module).get("__builtins__") is vars(self._builtins)
 
     def ready(self, name: str) -> ModuleType | None:
         """A module of the virtual world, if ``name`` is one."""
@@ -471,8 +504,15 @@ class Sandbox:
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
         """While this is entered, imports find the real modules again; no thread is left meanwhile, either."""
-        with self._untraced(), self._modules.outside():
+        with self._untraced(), self.locks.suspended(), self._modules.outside():
             yield
+
+    def _shares_locks(self, name: str) -> bool:
+        """Whether controlled code may take the locks of a module of the process."""
+        top = name.partition(".")[0]
+        if top in _LOCKS_OF_THE_PROCESS or self.is_private(name):
+            return False
+        return top in sys.stdlib_module_names or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
 
     def _untraced(self) -> contextlib.AbstractContextManager[None]:
         tracer = self.scheduler.tracer
@@ -490,17 +530,19 @@ class _Present:
     A class, for it is entered in each: a generator would take several times as long.
     """
 
-    __slots__ = ("_environment", "_modules")
+    __slots__ = ("_environment", "_locks", "_modules")
 
-    def __init__(self, modules: PrivateModules, environment: Environment) -> None:
-        self._modules, self._environment = modules, environment
+    def __init__(self, modules: PrivateModules, environment: Environment, locks: SharedLocks) -> None:
+        self._modules, self._environment, self._locks = modules, environment, locks
 
     def __enter__(self) -> None:
         self._modules.show()
+        self._locks.__enter__()
         self._environment.__enter__()
 
     def __exit__(self, *_: object) -> None:
         self._environment.__exit__()
+        self._locks.__exit__()
         self._modules.hide()
 
 

@@ -32,7 +32,7 @@ from .strategies.scheduled import Replay
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import waits
+from .waiting import standstill_text, waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
@@ -271,7 +271,8 @@ class ScenarioRunner:
             before = dict(self._modules)
             self.clean_up()
             try:
-                self._threads = len(self._scenario.setup(self._load))
+                with self.sandbox.locks:
+                    self._threads = len(self._scenario.setup(self._load))
             except SetupDeadlockError:
                 return  # each execution says so
             except UncontrolledError as error:
@@ -310,8 +311,7 @@ class ScenarioRunner:
     def _standstill(self, ending: Ending, most_events: int) -> Problem | None:
         """What is wrong with an execution whose threads never came to their ends."""
         if ending is Ending.DEADLOCK:
-            told = "; ".join(wait.with_holder() for wait in waits(self.sandbox.scheduler))
-            return Problem(FindingKind.DEADLOCK, f"no thread can go on: {told}")
+            return Problem(FindingKind.DEADLOCK, standstill_text(waits(self.sandbox.scheduler)))
         return self.livelock(most_events) if ending is Ending.ENDLESS else None
 
 

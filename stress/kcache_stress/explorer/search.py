@@ -111,7 +111,7 @@ def search(
                 return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, order, seconds)
             if not strategy.has_more():
                 coverage = strategy.coverage
-                doubts |= strategy.doubts
+                doubts |= strategy.doubts | getattr(judge, "doubts", {})
                 if coverage is Coverage.EXHAUSTED and doubts:
                     coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(doubts, _DOUBTS_SHOWN))
                 elif coverage is Coverage.EXHAUSTED and (cut or withheld):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from kcache_model.foreign import own_attributes
 from kcache_model.places import file_name, is_of_target
 
 
@@ -31,7 +32,8 @@ def fingerprint_of_digests(sources: Iterable[tuple[str, str]]) -> str:
 
 def loaded_modules() -> Mapping[str, bytes]:
     """The user's modules that this process has loaded as they are, but for installed ones: path -> text."""
-    files = {Path(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())}
+    named = (own_attributes(module).get("__file__") for module in list(sys.modules.values()))
+    files = {Path(file) for file in named if isinstance(file, str)}
     return {
         str(file): file.read_bytes()
         for file in files

@@ -2,36 +2,68 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import weakref
-from collections.abc import Iterator
-from types import FunctionType
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FunctionType, GeneratorType
+from typing import Final
+
+from kcache_model.foreign import class_attribute, is_a
+from kcache_model.places import file_name
 
 from .events import UNKNOWN, Imprecise, Trace, parts_of
+
+_callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 
 def unseen_code(trace: Trace) -> str:
     """The first code that ran unseen, if several threads ran such: it may exclude some by its locks; else empty."""
-    ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and isinstance(slot, Imprecise)]
+    ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and type(slot) is Imprecise]
     unseen = [(thread, slot) for thread, slot in ran if not slot.is_contained]
     return str(unseen[0][1]) if len({thread for thread, _ in unseen}) > 1 else ""
 
 
-def late_finalizer(trace: Trace) -> str:
-    """The first object with a finalizer, for it may run later than it would: the trace holds the object; else empty."""
-    for obj in {id(obj): obj for event in trace for _, obj, _ in parts_of(*event[1:])}.values():
-        for what in _finalizers(obj):
-            return f"{what} may run later than with real threads, for the explorer keeps what a thread has used"
-    return ""
+def unseen_opcodes(trace: Trace, is_opaque: Callable[[CodeType], bool]) -> str:
+    """As :func:`unseen_code`, of an execution that was switched at opcodes."""
+    codes = {(thread, id(code)): code for thread, _, code, _ in trace if isinstance(code, CodeType)}
+    opaque = [(thread, code) for (thread, _), code in codes.items() if is_opaque(code)]
+    if len({thread for thread, _ in opaque}) < 2:
+        return ""
+    code = opaque[0][1]
+    return f"{file_name(code.co_filename)}:{code.co_firstlineno}: runs {code.co_qualname}, which is not instrumented"
+
+
+def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
+    """Return what may run later than with real threads, because the trace holds an object with a finalizer.
+
+    Args:
+        trace: of the execution.
+        classes: those whose objects may take part although no event of the trace names them.
+
+    Returns:
+        A sentence about the first finalizer; empty if there is none.
+    """
+    objects = {id(obj): obj for event in trace for _, obj, _ in parts_of(*event[1:])}.values()
+    of_classes = (f"{kind.__qualname__}.__del__" for kind in classes if _has_finalizer(kind))
+    what = next((what for obj in objects for what in _finalizers(obj)), "") or next(of_classes, "")
+    return what and f"{what} may run later than with real threads, for the explorer keeps what a thread has used"
+
+
+def _has_finalizer(kind: type) -> bool:
+    return is_a(class_attribute(kind, "__del__"), FunctionType)
 
 
 def _finalizers(obj: object) -> Iterator[str]:
     kind = type(obj)
-    if isinstance(getattr(kind, "__del__", None), FunctionType):
+    if _has_finalizer(kind):
         yield f"{kind.__qualname__}.__del__"
-    if inspect.isgenerator(obj) and inspect.getgeneratorstate(obj) == inspect.GEN_SUSPENDED:
+    if is_a(obj, GeneratorType) and inspect.getgeneratorstate(obj) == inspect.GEN_SUSPENDED:
         yield f"the rest of the generator {obj.__qualname__}"
     for reference in weakref.getweakrefs(obj):
-        callback = reference.__callback__
-        if callback is not None and getattr(callback, "__module__", "") != "_weakrefset":  # threads are in such sets
+        # A proxy passes each question on to the object, also the one for its callback.
+        is_proxy = not is_a(reference, weakref.ref)
+        callback = next(iter(gc.get_referents(reference)), None) if is_proxy else _callback_of(reference)
+        is_of_set = is_a(callback, FunctionType) and callback.__module__ == "_weakrefset"  # threads are in such sets
+        if callback is not None and not is_of_set:
             yield f"the callback of a weak reference to a {kind.__qualname__}"

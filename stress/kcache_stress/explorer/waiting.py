@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import FrameType
 
 from .events import ACQUIRE, JOIN
@@ -28,6 +29,7 @@ class Wait:
         holder: the thread that holds what it waits for; ``None`` if nobody does.
         is_for_itself: whether it holds it itself, and did not make it. What a thread makes and takes twice is a signal,
             as in a Condition: another one gives it back.
+        is_kept: whether it is an ``RLock`` of a thread that has ended: nobody else can give that back.
     """
 
     thread: int
@@ -35,6 +37,7 @@ class Wait:
     where: str
     holder: int | None
     is_for_itself: bool = False
+    is_kept: bool = False
 
     def __str__(self) -> str:
         return f"thread {self.thread + 1} waits for {self.what} ({self.where})"
@@ -66,7 +69,8 @@ def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
 def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
     """All threads that have not ended, and what each waits for."""
     names: dict[int, str] = {}
-    return tuple(_wait(thread, names) for thread in scheduler.threads.values() if not thread.finished)
+    ended = {HUB, *(number for number, thread in scheduler.threads.items() if thread.finished)}
+    return tuple(_wait(thread, names, ended) for thread in scheduler.threads.values() if not thread.finished)
 
 
 def running(scheduler: Scheduler) -> str:
@@ -87,11 +91,24 @@ def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
     return ()
 
 
+def standstill_text(found: Sequence[Wait], names: Mapping[int, str] | None = None) -> str:
+    """Who waits for what and who holds it: the threads that wait for each other, or all if no two do.
+
+    Args:
+        found: the threads that wait.
+        names: for each thread, what it waits for as the rest of a report calls it.
+    """
+    named = [replace(wait, what=(names or {}).get(wait.thread, wait.what)) for wait in found]
+    circle = cycle(tuple(named))
+    chosen = [wait for thread in circle for wait in named if wait.thread == thread] or named
+    return ("" if circle else "no thread can go on: ") + "; ".join(wait.with_holder() for wait in chosen)
+
+
 def _holder(thread: int) -> str:
     return "a call outside the threads" if thread == HUB else f"thread {thread + 1}"
 
 
-def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
+def _wait(thread: VirtualThread, names: dict[int, str], ended: Collection[int]) -> Wait:
     kind, obj, _ = thread.pending or (ACQUIRE, None, None)
     where, in_condition = _place(thread)
     holder, is_for_itself = None, False
@@ -104,7 +121,8 @@ def _wait(thread: VirtualThread, names: dict[int, str]) -> Wait:
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")
-    return Wait(thread.number, name, where, holder, is_for_itself)
+    is_kept = holder in ended and isinstance(obj, VirtualRLock)
+    return Wait(thread.number, name, where, holder, is_for_itself, is_kept)
 
 
 def _place(thread: VirtualThread) -> tuple[str, bool]:

@@ -70,7 +70,7 @@ def told_finding(
     return Finding(
         problem.kind,
         PHASE,
-        (told.reason if is_about_calls else "") or problem.summary,
+        (told.reason if is_about_calls else "") or interleaving.summary or problem.summary,
         program,
         calls=told.calls if is_about_calls else (),
         core=told.core if is_about_calls else (),

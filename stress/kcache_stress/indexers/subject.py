@@ -20,6 +20,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.progress import NoProgress, ProgressListener
 
 from ..explorer.audit import AuditShare
+from ..explorer.confirmation import Answer, Confirmation, answer_of_runs
 from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
 from ..explorer.explore import ExploreOptions
@@ -126,18 +127,24 @@ class Subject:
             return bare_finding(program, problem)
         return told_finding(self.settled(), program, found, strict_errors=strict_errors, detail=detail)
 
-    def with_confirmation(
-        self, program: Program, finding: Finding, found: Counterexample[Outcome], *, strict_errors: bool
-    ) -> Finding:
-        """The same: real threads are not asked."""
-        del program, found, strict_errors
-        return finding
-
-    def goes_wrong(self, program: Program, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether real threads go wrong in a program, tried for a while."""
+    def confirmation(
+        self,
+        program: Program,
+        finding: Finding,
+        found: Counterexample[Outcome],
+        watch: ProgressListener,
+        *,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
+        """Run a program with real threads for a while, if code ran in its counterexample that was not seen."""
+        del found
+        if is_seen:
+            return Confirmation(Answer.NOT_TRIED)
         target = replace(load_target(self.target.name), unsupported=self.target.unsupported)
         options = StressOptions(seconds=_CONFIRMING_SECONDS, strict_errors=strict_errors)
-        return repeat(target, program, options, watch).finding is not None
+        shown = repeat(target, program, options, watch).finding
+        return answer_of_runs(finding.kind, shown and shown.kind)
 
     @property
     def scheduler(self) -> Scheduler:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,6 +13,7 @@ from kcache_model.interleaved_program import InterleavedProgram, decode_program,
 from kcache_model.progress import ProgressListener
 
 from ..explorer.audit import AuditShare
+from ..explorer.confirmation import Confirmation
 from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
@@ -27,11 +27,10 @@ from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
 from .arguments import remove_folder
-from .confirming import LONGEST_SECONDS, Trial, confirm
+from .confirming import Trial, confirm
 from .named_test import InterleavedTest, load_test
-from .paused_run import PausedRun, run_paused
-from .runner import InterleavedRunner, Shape, compared, is_skip
-from .script import Script
+from .paused_run import PausedRun
+from .runner import InterleavedRunner, Shape, compared
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
@@ -39,9 +38,6 @@ TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_p
 FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
 
-_CONFIRMING_SECONDS: Final = 3.0
-_PATIENCE: Final = 4.0
-_FREELY: Final = Script((), {})
 _SAMPLES: Final = 8
 
 
@@ -73,7 +69,6 @@ class InterleavedLaboratory:
         packages = self.target.packages(existing(instrument))
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
-        self._pulse: Callable[[], None] = lambda: None
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
         self._copies.sandbox.load(self.target.module)
 
@@ -101,7 +96,6 @@ class InterleavedLaboratory:
     ) -> Iterator[Experiment[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del strict_errors
-        self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape, pulse)
         try:
             yield Experiment(runner, AS_FOUND)
@@ -139,6 +133,7 @@ class InterleavedLaboratory:
                 outcome=str,
                 before=_nothing,
                 afterwards=_nothing,
+                test=self.target.lines,
             )
             # A race is one in whatever order its accesses come.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
@@ -154,7 +149,7 @@ class InterleavedLaboratory:
         return Finding(
             problem.kind,
             "explorer",
-            problem.summary,
+            (told.summary if told is not None else "") or problem.summary,
             detail=detail,
             schedule=TOKENS.encode(token),
             interleaving=told,
@@ -162,31 +157,23 @@ class InterleavedLaboratory:
             rule=problem.rule,
         )
 
-    def with_confirmation(
-        self, program: InterleavedProgram, finding: Finding, found: Counterexample[object], *, strict_errors: bool
-    ) -> Finding:
-        """The finding of a counterexample with what real threads say that are paused as in it."""
-        del strict_errors
+    def confirmation(
+        self,
+        program: InterleavedProgram,
+        finding: Finding,
+        found: Counterexample[object],
+        watch: ProgressListener,
+        *,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
+        """Run the test with real threads."""
+        del is_seen, strict_errors
         assert finding.interleaving is not None
         shape, seconds = self._shape, found.execution.seconds
         called = self._test(program).called
         trial = Trial(called, 0 if shape.is_whole else shape.threads, self._is_unknown, "the test fails", seconds)
-        confirmation = confirm(trial, finding.interleaving, finding.kind, self._pulse)
-        shape.is_confirmed, shape.seconds = confirmation.is_confirmed, seconds
-        return replace(finding, detail=confirmation.after(finding.detail))
-
-    def goes_wrong(self, program: InterleavedProgram, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether the test fails with real threads: paused as in its finding, or called again and again for a while."""
-        del strict_errors
-        if self._shape.is_confirmed or self._shape.seconds > LONGEST_SECONDS:
-            return self._shape.is_confirmed
-        test = self._test(program)
-        until = time.monotonic() + _CONFIRMING_SECONDS
-        while time.monotonic() < until:
-            shown = run_paused(test.called, _FREELY, {}, threads=0, patience=_PATIENCE, pulse=watch.alive)
-            if not shown.has_ended or (shown.error is not None and not is_skip(shown.error)):
-                return True
-        return False
+        return confirm(trial, finding.interleaving, finding.kind, watch.alive)
 
     def _is_unknown(self, shown: PausedRun) -> bool:
         """Whether real threads gave what they do not give one after another, where that is compared."""

@@ -1,7 +1,13 @@
-"""Confirmation: whether real threads, paused as in an interleaving, fail in the same way as the explorer's."""
+"""Confirmation: whether real threads fail in the same way as the explorer's.
+
+They are paused as in the interleaving first. Some pauses cannot be taken, such as those within code that is not
+instrumented: then the threads run freely many times, with noise.
+"""
 
 from __future__ import annotations
 
+import itertools
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +18,8 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaving import Interleaving
 
 from .. import interpreter
-from ..explorer.counterexample import Possible
+from ..explorer.confirmation import ENDLESS, Answer, Confirmation
+from ..noise import Level, Noise
 from .paused_run import PausedRun, run_paused
 from .script import Script, Stop, script_of
 from .texts import is_same_failure
@@ -29,29 +36,12 @@ LONGEST_SECONDS: Final = 1.0
 """What waits longer, by virtual time, is not tried: real threads would."""
 _ERRORS: Final = (FindingKind.FAILURE, FindingKind.EXCEPTION)
 _KINDS: Final = (*_ERRORS, FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK)
-_WITHOUT_GIL: Final = ", or needs free-threaded Python"
 
-
-@dataclass(frozen=True)
-class Confirmation:
-    """What real threads say of a finding.
-
-    Attributes:
-        is_confirmed: whether they fail in the same way.
-        text: one line; empty if they have nothing to say of such findings.
-    """
-
-    is_confirmed: bool
-    text: str
-
-    def after(self, detail: str) -> str:
-        """Details of a finding, and this: what needs a Python without a GIL is not confirmed on one that has it."""
-        text = self.text
-        if self.is_confirmed and interpreter.has_gil():
-            detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
-        elif f"; {Possible.WITH_GIL}" in detail or not interpreter.has_gil():
-            text = text.replace(_WITHOUT_GIL, "")
-        return "\n".join(filter(None, (detail, text)))
+_FREE_RUNS: Final = 400
+_FREE_SECONDS: Final = 4.0
+"""Ends the free runs of programs that are slow themselves; usual ones take a quarter of it."""
+_LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
+_SWITCH_SECONDS: Final = 1e-5
 
 
 @dataclass(frozen=True)
@@ -88,31 +78,40 @@ def confirm(
         pulse: called every now and then.
     """
     if kind not in _KINDS:
-        return Confirmation(False, "")
+        return Confirmation(Answer.NOT_TRIED)
     if interleaving.omitted or not interleaving.followed or not interleaving.events:
-        return Confirmation(False, "not tried with real threads: the interleaving is not told from its beginning")
+        return Confirmation(
+            Answer.NOT_TRIED, "not tried with real threads: the interleaving is not told from its beginning"
+        )
     if trial.seconds > LONGEST_SECONDS:
-        return Confirmation(False, f"not tried with real threads: they would wait for {trial.seconds:,.0f} s")
-    script = script_of(interleaving)
+        return Confirmation(
+            Answer.NOT_TRIED, f"not tried with real threads: they would wait for {trial.seconds:,.0f} s"
+        )
+    script, runs = script_of(interleaving), 0
 
     def run(script: Script, opcodes: Mapping[int, int], patience: float) -> PausedRun:
         return run_paused(trial.body, script, opcodes, threads=trial.threads, patience=patience, pulse=pulse)
 
     def fails(shown: PausedRun) -> bool:
+        nonlocal runs
+        runs += 1
         return _fails(trial, shown, kind, interleaving.summary)
 
-    if not any(fails(shown) for shown in _attempts(script, run)):
-        return Confirmation(False, f"not confirmed with real threads: {_why_not(interleaving)}")
+    how = _paused(script)
+    if not any(map(fails, _attempts(script, run))):
+        how = ", with noise"
+        if not any(map(fails, _free_runs(script, run))):
+            text = f"real threads did not fail in {runs} runs{_why_not(interleaving)}"
+            return Confirmation(Answer.NOT_CONFIRMED, text)
     # What fails now without any interruption says nothing about the interruptions: an attempt may have left something.
     if (
         interleaving.is_interrupted
         and kind is not FindingKind.DEADLOCK
         and fails(run(script.one_after_another(), {}, 1))
     ):
-        return Confirmation(
-            False, f"not confirmed with real threads: {trial.told} then with the threads one after another, too"
-        )
-    return Confirmation(True, f"confirmed on {interpreter.name()}: {trial.told} with real threads{_paused(script)}")
+        return Confirmation(Answer.NOT_CONFIRMED, f"{trial.told} with real threads that run one after another, too")
+    text = f"confirmed on {interpreter.name()}: {trial.told} with real threads{how}"
+    return Confirmation(Answer.CONFIRMED, text)
 
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
@@ -135,6 +134,23 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
                 overrun[turn] = min(opcodes[turn], overrun.get(turn, _NEVER))
         if not was_quiet:
             return
+
+
+def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
+    """Runs in which nothing pauses the threads, with more and less noise."""
+    until, freely = time.monotonic() + _FREE_SECONDS, Script((), {}, script.standstill)
+    noise, before = Noise(0, with_library=True), sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        for level in itertools.islice(itertools.cycle(_LEVELS), _FREE_RUNS):
+            with noise.at(level):
+                shown = run(freely, {}, 1)
+            yield shown
+            if not shown.has_ended or time.monotonic() > until:
+                return
+    finally:
+        sys.setswitchinterval(before)
+        noise.close()
 
 
 def _combinations(script: Script) -> Iterator[Mapping[int, int]]:
@@ -165,7 +181,7 @@ def _choices(stop: Stop) -> Sequence[int]:
 
 def _fails(trial: Trial, shown: PausedRun, kind: FindingKind, summary: str) -> bool:
     """Whether a run fails in the way that the explorer tells."""
-    if kind is FindingKind.DEADLOCK:
+    if kind in ENDLESS:
         return shown.is_standstill
     error = shown.error or next(iter(shown.failures), None)
     if error is not None:
@@ -176,8 +192,8 @@ def _fails(trial: Trial, shown: PausedRun, kind: FindingKind, summary: str) -> b
 def _why_not(interleaving: Interleaving) -> str:
     switches = (event.switch for event in interleaving.events)
     if interleaving.is_interrupted and not any(switch is not None and switch.is_preemption for switch in switches):
-        return "they would have to be paused in code that is not instrumented"
-    return f"it may be an artefact{_WITHOUT_GIL}"
+        return ", and cannot be paused in code that is not instrumented"
+    return ": it may be an artefact"
 
 
 def _paused(script: Script) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from .given_logs import Logs
 from .running import refuse, unseen
 
 TMP_PATH: Final = "tmp_path"
@@ -177,9 +178,16 @@ def _capturing(occasion: Occasion) -> Capturing:
     return made
 
 
+def _logs(occasion: Occasion) -> Logs:
+    made = Logs(occasion.module)
+    afterwards(occasion.stack, made.close, made.close)
+    return made
+
+
 GIVEN: Final[Mapping[str, Callable[[Occasion], Any]]] = {
     TMP_PATH: lambda occasion: occasion.folder,
     "monkeypatch": _patching,
     "capsys": _capturing,
+    "caplog": _logs,
 }
 """Name -> what makes it."""

@@ -22,7 +22,7 @@ from .arguments import Surroundings, remove_folder
 from .conftests import conftests_of
 from .given_fixtures import GIVEN, afterwards
 from .running import RealThreads, controlled, is_controlled
-from .texts import source_of
+from .texts import lines_of, source_of
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,11 @@ class InterleavedTest:
     def source(self) -> str:
         """Its lines."""
         return source_of(functools.reduce(getattr, self.attribute.split("."), _module_of(self.name)))
+
+    @property
+    def lines(self) -> tuple[str, int, int] | None:
+        """The path of its file, and its first and last line; ``None`` if its source cannot be read."""
+        return lines_of(functools.reduce(getattr, self.attribute.split("."), _module_of(self.name)))
 
     def called(self) -> Any:
         """Call it once with real threads, those of whoever controls it if somebody does."""

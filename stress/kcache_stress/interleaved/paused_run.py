@@ -16,6 +16,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 from ..explorer.virtual.opcode_tracer import switch_points
+from ..ticks import tick
 from .running import Ended, Together, Unwatched, attempting, controlled, in_threads
 from .script import Line, Script
 
@@ -216,7 +217,8 @@ class _Conductor(Unwatched):
         run = thread.run
 
         def run_traced() -> None:
-            sys.settrace(self._tracer(number))
+            if self._script.turns:
+                sys.settrace(self._tracer(number))
             if self._has_begun and number is not None and number in self._script.visits:
                 self._come(number)  # what it does is not to begin before its turn
             try:
@@ -320,18 +322,23 @@ class _Conductor(Unwatched):
             self._changed.notify_all()
 
     def _watch(self, main: Thread) -> None:
-        until = time.monotonic() + _MOST_SECONDS * self._patience
-        seen, since = self._state(), time.monotonic()
-        while main.is_alive() and (now := time.monotonic()) < until:
+        # Time is counted in ticks of this thread: on a busy machine few of them pass, and no turn is taken too early.
+        seen, still = self._state(), 0.0
+        for _ in range(round(_MOST_SECONDS * self._patience / _TICK_SECONDS)):
             self._pulse()
             main.join(_TICK_SECONDS)
+            if not main.is_alive():
+                return
             if (state := self._state()) != seen:
-                seen, since = state, now
-            elif self._is_over:
-                if self._script.standstill and now - since > _STANDSTILL_SECONDS * self._patience:
+                seen, still = state, 0.0
+                continue
+            tick(0.0)
+            still += _TICK_SECONDS
+            if self._is_over:
+                if self._script.standstill and still > _STANDSTILL_SECONDS * self._patience:
                     self.shown.is_standstill = self._stands_still()
                     return
-            elif self._has_begun and now - since > self._patience_now() * self._patience:
+            elif self._has_begun and still > self._patience_now() * self._patience:
                 self.shown.was_quiet = self.shown.was_quiet or not self._script.turns[self._turn].waits
                 self._next(self._turn)
 

@@ -47,15 +47,11 @@ class Shape:
         is_whole: its body is a thread itself, because it starts threads in more than one place, or by itself.
         orders: where results are compared: what the threads give one after another -> in which order.
         threads: how many its body asks for, where it is none itself.
-        is_confirmed: whether real threads have failed in it as those of the explorer did.
-        seconds: how long it waits where it fails, by virtual time.
     """
 
     is_whole: bool = False
     orders: dict[object, str] | None = None
     threads: int = 0
-    is_confirmed: bool = False
-    seconds: float = 0.0
 
 
 def _run_as_thread() -> NoReturn:
@@ -188,6 +184,7 @@ class InterleavedRunner(ScenarioRunner):
             if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.threads) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)
+        self._asked = self.made = None  # or what the last body has made would die while this one goes on
         error: BaseException | None = None
         try:
             with controlled(self):

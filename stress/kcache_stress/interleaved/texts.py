@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, Final
 
 from kcache_model.outcomes import with_article
-from kcache_model.places import file_name
+from kcache_model.places import file_name, short_path
 
 FAILED_CHECK: Final = "the test fails: "
 """What :func:`failed_check` begins with."""
@@ -55,6 +55,16 @@ def source_of(function: Any) -> str:
         return inspect.cleandoc("\n" + inspect.getsource(inspect.unwrap(function)))
     except (OSError, TypeError):
         return ""
+
+
+def lines_of(function: Any) -> tuple[str, int, int] | None:
+    """The path of the file of a test, and the first and last line of its source; ``None`` if it cannot be read."""
+    function = inspect.unwrap(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+        return short_path(inspect.getsourcefile(function) or ""), first, first + len(lines) - 1
+    except (OSError, TypeError):
+        return None
 
 
 def short(value: object) -> str:

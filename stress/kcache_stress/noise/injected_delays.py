@@ -44,9 +44,11 @@ class Noise:
 
     Args:
         seed: of the random decisions. Threads draw from one generator, so a seed does not fix a schedule.
+        with_library: threads nap in code of the standard library, too.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, with_library: bool = False) -> None:
+        self.with_library = with_library
         self._random = random.Random(seed)
         self._level: Level | None = None
         self._passed: dict[tuple[int, int], int] = {}

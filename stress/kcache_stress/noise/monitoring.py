@@ -97,7 +97,7 @@ if sys.version_info >= (3, 12):
                 self._count(code)
 
         def _start(self, code: CodeType, _offset: int) -> Any:
-            if is_implementation(code.co_filename):
+            if is_implementation(code.co_filename, with_library=self._listener.with_library):
                 self._places[id(code)] = self._listener.places(code)
                 self._codes.append(code)
                 self._count(code)

@@ -19,7 +19,13 @@ nobody can notice the bytecode there."""
 
 
 class Listener(Protocol):
-    """What a source tells."""
+    """What a source tells.
+
+    Attributes:
+        with_library: whether bytecodes of the standard library count, too.
+    """
+
+    with_library: bool
 
     def places(self, code: CodeType) -> Places:
         """The places of a function that is about to be run for the first time. The source counts them down."""
@@ -51,8 +57,13 @@ class Source(Protocol):
         """Nothing counts any more."""
 
 
-def is_implementation(filename: str) -> bool:
-    """Whether code of the file belongs to the implementation: not to the harness, not to the standard library."""
+def is_implementation(filename: str, *, with_library: bool = False) -> bool:
+    """Whether code of the file belongs to the implementation: not to the harness, not to the standard library.
+
+    Args:
+        filename: of the code.
+        with_library: the standard library is a part of the implementation, too, but for what runs threads.
+    """
     if filename.startswith(_LIBRARY) and "site-packages" not in filename:
-        return False
+        return with_library and filename.startswith(_LIBRARY[0]) and filename != threading.__file__
     return not is_harness(filename)

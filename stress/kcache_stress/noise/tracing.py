@@ -58,7 +58,7 @@ class TracingSource:
         filename = frame.f_code.co_filename
         traced = self._traced.get(filename)
         if traced is None:
-            traced = self._traced[filename] = is_implementation(filename)
+            traced = self._traced[filename] = is_implementation(filename, with_library=self._listener.with_library)
         if not traced:
             return None
         if frame.f_code not in self._places:

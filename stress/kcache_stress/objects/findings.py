@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
@@ -134,13 +134,27 @@ def concurrent_finding(
         observed=None if wrong is None else wrong.outcome,
         location="" if wrong is None or wrong.outcome is None else place_in(wrong.outcome.frames),
         calls=tuple(calls),
-        core=() if wrong is None else tuple(at for at, call in enumerate(calls) if call is wrong),
+        core=() if wrong is None else tuple(at for at, call in enumerate(calls) if _is_same(call, wrong)),
         order=() if verdict is None else verdict.order,
         detail=detail,
         schedule=token_format(setting.object_type).encode(token or setting.token(program, kind)),
-        interleaving=interleaving,
+        interleaving=None if interleaving is None else _marked(interleaving, calls, wrong),
         script=setting.object_type.script(program, setting.target, _remarks(calls)),
     )
+
+
+def _marked(told: Interleaving, calls: Sequence[Call[Any]], wrong: Call[Any] | None) -> Interleaving:
+    """The interleaving with a mark at the call that the summary is about."""
+    if wrong is None:
+        return told
+    earlier = sum(call.thread == wrong.thread and call.invoked < wrong.invoked for call in calls)
+    own = [at for at, call in enumerate(told.calls) if call.thread == wrong.thread]
+    return replace(told, wrong_call=own[earlier]) if earlier < len(own) else told
+
+
+def _is_same(call: Call[Any], wrong: Call[Any]) -> bool:
+    """Whether both are one call; the checker may have written who called into its operation."""
+    return (call.thread, call.invoked) == (wrong.thread, wrong.invoked)
 
 
 def _remarks(calls: Sequence[Call[Any]]) -> dict[tuple[int, int], str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
 from kcache_model.object_types.checking import CallsVerdict, check_calls
@@ -18,6 +19,7 @@ from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
 from ..explorer.audit import AuditShare, plain
+from ..explorer.confirmation import Confirmation
 from ..explorer.counterexample import Counterexample
 from ..explorer.equal_threads import EqualThreads
 from ..explorer.execution import Execution, Problem
@@ -36,13 +38,11 @@ from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from ..interleaved.confirming import confirm
 from ..loading import TARGET_PREFIX
 from .findings import Setting, concurrent_finding
+from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
 from .real_run import trial_of
-from .threads import ObjectStress
 
 PHASE: Final = "explorer"
-_CONFIRMING_SECONDS: Final = 3.0
-_PATIENCE_SECONDS: Final = 1.0
 
 
 class ObjectRunner(ScenarioRunner):
@@ -89,6 +89,14 @@ class ObjectRunner(ScenarioRunner):
         execution.prefix, execution.final = self._prefix, self._final
         return execution
 
+    def clean_up(self) -> None:
+        """Unwind the last execution, and the blocks that it has left open."""
+        with self.sandbox.scheduler.unwinding():
+            abandon = getattr(getattr(self, "_driver", None), "abandon", None)
+            if abandon is not None:
+                abandon()
+        super().clean_up()
+
     def livelock(self, most_events: int) -> None:
         """Nothing yet: whoever searches asks whether the threads end if all of them get turns."""
 
@@ -106,9 +114,12 @@ class ObjectRunner(ScenarioRunner):
     def _set_up(self, load: Load) -> Sequence[Work]:
         self._pulse()
         factory = self._place.factory(load(self._place.module))
-        driver = self._driver = self._object_type.make(
-            self._target, self._program, load=load, factory=factory, passing=(SetupDeadlockError,)
-        )
+        try:
+            driver = self._driver = self._object_type.make(
+                self._target, self._program, load=load, factory=factory, passing=(SetupDeadlockError,)
+            )
+        except TargetError as error:
+            raise CannotExploreError(str(error)) from error
         self.made = driver.made
         self._prefix, self._final = tuple(map(driver.call, self._program.prefix)), ()
         return [
@@ -158,9 +169,7 @@ class ObjectLaboratory:
         self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
         self._others: dict[Granularity, ObjectLaboratory] = {}
         self._is_loaded = False
-        self._pulse: Callable[[], None] = lambda: None
-        self._certain: set[Any] = set()
-        """Programs in which real threads have gone wrong, too."""
+        self._keeping = KeepingCalls(object_type, target)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -173,7 +182,7 @@ class ObjectLaboratory:
             return self
         if granularity not in self._others:
             made = ObjectLaboratory(self._object_type, self.target, self._instrument, granularity)
-            made.share, made._certain = self.share, self._certain
+            made.share = self.share
             self._others[granularity] = made
         return self._others[granularity]
 
@@ -194,17 +203,19 @@ class ObjectLaboratory:
         """What judges the executions of a runner of the same program."""
         specification = self._object_type.specification(program)
         exact = strict_errors or self._object_type.exact_errors
-        return CallJudge(specification, program, runner.read_back, strict_errors=exact)
+        keeps_lock = partial(self._keeping, program)
+        return CallJudge(specification, program, runner.read_back, strict_errors=exact, keeps_lock=keeps_lock)
 
     @contextlib.contextmanager
     def opened(
         self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[Experiment[Any]]:
         """The experiment of a program; ``pulse`` is called before each execution."""
-        self._pulse = pulse
         runner = self.runner(program, pulse)
         try:
-            yield Experiment(runner, self.judge(program, runner, strict_errors=strict_errors))
+            judge = self.judge(program, runner, strict_errors=strict_errors)
+            judge.pulse = pulse
+            yield Experiment(runner, judge)
         finally:
             runner.clean_up()
 
@@ -240,7 +251,7 @@ class ObjectLaboratory:
             setting,
             PHASE,
             problem.kind,
-            problem.summary if verdict is None else verdict.reason or problem.summary,
+            (verdict.reason if verdict is not None else "") or told.summary or problem.summary,
             program,
             calls,
             verdict,
@@ -249,26 +260,22 @@ class ObjectLaboratory:
             detail=detail,
         )
 
-    def with_confirmation(
-        self, program: Any, finding: Finding, found: Counterexample[Any], *, strict_errors: bool
-    ) -> Finding:
-        """The finding of a counterexample with what real threads say that are paused as in it."""
+    def confirmation(
+        self,
+        program: Any,
+        finding: Finding,
+        found: Counterexample[Any],
+        watch: ProgressListener,
+        *,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
+        """Run a program with real threads."""
+        del is_seen
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
         trial = trial_of(setting, self.target, program, finding.kind, found.execution.seconds)
-        confirmation = confirm(trial, finding.interleaving, finding.kind, self._pulse)
-        if confirmation.is_confirmed:
-            self._certain.add(program)
-        return replace(finding, detail=confirmation.after(finding.detail))
-
-    def goes_wrong(self, program: Any, watch: ProgressListener, *, strict_errors: bool) -> bool:
-        """Whether real threads go wrong in a program: paused as in its finding, or tried for a while."""
-        if program in self._certain:
-            return True
-        setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
-        stress = ObjectStress(self.target, setting, watch, 0, _PATIENCE_SECONDS)
-        with stress.underway():
-            return stress.repeat(program, _CONFIRMING_SECONDS) is not None
+        return confirm(trial, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
         specification = self._object_type.specification(program)

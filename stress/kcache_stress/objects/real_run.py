@@ -37,10 +37,12 @@ class RealRun:
 
     Attributes:
         calls: those that have ended.
+        under_way: thread -> the operation that it calls.
     """
 
     def __init__(self, setting: Setting, target: ObjectTarget, program: Any, driver: Driver) -> None:
         self.calls: list[Call[Any]] = []
+        self.under_way: dict[int, Any] = {}
         self._setting = setting
         self._target = target
         self._program = program
@@ -74,8 +76,10 @@ class RealRun:
 
     def _timed(self, thread: int, operation: Any) -> Outcome:
         """Make a call and note it."""
+        self.under_way[thread] = operation
         invoked = clock()
         outcome = self._driver.call(operation, thread)
+        del self.under_way[thread]
         self.calls.append(Call(thread, operation, invoked, clock(), outcome))
         return outcome
 

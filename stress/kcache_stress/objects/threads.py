@@ -12,17 +12,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import Call
+from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectTarget
 from kcache_model.object_types.smaller import smaller
+from kcache_model.object_types.specification import real_seconds
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
 from ..coverage import Coverage
 from ..noise import Level, Noise
+from ..outside import outside_wait
 from ..thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
+from .kept_locks import KeepingCalls
 from .named_target import new_object
 from .real_run import RealRun
 
@@ -111,6 +114,8 @@ class ObjectStress:
         self._pool = ThreadPool(_THREADS)
         self.coverage = Coverage()
         self.rounds = self.overlapping = self.undecided = 0
+        self.left_out: dict[str, str] = {}
+        self._keeping = KeepingCalls(self._type, target)
 
     @contextmanager
     def underway(self) -> Iterator[None]:
@@ -123,6 +128,10 @@ class ObjectStress:
             sys.setswitchinterval(before)
             self._noise.close()
             self._pool.close()
+
+    def leaves_out(self, program: Any) -> bool:
+        """Whether a program has calls that are left out."""
+        return any(str(operation.name) in self.left_out for operation in program.operations())
 
     def run(self, program: Any) -> Round:
         """Run a program once; if no calls overlapped, on several objects more in one go.
@@ -140,6 +149,7 @@ class ObjectStress:
         with self._noise.reach_new_threads():
             drivers = [new_object(self._type, self._target, program) for _ in range(objects)]
         runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
+        patience = self._patience_seconds + objects * real_seconds(self._type.specification(program), program)[1]
         for parts, level in (
             ([_InTurn([one.before for one in runs])], None),
             # The first thread of the pool is left to what comes before and after.
@@ -148,11 +158,12 @@ class ObjectStress:
         ):
             with self._noise.at(level):
                 tasks = [self._noisy(part) for part in parts]
-                if not self._pool.run(tasks, lambda: self._progress(runs), self._patience_seconds):
-                    hung = self._pool.stacks() or "a thread did not come back"
+                if not self._pool.run(tasks, lambda: self._progress(runs), patience):
+                    stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
+                    is_hung = not self._waits_outside(stuck) and not self._is_kept(program, stuck)
+                    hung = (self._pool.stacks() or "a thread did not come back") if is_hung else ""
                     self._pool = ThreadPool(_THREADS)
                     self._watch.rest()
-                    stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
                     return Round(tuple(stuck.calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()
         rounds = [self._judged(one) for one in runs]
@@ -167,6 +178,21 @@ class ObjectStress:
 
     def _level(self) -> Level | None:
         return self._random.choice(_LEVELS)
+
+    def _waits_outside(self, shown: RealRun) -> bool:
+        """Whether a thread waits for the outside world: then nothing is hung, and its call is left out from now on."""
+        for number, thread in enumerate(self._pool.idents):
+            what = outside_wait(thread)
+            called = shown.under_way.get(number - 1, shown.under_way.get(PREFIX_THREAD if not number else number - 1))
+            if what and called is not None:
+                self.left_out[str(called.name)] = f"it waits for {what}"
+        return any(outside_wait(thread) for thread in self._pool.idents)
+
+    def _is_kept(self, program: Any, shown: RealRun) -> bool:
+        """Whether a thread that has ended its calls took a lock for good in one of them: such a program is no test."""
+        threads = {PREFIX_THREAD: program.prefix, **dict(enumerate(program.threads))}
+        ended = (calls for thread, calls in threads.items() if thread not in shown.under_way)
+        return any(self._keeping(program, call) for calls in ended for call in calls)
 
     def repeat(self, program: Any, seconds: float, kind: FindingKind | None = None) -> Round | None:
         """Run a program until it shows something (of that kind), or the time is up."""

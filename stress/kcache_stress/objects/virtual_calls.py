@@ -1,24 +1,45 @@
-"""Calls one after another on virtual threads, where a wait that nothing will end is known at once.
+"""Replay of calls on virtual threads: on the clock of executions, so a call that waits or sleeps takes no time.
 
-With real threads, it takes patience to tell a call that waits from one that takes its time.
+Each caller is a virtual thread. A call runs until it ends or waits; the threads that it has woken run next, until each
+of them ends or waits, too. Virtual time passes only where a step of the replay says so, or where a call sleeps: nobody
+can end a sleep, so no other call has a reason to begin in the middle of it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from kcache_model.errors import CannotExploreError
-from kcache_model.finding import FindingKind
+from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, Load
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Overtaken, Passes, Stage
+from kcache_model.outcomes import WAITS
 
+from ..explorer.events import PAUSE
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..explorer.scenario_runner import Load as Loads
-from ..explorer.strategies.scheduled import Replay
-from ..explorer.virtual.virtual_thread import SetupDeadlockError, UncontrolledError
+from ..explorer.strategies.interface import MOST_EVENTS
+from ..explorer.virtual.deadlines import next_timeouts
+from ..explorer.virtual.scheduler import TICK, Scheduler
+from ..explorer.virtual.standstill import Watched
+from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
 from .named_target import Place
+
+_MOST_PASSES: Final = 1_000
+"""Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
+
+_INSIDE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+_FEW_PASSES: Final = 50
+"""A call that has slept more often than this, and is not done after all the events of an execution, polls, too."""
+
+_OTHER_TIME: Final = 86_400_000.0
+_OTHER_TICK: Final = 1.7e-6
+"""The clock of replays that are made elsewhere: what a call says of the time differs there."""
 
 
 class MakesDriver(Protocol):
@@ -27,66 +48,330 @@ class MakesDriver(Protocol):
     def __call__(
         self, factory: Callable[[], Any], /, *, load: Load, passing: tuple[type[BaseException], ...]
     ) -> Driver:
-        """The driver of a new one."""
+        """The driver of a new object."""
         ...
 
 
 class VirtualCalls:
-    """Makes calls on new objects of a private copy of a target, by threads that take turns.
+    """Makes calls on new objects of a private copy of a target.
 
     Args:
         place: where the target is.
-        driver: makes the calls.
+
+    Attributes:
+        keeps_driver: whether the driver of a replay is kept until the next one, to be asked for results.
+        driver: of the last replay, if it was kept.
     """
 
-    def __init__(self, place: Place, driver: MakesDriver) -> None:
+    def __init__(self, place: Place) -> None:
         self._place = place
-        self._driver = driver
         self._copies = Copies(place.instrument, folder=place.folder)
-        self._runners: dict[int, ScenarioRunner] = {}
-        self._calls: Sequence[tuple[int, Any]] = ()
+        self._copies.sandbox.scheduler.is_patient = lambda: False
+        self._runner: ScenarioRunner | None = None
+        self._make_driver: MakesDriver
+        self._made: Driver | None = None
+        self.driver: Driver | None = None
+        self.keeps_driver = False
         self._is_out_of_reach = False
 
-    def wait(self, calls: Sequence[tuple[int, Any]]) -> bool:
-        """Whether one of the calls waits for ever; not if that cannot be told.
+    def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
+        """Take the steps on a new object; ``None`` if virtual threads cannot tell what comes of them.
 
         Args:
-            calls: (who calls, what), in order.
+            steps: see :mod:`kcache_model.object_types.replayed`.
+            driver: makes the calls.
+            elsewhere: which random numbers are drawn; an odd number also for other threads, at another time.
         """
         if self._is_out_of_reach:
-            return False
-        self._calls = calls
-        threads = len({thread for thread, _ in calls})
+            return None
+        self._make_driver = driver
         try:
-            if threads not in self._runners:
-                self._runners[threads] = ScenarioRunner(Scenario((), self._set_up), self._copies)
-            execution = self._runners[threads].run(Replay(()))
-        except (CannotExploreError, UncontrolledError):
+            if self._runner is None:
+                self._runner = ScenarioRunner(Scenario((), self._set_up), self._copies)
+            return self._replayed(steps, elsewhere)
+        except (CannotExploreError, UncontrolledError, SetupDeadlockError):
             self._is_out_of_reach = True
-            return False
-        problem = execution.problem
-        # What no event tells of matters to other orders, not to this one; what is real, such as a clock, does.
-        if problem is None or problem.kind is not FindingKind.DEADLOCK or self._copies.sandbox.scheduler.doubts:
-            return False
-        return execution.threads > 0  # there are none where the constructor waits
+            return None
 
-    def _set_up(self, load: Loads) -> list[Callable[[], None]]:
-        lock = load("threading").Lock
+    def _replayed(self, steps: Calls, elsewhere: int) -> Stage | None:
+        sandbox = self._copies.sandbox
+        scheduler = sandbox.scheduler
+        callers = list(dict.fromkeys(call.thread for step in steps for call in _calls_of(step)))
+        idle = len(callers) if elsewhere % 2 else 0
+        with Watched(scheduler), sandbox.present():
+            sandbox.reset(idle + len(callers), random_seed=elsewhere)
+            if elsewhere % 2:
+                scheduler.now, scheduler.tick = _OTHER_TIME, _OTHER_TICK
+            try:
+                self._set_up(self._copies.modules.__getitem__)
+                assert self._made is not None
+                scheduler.settle()
+                scheduler.watcher = None
+                director = _Director(scheduler, self._made, steps, {who: idle + at for at, who in enumerate(callers)})
+                scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
+                is_lost = director.is_lost or bool(scheduler.doubts)
+            finally:
+                with scheduler.unwinding():
+                    abandon = getattr(self._made, "abandon", None)
+                    if abandon is not None:
+                        abandon()
+                self.driver, self._made = (self._made if self.keeps_driver else None), None
+                sandbox.reset()
+                scheduler.tick = TICK
+        return None if is_lost else director.stage
+
+    def _set_up(self, load: Loads) -> Sequence[Callable[[], None]]:
         factory = self._place.factory(load(self._place.module))
-        driver = self._driver(factory, load=load, passing=(SetupDeadlockError,))
-        turns = [lock() for _ in self._calls]
-        for turn in turns[1:]:
-            turn.acquire()
-        own: dict[int, list[int]] = defaultdict(list)
-        for position, (thread, _) in enumerate(self._calls):
-            own[thread].append(position)
+        self._made = self._make_driver(factory, load=load, passing=(SetupDeadlockError,))
+        return ()
 
-        def work(positions: list[int]) -> None:
-            for position in positions:
-                turns[position].acquire()
-                thread, operation = self._calls[position]
-                driver.call(operation, thread)
-                for following in turns[position + 1 : position + 2]:
-                    following.release()
 
-        return [partial(work, positions) for positions in own.values()]
+def _nothing() -> None:
+    return None
+
+
+def _calls_of(step: Any) -> tuple[CalledBy, ...]:
+    if isinstance(step, Passes):
+        return ()
+    if isinstance(step, Overtaken):
+        return (step.slow, *step.calls)
+    return (step.call if isinstance(step, Begun) else step,)
+
+
+class _Made:
+    """One call of a replay, and what it gave: it waits until it has ended."""
+
+    __slots__ = ("operation", "outcome", "thread")
+
+    def __init__(self, operation: Any, thread: int = PREFIX_THREAD) -> None:
+        self.operation = operation
+        self.thread = thread
+        self.outcome = WAITS
+
+
+class _Turn:
+    """What a caller waits for between its calls: it is free when there is one to make."""
+
+    __slots__ = ("call", "free")
+
+    def __init__(self) -> None:
+        self.free = False
+        self.call = _Made(None)
+
+
+class _Loop:
+    """Watches a call that sleeps, and looks again afterwards: it comes back to where it was before it slept.
+
+    Where it looks again, it would have slept if it were earlier: so it rests there, too, without a sleep.
+
+    Attributes:
+        rests: whether it is there.
+    """
+
+    def __init__(self) -> None:
+        self.rests = False
+        self._seen: set[tuple[tuple[int, int], ...]] = set()
+        self._asleep: tuple[tuple[int, int], ...] = ()
+        self._again: tuple[tuple[int, int], ...] = ()
+
+    def note(self, thread: VirtualThread) -> None:
+        """Take note of where the call is that has just paused.
+
+        Raises:
+            _Lost: it goes on elsewhere after its sleep.
+        """
+        at = _stack(thread)
+        self.rests = bool(self._again) and at == self._again and not self._asleep
+        if isinstance(thread.waits_for, Timed) and thread.waits_for.waitable is NEVER:
+            self._asleep = at
+        elif self._asleep and at != self._asleep:
+            if at not in self._seen:
+                raise _Lost
+            self._asleep, self._again = (), at
+        self._seen.add(at)
+
+
+def _stack(thread: VirtualThread) -> tuple[tuple[int, int], ...]:
+    """Where a thread is, outside the explorer: the instruction of each of its frames."""
+    running = thread.greenlet
+    frame = None if running is None else running.gr_frame
+    frame = frame or sys._getframe()  # it is the one that chooses who is next
+    found = []
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_INSIDE):
+            found.append((id(frame.f_code), frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+class _Lost(Exception):
+    """A call goes on without a wait for so long that nobody can tell whether it ends."""
+
+
+class _Polls(Exception):
+    """A call sleeps again and again: it waits for another thread, and no other call can be told to come meanwhile."""
+
+
+_Choices: TypeAlias = Generator[int, None, None]
+"""The threads that go on, one after another; each until it ends, waits, or has used up its events."""
+
+
+class _Director:
+    """Says which thread goes on, so that the steps of a replay are taken one after another.
+
+    Args:
+        scheduler: of the threads.
+        driver: makes the calls.
+        steps: what to do.
+        threads: caller -> number of its virtual thread.
+
+    Attributes:
+        works: what the callers do.
+        stage: what came of the steps.
+        is_lost: whether that cannot be told.
+    """
+
+    def __init__(self, scheduler: Scheduler, driver: Driver, steps: Calls, threads: dict[int, int]) -> None:
+        self._scheduler = scheduler
+        self._driver = driver
+        self._steps = steps
+        self._threads = threads
+        self._turns = {number: _Turn() for number in threads.values()}
+        self._paused = -1
+        self._loops: dict[int, _Loop] = {}
+        self._passes = 0
+        self._calls: list[tuple[_Made, ...]] = []
+        self._seconds: list[float] = []
+        self._choices = self._directed()
+        self.works: list[Callable[[], object]] = [partial(self._work, turn) for turn in self._turns.values()]
+        self.stage = Stage((), 0, is_quiet=False)
+        self.is_lost = False
+
+    def choose(self, _: int) -> int:
+        """The next thread; see :meth:`~..explorer.virtual.scheduler.Scheduler.explore`."""
+        try:
+            return next(self._choices)
+        except StopIteration:
+            self.stage = self._stage(is_quiet=True)
+        except _Polls:
+            self.stage = self._stage(is_quiet=False)
+        except _Lost:
+            self.is_lost = True
+        return self._scheduler.stop()
+
+    def _stage(self, *, is_quiet: bool) -> Stage:
+        outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
+        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds))
+
+    def _work(self, turn: _Turn) -> None:
+        while True:
+            self._scheduler.point(PAUSE, turn, turn)
+            turn.free = False
+            call = turn.call
+            call.outcome = self._driver.call(call.operation, call.thread)
+
+    def _directed(self) -> _Choices:
+        self._calls = [tuple(_Made(call.operation, call.thread) for call in _calls_of(step)) for step in self._steps]
+        for step, calls in zip(self._steps, self._calls, strict=True):
+            began, self._passes = self._scheduler.now, 0
+            if isinstance(step, Overtaken):
+                yield from self._overtake(step, calls)
+            elif isinstance(step, Passes):
+                yield from self._pass(step.wait)
+            else:
+                if isinstance(step, Begun) and step.may_sleep:
+                    self._loops[self._threads[step.call.thread]] = _Loop()
+                yield from self._begin(_calls_of(step)[0], calls[0])
+                if not (isinstance(step, Begun) and step.is_alone):
+                    yield from self._settle()
+                if not isinstance(step, Begun):
+                    yield from self._wait_for(calls[0])
+            self._seconds.append(self._scheduler.now - began)
+
+    def _overtake(self, step: Overtaken, calls: tuple[_Made, ...]) -> _Choices:
+        """Pause the slow call, and let each of the others give up waiting meanwhile; else all of them wait."""
+        slow = self._threads[step.slow.thread]
+        yield from self._begin(step.slow, calls[0], step.at)
+        is_paused = calls[0].outcome.waits and self._scheduler.threads[slow].enabled
+        if not is_paused:
+            return
+        self._paused = slow
+        for by, call in zip(step.calls, calls[1:], strict=True):
+            yield from self._begin(by, call)
+            yield from self._settle()
+            had_to_wait = call.outcome.waits
+            yield from self._wait_for(call)
+            if call.outcome.waits or not had_to_wait:
+                raise _Lost  # no timeout has ended it
+        self._paused = -1
+        yield from self._run(slow)
+        yield from self._settle()
+
+    def _begin(self, by: CalledBy, call: _Made, events: int = MOST_EVENTS) -> _Choices:
+        number = self._threads[by.thread]
+        turn = self._turns[number]
+        turn.call, turn.free = call, True
+        if events < MOST_EVENTS:
+            self._scheduler.left = events
+            yield number
+        else:
+            yield from self._run(number)
+
+    def _run(self, number: int) -> _Choices:
+        """Let a thread go on until it ends or waits."""
+        scheduler = self._scheduler
+        thread = scheduler.threads[number]
+        while True:
+            loop = self._loops.get(number)
+            scheduler.left = MOST_EVENTS if loop is None else 1
+            yield number
+            if loop is not None and not thread.finished:
+                loop.note(thread)
+            if not thread.enabled or (loop is not None and loop.rests):
+                return
+            if len(scheduler.trace) > MOST_EVENTS:
+                raise _Polls if self._passes > _FEW_PASSES else _Lost
+
+    def _settle(self) -> _Choices:
+        """Let all go on that can, and time pass while somebody sleeps."""
+        while True:
+            while (ready := self._ready()) >= 0:
+                yield from self._run(ready)
+            if not any(map(self._sleeps, self._turns)):
+                return
+            yield from self._pass_once()
+
+    def _wait_for(self, call: _Made) -> _Choices:
+        """Let time pass until a call ends, if it ever does."""
+        while call.outcome.waits and self._next_timeouts():
+            yield from self._pass()
+
+    def _pass(self, wait: int = 0) -> _Choices:
+        yield from self._pass_once(wait)
+        yield from self._settle()
+
+    def _pass_once(self, wait: int = 0) -> _Choices:
+        """Let the wait end whose timeout is the next one, or one that ends at about the same time."""
+        self._passes += 1
+        if self._passes > _MOST_PASSES:
+            raise _Polls
+        for number in self._next_timeouts()[wait : wait + 1]:
+            yield from self._run(number)
+
+    def _ready(self) -> int:
+        threads = self._scheduler.threads.items()
+        held = {self._paused, *self._resting()}
+        return next((number for number, thread in threads if thread.enabled and number not in held), -1)
+
+    def _resting(self) -> list[int]:
+        return [number for number, loop in self._loops.items() if loop.rests]
+
+    def _sleeps(self, number: int) -> bool:
+        waits_for = self._scheduler.threads[number].waits_for
+        is_asleep = isinstance(waits_for, Timed) and waits_for.waitable is NEVER
+        return is_asleep and number != self._paused and number not in self._loops
+
+    def _next_timeouts(self) -> list[int]:
+        threads = self._scheduler.threads.items()
+        others = {number: thread for number, thread in threads if number != self._paused}
+        return [*self._resting(), *next_timeouts(others, self._scheduler.now)]

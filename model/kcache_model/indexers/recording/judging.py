@@ -8,7 +8,7 @@ from typing import Final
 
 from ...codec import require_one_at_a_time
 from ...linearizability import SearchBudget
-from ...render import brief_text, outcome_text
+from ...render import brief_text, result_text
 from ...verdict import Status, Verdict
 from ..check import check_linearizable, violation_at
 from ..just_in_time import MOST_CONFIGURATIONS, HistoryMonitor, HistoryVerdict, Unsuitable
@@ -160,8 +160,8 @@ def _explained(lines: Opened, stream: _Stream, result: HistoryVerdict, *, strict
     history, where = _history(recording.header, found)
     (call,) = history.calls
     reason = (
-        f"{brief_text(call.operation)} gave {outcome_text(call.outcome)}, which no order of the calls allows: it is "
-        f"the first such response among {result.judged} calls; more than {MOST_EXPLAINED} are too many to say why"
+        f"{brief_text(call.operation)} {result_text(call.outcome)}, which no sequential order of the calls gives: it "
+        f"is the first such response among {result.judged} calls; more than {MOST_EXPLAINED} are too many to say why"
     )
     verdict = Verdict(Status.VIOLATION, core=(call,), reason=reason, steps=result.tried)
     return stream.verdict(verdict, history, where)

@@ -19,7 +19,7 @@ from ..judging.identity import is_nameless
 from ..judging.inline import Inline
 from ..judging.outcome import Answer
 from ..judging.validity import is_valid
-from ..judging.violation import InputClass, Violation
+from ..judging.violation import InputClass, Symptom, Violation
 from ..objects.fuzzed_object import FuzzedObject, fuzzed_object_of
 from ..objects.minimise import minimise
 from ..objects.trees import NotPlainError
@@ -33,6 +33,8 @@ _LEAST_SECONDS = 0.1
 _EXAMPLES_PER_ROUND = 150
 _MOST_KEPT = 200
 _MOST_KEPT_PER_ANSWER = 3
+_MOST_PLACES = 10
+"""Lines that raise, each of which is told."""
 _CONSEQUENCES = {Rule.EQUAL_OBJECTS: {Rule.REPEATABLE}}
 """A rule is not searched for where one that implies it is broken already."""
 
@@ -108,8 +110,8 @@ class Search:
     accepted: int = 0
     _drawn: set[str] = field(default_factory=set)
     _answers: dict[Any, int] = field(default_factory=dict)
-    _done: set[tuple[Rule, InputClass]] = field(default_factory=set)
-    _best: dict[tuple[Rule, InputClass], tuple[FuzzedObject, Violation]] = field(default_factory=dict)
+    _done: set[Symptom] = field(default_factory=set)
+    _best: dict[Symptom, tuple[FuzzedObject, Violation]] = field(default_factory=dict)
     _fewest: int = 0
     _seconds: float = 0.0
     _end: float = math.inf
@@ -125,7 +127,7 @@ class Search:
         fewest: int = 0,
         are_corrupted: bool = False,
     ) -> None:
-        """Search until the time or the number of examples is used up; a rule that was found is not looked for again.
+        """Search until the time or the number of examples is used up; what was found is not looked for again.
 
         Args:
             objects: makes them.
@@ -175,7 +177,7 @@ class Search:
             self.valid += 1
             self.accepted += all(violation.rule is not Rule.TOTAL for violation in violations)
             self._keep(fuzzed_object)
-        return [(input_class, violation) for violation in violations if self._is_wanted(violation.rule, input_class)]
+        return [(input_class, violation) for violation in violations if self._is_wanted(violation, input_class)]
 
     def _violations(self, fuzzed_object: FuzzedObject) -> list[Violation]:
         self.on_call(fuzzed_object)
@@ -184,9 +186,9 @@ class Search:
         finally:
             self.on_rest()
 
-    def close(self, rule: Rule, input_class: InputClass) -> None:
-        """Look no longer for a rule that somebody else found broken."""
-        self._done.add((rule, input_class))
+    def close(self, symptom: Symptom) -> None:
+        """Look no longer for what somebody else found."""
+        self._done.add(symptom)
 
     def answer(self, fuzzed_object: FuzzedObject) -> Answer:
         """The answer of the function for the object."""
@@ -207,14 +209,20 @@ class Search:
                 return InputClass.VALID
         return InputClass.ADVERSARIAL
 
-    def _is_wanted(self, rule: Rule, input_class: InputClass) -> bool:
+    def _is_wanted(self, violation: Violation, input_class: InputClass) -> bool:
+        rule = violation.rule
         if rule not in self.rules:
             return False
+        found = {(one, where) for one, _, where in self._done}
         if input_class is InputClass.ADVERSARIAL and RULES[rule].severity is Severity.WARNING:
             return False
-        implied = {rule, *_CONSEQUENCES.get(rule, set())}
         input_classes = {InputClass.VALID, input_class}
-        return not any((one, where) in self._done for one in implied for where in input_classes)
+        if any((one, where) in found for one in _CONSEQUENCES.get(rule, ()) for where in input_classes):
+            return False
+        if input_class is InputClass.ADVERSARIAL and (rule, InputClass.VALID) in found:
+            return False
+        places = sum(one is rule and where is input_class for one, _, where in self._done)
+        return places < _MOST_PLACES and violation.symptom(input_class) not in self._done
 
     def _keep(self, fuzzed_object: FuzzedObject) -> None:
         if len(self.kept) >= _MOST_KEPT or fuzzed_object.identity in self.kept:
@@ -224,11 +232,9 @@ class Search:
             self._answers[meaning] = self._answers.get(meaning, 0) + 1
             self.kept[fuzzed_object.identity] = fuzzed_object
 
-    def _round(
-        self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool
-    ) -> tuple[Rule, InputClass] | None:
+    def _round(self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool) -> Symptom | None:
         """One run of Hypothesis. It looks for any rule first; from then on only for the one that it found."""
-        target: tuple[Rule, InputClass] | None = None
+        target: Symptom | None = None
         until = math.inf
 
         @seed(self.seed + 1_000_003 * next(self._rounds))
@@ -247,7 +253,7 @@ class Search:
             if self.trusts_only_drawn and not are_corrupted:
                 self._drawn.add(fuzzed_object.identity)
             for input_class, violation in self.judge(fuzzed_object):
-                key = (violation.rule, input_class)
+                key = violation.symptom(input_class)
                 if target is None:
                     target, until = key, time.monotonic() + self.left(_SHRINK_SECONDS[input_class])
                 if key == target:
@@ -265,18 +271,18 @@ class Search:
                 self.missed = f"no objects could be made: {error}"
         return target
 
-    def _note(self, key: tuple[Rule, InputClass], fuzzed_object: FuzzedObject, violation: Violation) -> None:
+    def _note(self, key: Symptom, fuzzed_object: FuzzedObject, violation: Violation) -> None:
         best = self._best.get(key)
         if best is None or _rank(fuzzed_object) < _rank(best[0]):
             self._best[key] = (fuzzed_object, violation)
 
-    def _report(self, key: tuple[Rule, InputClass]) -> None:
-        rule, input_class = key
+    def _report(self, key: Symptom) -> None:
+        *_, input_class = key
         fuzzed_object, violation = self._best[key]
 
         def shows(candidate: FuzzedObject) -> bool:
             nonlocal violation
-            found = [one for one in self._violations(candidate) if one.rule is rule]
+            found = [one for one in self._violations(candidate) if one.symptom(input_class) == key]
             if not found or self.input_class(candidate) is not input_class:
                 return False
             violation = found[0]

@@ -67,7 +67,7 @@ class Inline:
 
     def _result(self, answer: Answer, fuzzed_object: FuzzedObject) -> Iterator[Violation]:
         if answer.error:
-            yield Violation(Rule.TOTAL, f"it raised {answer.error}")
+            yield Violation(Rule.TOTAL, f"it raised {answer.error}", answer.place)
         if answer.wrong:
             rule = Rule.RETURNS_LIST if self.kind is Kind.INDEX else Rule.RETURNS_STR
             yield Violation(rule, f"it returned {answer.wrong}")

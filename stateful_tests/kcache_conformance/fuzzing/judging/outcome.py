@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.outcomes import error_text, with_article
+from kcache_model.places import place_of
 
 from ..rules import Kind
 
@@ -23,11 +24,13 @@ class Answer:
         values: the values of an index function, the key of a key function (alone); ``None`` if there are none.
         error: what was raised.
         wrong: what is wrong with the type of the result.
+        place: the line of the function, or of what it calls, that raised.
     """
 
     values: tuple[str, ...] | None
     error: str = ""
     wrong: str = ""
+    place: str = ""
 
     @property
     def meaning(self) -> tuple[frozenset[str] | None, str, str]:
@@ -53,7 +56,7 @@ def answer_of(function: Callable[[Any], Any], kind: Kind, obj: Any) -> tuple[Ans
         returned = function(obj)
         return (_values if kind is Kind.INDEX else _key)(returned), returned
     except BaseException as error:
-        return Answer(None, error=error_text(error)), None
+        return Answer(None, error=error_text(error), place=place_of(error)), None
     finally:
         if os.getpid() != process:
             os._exit(0)  # the function forked: its copy of this process must not go on with our work

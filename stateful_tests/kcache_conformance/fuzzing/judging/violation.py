@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..rules import Rule
 
@@ -17,6 +18,10 @@ class InputClass(enum.StrEnum):
     """Nobody promised that it works: a violation is a warning."""
 
 
+Symptom: TypeAlias = tuple[Rule, str, InputClass]
+"""A broken rule, the line that raised, and the class of the object."""
+
+
 @dataclass(frozen=True)
 class Violation:
     """One broken rule.
@@ -24,7 +29,13 @@ class Violation:
     Attributes:
         rule: which one.
         what: one line: what the function did, beside what it should have done.
+        place: the line that raised; empty if nothing was raised.
     """
 
     rule: Rule
     what: str
+    place: str = ""
+
+    def symptom(self, input_class: InputClass) -> Symptom:
+        """What is told once: a rule and the line that raised; of objects that nobody should give, just the rule."""
+        return self.rule, self.place if input_class is InputClass.VALID else "", input_class

@@ -73,7 +73,15 @@ class _Types:
         self._variables: Mapping[Any, Any] = {}
 
     def schema(self, annotation: Any, where: str) -> Schema:
-        """The schema of a type; ``where`` says what has it."""
+        """The schema of a type; ``where`` says what has it. Whatever else an annotation raises, it is not known."""
+        try:
+            return self._schema(annotation, where)
+        except SchemaError:
+            raise
+        except Exception as error:  # classes run code of their own when they are asked, and typing has many forms
+            raise _unknown(annotation, where) from error
+
+    def _schema(self, annotation: Any, where: str) -> Schema:
         plain = _plain(annotation)
         if plain is not None:
             return plain

@@ -111,6 +111,8 @@ def _changes(difference: Difference) -> dict[str, Any]:
 def _expected(picture: Picture) -> str:
     if picture.first_error is None or picture.expected is None:
         return ""
-    if picture.history.calls[picture.first_error].outcome == picture.expected:
+    outcome = picture.history.calls[picture.first_error].outcome
+    if outcome == picture.expected:
         return ""
-    return shown(outcome_text(picture.expected))
+    text = outcome_text(picture.expected)
+    return shown(repr(picture.expected.value) if outcome is not None and outcome_text(outcome) == text else text)

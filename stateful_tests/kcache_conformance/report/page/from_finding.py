@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import PREFIX_THREAD, Call
@@ -15,12 +17,13 @@ from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
 from ...replay_request import replay_command
-from ..finding_text import EXPLANATIONS, PHASE_TITLES, UNCONFIRMED
+from ..finding_text import EXPLANATIONS, PHASE_TITLES, unconfirmed_text
 from ..interleaving import interleaving_text
 from ..story import story_sentences
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table
 from .texts import shown
+from .walking import walk_of
 
 _STOPS = frozenset({FindingKind.HANG, FindingKind.CRASH, FindingKind.DEADLOCK, FindingKind.LIVELOCK})
 """After these, the last call of a sequential program never returned."""
@@ -53,8 +56,8 @@ def page_of_finding(
             f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
         )
     paragraphs.append(f"Rule: {finding.rule}; kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
-    if finding.unseen:
-        paragraphs.append(UNCONFIRMED + finding.unseen)
+    if finding.unconfirmed:
+        paragraphs.append(unconfirmed_text(finding))
     told = finding.interleaving
     paragraphs += [" ".join(story_sentences(told))] if story_sentences(told) else []
     story = "" if told is None or not (told.threads or told.failures) else interleaving_text(told)
@@ -69,12 +72,17 @@ def page_of_finding(
         tuple(Detail(heading, text) for heading, text in texts if text),
         replay_command(finding, target, strict_errors=strict_errors) or "",
         "" if finding.anomaly is None else finding.anomaly.value,
+        walk_of(told),
     )
 
 
 def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Picture | None:
     """The calls of a finding; ``None`` if it is not about calls."""
     program = finding.program
+    if finding.kind in _STOPS and not finding.calls:
+        finding = replace(finding, calls=tuple(_calls_as_they_ran(finding)))
+        if finding.calls:
+            return _furthest(finding)
     if not _is_about_indexer(finding):
         return _furthest(finding) if finding.calls else None
     if program is not None and program.is_sequential and not finding.calls:
@@ -90,6 +98,19 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
     return picture_of_history(history, Status.OK, strict_errors=strict_errors)
 
 
+def _calls_as_they_ran(finding: Finding) -> Iterator[Call]:
+    """The calls of a program that stands still, from its interleaving: the clock counts the steps."""
+    told, threads = finding.interleaving, getattr(finding.program, "threads", ())
+    made: Counter[int] = Counter()
+    for call in () if told is None else told.calls:
+        own = threads[call.thread] if call.thread < len(threads) else ()
+        if made[call.thread] < len(own):
+            outcome = None if call.outcome is None else Outcome(value=call.outcome)
+            returned = None if outcome is None else 2 * max(call.first, call.last) + 1
+            yield Call(call.thread, own[made[call.thread]], 2 * call.first, returned, outcome)
+        made[call.thread] += 1
+
+
 def _is_about_indexer(finding: Finding) -> bool:
     """Whether its calls are those of an Indexer, whose model says what it holds in between."""
     of_indexer = isinstance(finding.program, Program) or finding.program is None
@@ -97,8 +118,10 @@ def _is_about_indexer(finding: Finding) -> bool:
 
 
 def _furthest(finding: Finding) -> Picture:
-    """The calls with the order that the specification could follow furthest, and the call that it cannot explain."""
+    """The calls with the closest order, and the call that it cannot explain, or that never returned."""
     wrong = finding.core[0] if finding.core else None
+    if wrong is None and finding.kind in _STOPS:
+        wrong = next((at for at, call in enumerate(finding.calls) if call.returned is None), None)
     expected = finding.expected if finding.core else None
     return Picture(History((), finding.calls), finding.order, (), wrong, "", expected, has_states=False)
 

@@ -19,9 +19,9 @@ _MOST_ROWS = 200
 _NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
 _ELSEWHERE = "The first error is not one of the calls that the argument names: it came before the last of them."
 HEADLINES = {
-    Status.OK: "Some order of the calls, one after another, explains all results.",
-    Status.VIOLATION: "No order of the calls, one after another, gives these results.",
-    Status.UNKNOWN: "It is not known whether some order of the calls explains all results.",
+    Status.OK: "These results are possible if the calls run one at a time, in some order.",
+    Status.VIOLATION: "These results are impossible if the calls run one at a time, in any order.",
+    Status.UNKNOWN: "It is not known whether these results are possible if the calls run one at a time.",
 }
 
 

@@ -8,6 +8,8 @@ from kcache_model.indexers.program import History
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
+from .walking import Walk
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -63,6 +65,7 @@ class Page:
         tables: what is to be read in rows.
         details: what is to be read line by line.
         command: runs it again; empty if nothing can.
+        walk: the interleaving, to be walked through step by step.
     """
 
     title: str
@@ -74,3 +77,4 @@ class Page:
     details: tuple[Detail, ...] = ()
     command: str = ""
     label: str = ""
+    walk: Walk | None = None

@@ -14,7 +14,7 @@ from kcache_model.verdict import Status
 from .encode import encode_picture, json_for_html
 from .picture import Detail, Page, Table
 
-_SCRIPTS = ("layout.js", "states.js", "drawing.js", "panel.js", "furniture.js", "page.js")
+_SCRIPTS = ("layout.js", "states.js", "drawing.js", "panel.js", "furniture.js", "walk.js", "page.js")
 _LONGEST_DETAIL = 200_000
 _PILLS = {Status.OK: ("\u2713", "ok"), Status.VIOLATION: ("\u2717", "violation"), Status.UNKNOWN: ("?", "unknown")}
 

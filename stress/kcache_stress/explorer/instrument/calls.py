@@ -23,6 +23,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from kcache_model.foreign import is_a, is_any
+
 from .beneath import METHOD_TYPES, instance_variables
 from .knowledge import (
     HIDDEN,
@@ -253,7 +255,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 )
             if kind not in _LAZY:
                 use(arguments, looks=kind not in _COPYING)
-            if kind in _LENDING and isinstance(arguments[0], (bytearray, array.array)):
+            if kind in _LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
@@ -418,7 +420,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             advance(item)
             return
         callee = look_up(item, name)
-        if callee is None or isinstance(callee, property):
+        if callee is None or is_a(callee, property):
             return
         if type(callee) in descriptors and not issubclass(kind, type):
             native_method(item, name, kind, arguments)
@@ -442,7 +444,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         """Make named arguments of a call, now."""
         if type(item) in CONTAINERS:
             touch(item)
-            return dict(item) if isinstance(item, dict) else item
+            return dict(item) if is_a(item, dict) else item
         if type(item) not in quiet:
             touch(item)
         return item

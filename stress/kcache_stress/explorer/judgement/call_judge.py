@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
+from kcache_model.linearizability.budget import BudgetExhausted
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
+from kcache_model.linearizability.waiting import WaitingMonitor
 from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
@@ -18,7 +21,8 @@ from kcache_model.rules import BrokenRule
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
-from ..waiting import cycle
+from ..virtual.scheduler import HUB
+from ..waiting import standstill_text
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
@@ -33,10 +37,13 @@ class CallJudge:
         read_back: the operations that were read back afterwards, after what they gave.
         strict_errors: ask for the very errors of the specification.
         text: an operation in a sentence.
+        keeps_lock: whether a call takes a lock of its thread that another call is to give back.
 
     Attributes:
         monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
             threads of the program, one thread after another.
+        doubts: why some execution could not be judged.
+        pulse: called every now and then, for a judgement may take seconds.
     """
 
     def __init__(
@@ -47,10 +54,12 @@ class CallJudge:
         *,
         strict_errors: bool = False,
         text: Callable[[Any], str] = str,
+        keeps_lock: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self._specification = specification
         self._strict_errors = strict_errors
         self._text = text
+        self._keeps_lock = keeps_lock
         self._read_back = read_back
         self._program = program
         self._operations = [operation for thread in program.threads for operation in thread]
@@ -60,11 +69,12 @@ class CallJudge:
             for operation in thread
         ]
         self._numbers: dict[Any, int] = {}
-        self.monitor = Monitor(specification.effects, specification.initial(program), self._called, self._agrees)
-        self._initial = self.monitor.start
-        self._starts: dict[tuple[Outcome, ...], int] = {}
+        self._initial = specification.initial(program)
+        self.monitor = Monitor(specification.effects, self._initial, self._called, self._agrees)
+        self._plain = _Orders(self.monitor, self.monitor.start)
+        self.doubts: dict[str, None] = {}
+        self.pulse: Callable[[], None] = lambda: None
         self._verdicts: dict[object, Problem | None] = {}
-        self._finals: dict[tuple[int, tuple[Outcome, ...]], bool] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
         self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
 
@@ -82,6 +92,8 @@ class CallJudge:
         """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
         self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
+            return None
+        if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
         if execution.problem is not None:
             return execution.problem
@@ -106,17 +118,31 @@ class CallJudge:
         polls = execution.ending is Ending.ENDLESS
         return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
 
-    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
-        start = self._starts.get(execution.prefix)
-        if start is None:
-            start = self.alone(self._initial, self._program.prefix, execution.prefix)
-            self._starts[execution.prefix] = start
-        if start == IMPOSSIBLE:
-            return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
-        found = _first_unexplained(
-            self.monitor, start, shape, outcomes, lambda end: self._explains(end, execution.final)
+    def _is_kept(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call waits for a lock that the calls of a thread took for good, as such calls do when made alone.
+
+        Such a program is no test. What another call keeps, it has forgotten to give back.
+        """
+        holders = (wait.holder for wait in execution.waits if wait.is_kept and wait.holder is not None)
+        calls = (
+            self._program.prefix if number == HUB else self._program.threads[number]
+            for number in holders
+            if number < len(self._program.threads)
         )
+        return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
+
+    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
+        found = self._first_unexplained(self._plain, execution, outcomes, shape)
+        if found is not None and hasattr(self._specification, "begin"):
+            # Most calls wait for nobody: only where no order of whole calls will do, they may begin while others wait.
+            try:
+                found = self._first_unexplained_waiting(execution, outcomes, shape)
+            except BudgetExhausted:
+                self.doubts["calls may wait for each other in too many ways to try all of them"] = None
+                return None
         if found is not None:
+            if not found.order:
+                return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
             if found.call is not None:
                 return self._unexplained(outcomes, found.call, found.order)
             what = "what is read after the threads have ended fits no order of their calls"
@@ -128,35 +154,95 @@ class CallJudge:
             return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
         return None
 
+    def _first_unexplained_waiting(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
+    ) -> _Unexplained | None:
+        given: Any = self._specification
+        found = None
+        for is_patient in (False, True):
+            monitor = WaitingMonitor(
+                given, self._initial, self._called, outcomes, self._agrees, is_patient=is_patient, pulse=self.pulse
+            )
+            found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
+            if found is None:
+                break
+        return found
+
+    def _first_unexplained(
+        self, orders: _Orders, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
+    ) -> _Unexplained | None:
+        start = orders.starts.get(execution.prefix)
+        if start is None:
+            start = self.alone(orders.start, self._program.prefix, execution.prefix, orders.monitor)
+            orders.starts[execution.prefix] = start
+        # Calls that do not overlap are an order of whole calls: a class that disagrees with it disagrees with itself.
+        is_of_target = getattr(self._specification, "is_of_target", False)
+        if start == IMPOSSIBLE:
+            return None if is_of_target else _Unexplained((), None)
+        return _first_unexplained(
+            orders.monitor,
+            start,
+            shape,
+            outcomes,
+            lambda end: self._explains(orders, end, execution.final),
+            _overlap if is_of_target else lambda _: True,
+        )
+
     def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:
         outcome, text = outcomes[call], self._text(self._operations[call])
         error = outcome.error
         is_closed_set = isinstance(error, enum.StrEnum)
         if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
             return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
-        return Problem(FindingKind.NONLINEARIZABLE, f"no order of the calls explains what {text} gave", order)
+        return Problem(
+            FindingKind.NONLINEARIZABLE, f"no sequential order of the calls explains what {text} gave", order
+        )
 
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))
 
-    def _explains(self, at: int, final: tuple[Outcome, ...]) -> bool:
+    def _explains(self, orders: _Orders, at: int, final: tuple[Outcome, ...]) -> bool:
         key = (at, final)
-        if key not in self._finals:
-            self._finals[key] = self.alone(at, self._read_back(final), final) != IMPOSSIBLE
-        return self._finals[key]
+        if key not in orders.finals:
+            orders.finals[key] = self.alone(at, self._read_back(final), final, orders.monitor) != IMPOSSIBLE
+        return orders.finals[key]
 
-    def alone(self, at: int, operations: Sequence[Any], outcomes: Sequence[Outcome]) -> int:
+    def alone(
+        self,
+        at: int,
+        operations: Sequence[Any],
+        outcomes: Sequence[Outcome],
+        monitor: Monitor[Any, Any, Any] | None = None,
+    ) -> int:
         """The set of configurations after calls that overlap no other."""
+        monitor = monitor or self.monitor
         for operation, outcome in zip(operations, outcomes, strict=True):
             number = self._numbers.get(operation)
             if number is None:
                 number = self._numbers[operation] = len(self._called)
                 self._called.append(operation)
-            at = self.monitor.returned(self.monitor.invoked(at, number), number, outcome)
+            at = monitor.returned(monitor.invoked(at, number), number, outcome)
         return at
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
         return observed.agrees_with(expected, strict_errors=self._strict_errors)
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """What a monitor has said so far.
+
+    Attributes:
+        monitor: tells which orders of the calls explain what they gave.
+        start: its set of configurations before the first call.
+        starts: what the calls before the threads gave -> the set after them.
+        finals: (set when the threads have ended, what was read then) -> whether it fits.
+    """
+
+    monitor: Monitor[Any, Any, Any]
+    start: int
+    starts: dict[tuple[Outcome, ...], int] = field(default_factory=dict)
+    finals: dict[tuple[int, tuple[Outcome, ...]], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -178,6 +264,7 @@ def _first_unexplained(
     shape: Shape,
     outcomes: Sequence[R],
     explains_end: Callable[[int], bool],
+    counts: Callable[[tuple[Mark, ...]], bool],
 ) -> _Unexplained | None:
     """Judge all orders that an execution admits; the first that nothing explains.
 
@@ -187,6 +274,7 @@ def _first_unexplained(
         shape: the orders.
         outcomes: what each call gave.
         explains_end: whether what was read when all had ended fits a set of configurations.
+        counts: whether it matters that nothing explains an order.
     """
     marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
 
@@ -197,19 +285,19 @@ def _first_unexplained(
         return None if after == IMPOSSIBLE else after
 
     for order, end in linear_extensions(marks, start, follow):
-        if end is None:
+        if end is None and counts(order):
             return _Unexplained(order, -order[-1] - 1)
-        if not explains_end(end):
+        if end is not None and not explains_end(end) and counts(order):
             return _Unexplained(order, None)
     return None
+
+
+def _overlap(order: tuple[Mark, ...]) -> bool:
+    """Whether calls overlap: not each end comes right after the beginning of its call."""
+    return any(begun + ended for begun, ended in zip(order[::2], order[1::2], strict=False))
 
 
 def _deadlock(execution: Execution[Outcome]) -> Problem:
     if not execution.waits:
         return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
-    circle = cycle(execution.waits)
-    if circle:
-        waits = {wait.thread: wait for wait in execution.waits}
-        return Problem(FindingKind.DEADLOCK, "; ".join(waits[thread].with_holder() for thread in circle))
-    all_waits = "; ".join(wait.with_holder() for wait in execution.waits)
-    return Problem(FindingKind.DEADLOCK, f"no thread can go on: {all_waits}")
+    return Problem(FindingKind.DEADLOCK, standstill_text(execution.waits))

@@ -14,15 +14,14 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TypeGuard, TypeVar
 
+from kcache_model.foreign import is_a, is_any
+from kcache_model.outcomes import with_short_floats
 from kcache_model.stamped import Stamped
 
 from ..instrument.beneath import iterated
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.world import PRIVATE_MODULES
-
-K = TypeVar("K")
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000
@@ -46,16 +45,6 @@ MISSING = "nothing"
 """The text of what is not there: a key that a dict does not have, an attribute that is not set."""
 
 
-def is_a(obj: object, kind: type[K]) -> TypeGuard[K]:
-    """As ``isinstance``, which would ask the object what it pretends to be."""
-    return issubclass(type(obj), kind)
-
-
-def is_any(obj: object, kinds: tuple[type, ...]) -> bool:
-    """As :func:`is_a`, for one of several."""
-    return issubclass(type(obj), kinds)
-
-
 class Names:
     """Calls objects by name.
 
@@ -76,6 +65,7 @@ class Names:
         self._former: dict[int, str] = {}
         self._kept: dict[int, object] = {}
         self._counts: Counter[str] = Counter()
+        self._threads: dict[int, tuple[object, str]] = {}
         self._visited = 0
 
     def forget(self) -> None:
@@ -88,6 +78,10 @@ class Names:
         if id(namespace) not in self._modules:
             self._modules[id(namespace)] = namespace
             self._now = None
+
+    def thread_starts(self, handle: object, number: int) -> None:
+        """From now on, the handle of a thread and its Thread object go by the number of its column."""
+        self._threads[id(handle)] = (handle, f"thread {number + 1}")
 
     def of(self, obj: object) -> str:
         """The name of an object; one that no way leads to gets a number, or is called by the way that once did."""
@@ -107,6 +101,8 @@ class Names:
 
     def _text(self, value: object, depth: int) -> str:
         kind = type(value)
+        if is_a(value, float):
+            return float.__repr__(with_short_floats(float.__pos__(value)))
         if kind in _SIMPLE:
             return _cut(repr(value))
         if is_a(value, Stamped):
@@ -119,7 +115,17 @@ class Names:
             return self._container(value, depth)
         name = self._way_to(value) or self.numbered(value)
         # Among others it need not be told where else it can be found.
-        return name if depth == 0 or "#" in name else kind.__name__
+        return name if depth == 0 or "#" in name or self._thread(value) else kind.__name__
+
+    def _thread(self, obj: object) -> str | None:
+        """The number of a thread that was started, given its handle or its Thread object."""
+        if not self._threads:
+            return None
+        if id(obj) not in self._threads:
+            if not any(owner.__name__ == "Thread" for owner in type(obj).__mro__):
+                return None
+            obj = attributes(obj).get("_handle")
+        return self._threads.get(id(obj), (None, None))[1]
 
     def _container(self, value: object, depth: int) -> str:
         kind: type = type(value)
@@ -150,13 +156,18 @@ class Names:
             return obj.__name__
         if type(obj) is dict and "__builtins__" in obj:
             return _module_name(obj)
+        if is_a(obj, types.ModuleType):
+            return _module_name(object.__getattribute__(obj, "__dict__"))
+        thread = self._thread(obj)
+        if thread is not None:
+            return thread
         if self._now is None:
             self._now = self._walk()
         return self._now.get(id(obj))
 
     def numbered(self, obj: object) -> str:
-        """The type of an object with a number."""
-        kind = type(obj).__name__
+        """The type of an object, or the name of a function, with a number."""
+        kind = obj.__name__ if is_a(obj, types.FunctionType) else type(obj).__name__
         if id(obj) not in self._numbered:
             if not self._keep(obj):
                 return kind

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator
 from operator import itemgetter
 from types import FrameType
 
+from kcache_model.foreign import is_a, is_any
 from kcache_model.interleaving import LINE, Switch
 from kcache_model.outcomes import with_article
 
@@ -37,7 +38,7 @@ from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from .naming import MISSING, Names, is_a, is_any, is_library, is_method, peek
+from .naming import MISSING, Names, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
 _IDLE = "something to do"
@@ -104,7 +105,7 @@ class Recording(list[Event]):
         holder = None
         kind, obj, _ = thread.pending or (ACQUIRE, None, None)
         if kind == JOIN:
-            what = "the end of a thread"
+            what = f"the end of {self._names.of(obj)}"
         elif is_a(obj, Wakeup):
             what = Wakeup.what
         elif not place.path:
@@ -191,6 +192,8 @@ class Recording(list[Event]):
 
     def _recorded(self, event: Event, place: Place, left: Switch | None, call: int, frame: FrameType) -> RecordedEvent:
         thread, kind, obj, slot = event
+        if kind == SPAWN and type(slot) is int:
+            self._names.thread_starts(obj, slot)
         at = len(self)
         held = self._held(thread)
         if place.library:

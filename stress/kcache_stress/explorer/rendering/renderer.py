@@ -6,8 +6,9 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Generic
+from typing import Any, Final, Generic
 
+from kcache_model.finding import FindingKind
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.places import file_name, short_path
 
@@ -17,6 +18,7 @@ from ..schedule import Schedule
 from ..strategies.interface import Ending
 from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
+from ..waiting import standstill_text
 from .naming import Names
 from .recorded_events import Place, RecordedEvent
 from .recording import Recording
@@ -60,6 +62,7 @@ class Texts(Generic[A]):
         before: the calls before the threads of an execution, with what they gave.
         afterwards: the same for those after them.
         is_hidden: whether the module of a file is none of the reader's business: what happens there is left out.
+        test: path, first and last line of the test body that runs, if one does.
     """
 
     called: str
@@ -69,6 +72,7 @@ class Texts(Generic[A]):
     before: Callable[[Execution[A]], Sequence[tuple[str, str]]]
     afterwards: Callable[[Execution[A]], Sequence[tuple[str, str]]]
     is_hidden: Callable[[str], bool] | None = None
+    test: tuple[str, int, int] | None = None
 
 
 def render_interleaving(
@@ -84,7 +88,8 @@ def render_interleaving(
             if recording is None:  # it did not get as far as that
                 return Interleaving(0, {}, (), (), (), (), (), (), False)
             recording.settle()
-            return _with_problem(_end_of(_rendered(runner, execution, recording, strategy, texts)), problem)
+            rendered = _end_of(_rendered(runner, execution, recording, strategy, texts))
+            return _with_problem(rendered, execution, problem)
         finally:
             runner.clean_up()
 
@@ -114,14 +119,19 @@ def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     return shown
 
 
-def _with_problem(rendered: Interleaving, problem: Problem | None) -> Interleaving:
+def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Problem | None) -> Interleaving:
     if problem is None:
         return rendered
+    summary = problem.summary
+    if problem.kind is FindingKind.DEADLOCK and rendered.waiting and execution.waits:
+        # Where a thread waits in a call of the library, the wait itself says better for what.
+        names = {wait.thread: wait.what for wait in rendered.waiting if not wait.what.endswith("()")}
+        summary = standstill_text(execution.waits, names)
     wrong = None
     if problem.order and problem.order[-1] < 0 and "after the threads" not in problem.summary:
         position = -problem.order[-1] - 1
         wrong = position if position < len(rendered.calls) else None
-    return replace(rendered, summary=problem.summary, wrong_call=wrong)
+    return replace(rendered, summary=summary, wrong_call=wrong)
 
 
 def _end_of(whole: Interleaving) -> Interleaving:
@@ -176,6 +186,7 @@ def _rendered(
         execution.failures,
         strategy.followed,
         is_interrupted=execution.preemptions > 0,
+        test=texts.test,
     )
 
 

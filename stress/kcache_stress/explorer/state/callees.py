@@ -7,6 +7,8 @@ import functools
 from types import CodeType, FrameType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, Final
 
+from kcache_model.foreign import class_attribute, is_a, is_any, own_attributes
+
 from ..instrument.call_sites import Path
 
 _MOST_WRAPPERS: Final = 10
@@ -27,46 +29,40 @@ def find_callee(path: Path, frame: FrameType) -> object:
 
 def special_method(item: object, name: str) -> object:
     """The method that an operator or a statement calls; ``None`` if there is none."""
-    return _of_class(type(item), name)
+    return class_attribute(type(item), name)
 
 
 def calls_code(callee: object, code: CodeType) -> bool:
     """Whether calling `callee` runs `code`, with nothing in between that has a state of its own."""
     for _ in range(_MOST_WRAPPERS):
-        if isinstance(callee, FunctionType):
+        wrapped: Any = callee
+        if is_a(callee, FunctionType):
             return callee.__code__ is code
-        if isinstance(callee, (MethodType, staticmethod, classmethod)):
-            callee = callee.__func__
-        elif isinstance(callee, functools.partial):
+        if is_any(callee, (MethodType, staticmethod, classmethod)):
+            callee = wrapped.__func__
+        elif is_a(callee, functools.partial):
             callee = callee.func
-        elif isinstance(callee, type):
-            made = (_of_class(callee, name) for name in ("__init__", "__new__"))
-            return any(isinstance(one, (FunctionType, staticmethod)) and calls_code(one, code) for one in made)
+        elif is_a(callee, type):
+            made = (class_attribute(callee, name) for name in ("__init__", "__new__"))
+            return any(is_any(one, (FunctionType, staticmethod)) and calls_code(one, code) for one in made)
         else:
             callee = special_method(callee, "__call__")
-            if not isinstance(callee, FunctionType):
+            if not is_a(callee, FunctionType):
                 return False
     return False
 
 
 def _attribute(item: Any, name: str) -> object:
-    if isinstance(item, ModuleType):
-        return vars(item).get(name)
-    if isinstance(item, type):
-        return _of_class(item, name)
-    found = _of_class(type(item), name)
-    if isinstance(found, MemberDescriptorType):
+    if is_a(item, ModuleType):
+        return own_attributes(item).get(name)
+    if is_a(item, type):
+        return class_attribute(item, name)
+    found = class_attribute(type(item), name)
+    if is_a(found, MemberDescriptorType):
         try:
             return found.__get__(item)
         except AttributeError:
             return None
-    if isinstance(found, (property, functools.cached_property)):
+    if is_any(found, (property, functools.cached_property)):
         return None
-    try:
-        return object.__getattribute__(item, "__dict__").get(name, found)
-    except AttributeError:
-        return found
-
-
-def _of_class(kind: type, name: str) -> object:
-    return next((vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)), None)
+    return own_attributes(item).get(name, found)

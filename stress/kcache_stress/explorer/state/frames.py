@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType, FrameType, GeneratorType, TracebackType
 from typing import Any, Final
 
+from kcache_model.foreign import is_a
 from kcache_model.places import file_name
 
 from ..instrument.names import CONTEXT, HOOK_MARK, ITERATOR
@@ -215,7 +216,8 @@ def _calls_what_it_seems_to(frame: FrameType, inner: FrameType | None) -> bool:
     position, code = position_of(frame), inner.f_code
     if position.operation == "FOR_ITER":
         return any(
-            getattr(iterator, "gi_frame", None) is inner or calls_code(special_method(iterator, "__next__"), code)
+            (is_a(iterator, GeneratorType) and iterator.gi_frame is inner)
+            or calls_code(special_method(iterator, "__next__"), code)
             for iterator in _bound(frame, ITERATOR)
         )
     if position.enters_context:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
+from kcache_model.foreign import is_a, is_any, own_attributes
+
 from ..instrument.names import HOOK_MARK, PREFIX
 from ..sandbox import Sandbox
 from ..virtual.world import PRIVATE_MODULES
@@ -23,7 +25,7 @@ def instrumented_modules(sandbox: Sandbox) -> list[ModuleType]:
     return [
         module
         for module in modules
-        if HOOK_MARK in getattr(module, "__dict__", ()) and module.__name__ not in PRIVATE_MODULES
+        if HOOK_MARK in own_attributes(module) and own_attributes(module)["__name__"] not in PRIVATE_MODULES
     ]
 
 
@@ -43,7 +45,8 @@ class Namespaces:
         self.opaque: str | None = None
         self._spaces: dict[int, tuple[str, Any, list[object]]] = {}
         for module in modules:
-            self._add(module.__name__, module, vars(module))
+            space = own_attributes(module)
+            self._add(str(space["__name__"]), module, space)
 
     def name_of(self, space: object) -> str | None:
         """The name of a class, or of the module that has these globals; ``None`` for anything else."""
@@ -63,13 +66,13 @@ class Namespaces:
         return None
 
     def _add(self, name: str, owner: Any, space: Any) -> None:
-        key = space if isinstance(owner, ModuleType) else owner
+        key = space if is_a(owner, ModuleType) else owner
         self._spaces[id(key)] = (name, key, list(space.values()))
         for attribute, value in list(space.items()):
             if attribute.startswith(("__", PREFIX)) or attribute == "_abc_impl":
                 continue
             for part in _unwrapped(value):
-                if isinstance(part, type):
+                if is_a(part, type):
                     if part.__module__ == getattr(owner, "__module__", name) and id(part) not in self._spaces:
                         self._add(f"{part.__module__}.{part.__qualname__}", part, vars(part))
                 else:
@@ -86,11 +89,11 @@ class Namespaces:
 
 def _unwrapped(value: Any) -> Iterator[object]:
     """What is behind the wrappers that classes have."""
-    if isinstance(value, (staticmethod, classmethod)):
+    if is_any(value, (staticmethod, classmethod)):
         yield value.__func__
-    elif isinstance(value, property):
+    elif is_a(value, property):
         yield from filter(None, (value.fget, value.fset, value.fdel))
-    elif isinstance(value, functools.cached_property):
+    elif is_a(value, functools.cached_property):
         yield value.func
     else:
         yield value

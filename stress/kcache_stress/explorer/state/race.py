@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
+from kcache_model.foreign import own_attributes
 from kcache_model.places import file_name
 
 from ..events import location
@@ -54,7 +55,7 @@ def name_of_location(obj: object, slot: object, objects: Iterable[object]) -> st
     if location(obj, slot) != id(obj):
         return f"{type(obj).__name__}.{slot}"
     for holder in objects:
-        for name, value in getattr(holder, "__dict__", {}).items():
+        for name, value in list(own_attributes(holder).items()):
             if value is obj:
                 return f"{type(holder).__name__}.{name}"
     return f"a {type(obj).__name__}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ import greenlet
 from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
+from .deadlines import MOST_TIES, due_with, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
@@ -33,9 +34,7 @@ MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the c
 FOREVER: Final = 50_000
 """More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
 TICK: Final = 1e-6
-"""How many seconds pass with each reading of the clock."""
-_AT_ONCE = 1_000 * TICK
-"""Timeouts that lie no further apart may end in any order: what lies between them may be nothing but readings."""
+"""The seconds that pass with each reading of the clock, unless :attr:`Scheduler.tick` says otherwise."""
 _SPARE_GREENLETS = 4
 _SWALLOWED_ABORTS = 20
 _ROOM_TO_CHOOSE = 100
@@ -64,9 +63,11 @@ class Scheduler:
         watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
-        now: the virtual time, in seconds. polled: how much of it passed because somebody asked for it all the time.
+        now: the virtual time, in seconds; ``tick`` of them pass with each reading.
+        polled: how much of it passed because somebody asked for it all the time.
         clock_reads: thread -> how often it has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
+        ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
         equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
@@ -87,6 +88,8 @@ class Scheduler:
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now, self.polled, self.timeouts_left, self.longest = 0.0, 0.0, 0, float("inf")
+        self.tick = TICK
+        self.ties_left = 0
         self.clock_reads: dict[int, int] = {}
         self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
         self.asks_at_starts = self.tells_identities = False
@@ -240,14 +243,8 @@ class Scheduler:
         return [n for n, of in threads if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
-        """The threads whose timeout is the next to end: who goes on when nobody else can."""
-        timed = [
-            (thread.waits_for.deadline, number)
-            for number, thread in self.threads.items()
-            if not thread.finished and isinstance(thread.waits_for, Timed)
-        ]
-        first = min((deadline for deadline, _ in timed), default=0.0)
-        return [number for deadline, number in timed if deadline <= max(first + _AT_ONCE, self.now)]
+        """The threads whose timeout is the next to end: who goes on when nobody else can. The first comes first."""
+        return next_timeouts(self.threads, self.now)
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
@@ -259,19 +256,22 @@ class Scheduler:
 
     # What the harness calls.
 
-    def explore(self, works: Sequence[Callable[[], object]], choose: Callable[[int], int], timeouts: int) -> None:
+    def explore(
+        self, works: Sequence[Callable[[], object]], choose: Callable[[int], int], timeouts: int, ties: int = MOST_TIES
+    ) -> None:
         """Run one thread for each of ``works`` until :meth:`stop` is called.
 
         Args:
             works: what the threads of the program do.
             choose: ``choose(running)`` says who is next, and sets ``left`` to how many events it may do.
             timeouts: how many waits may time out although something else could happen.
+            ties: see :attr:`ties_left`.
         """
         self._hub = greenlet.getcurrent()
         self._choose = choose
         self._stopped = False
         self._strategy_failure = None
-        self.timeouts_left = timeouts
+        self.timeouts_left, self.ties_left = timeouts, ties
         self.left = 0
         self.watched = ()
         before, self._is_watched = sys.gettrace(), self.watcher is not None
@@ -285,7 +285,7 @@ class Scheduler:
                     following.switch()
             finally:
                 self.live = False
-                self.timeouts_left = 0
+                self.timeouts_left = self.ties_left = 0
                 self.current = HUB
                 if self._is_watched:
                     sys.settrace(before)
@@ -325,6 +325,18 @@ class Scheduler:
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
+
+    @contextlib.contextmanager
+    def unwinding(self) -> Iterator[None]:
+        """While this is entered, code of the last execution may run, as a generator that is dropped does.
+
+        Nothing of it is part of an execution, and no lock refuses to be given back.
+        """
+        self.live, self.aborting = False, True
+        try:
+            yield
+        finally:
+            self.aborting = False
 
     # Inside.
 
@@ -420,8 +432,16 @@ class Scheduler:
         return following
 
     def _time_out(self, wait: Timed) -> None:
-        if self.timeouts_left > 0:
+        if self.timeouts_left > 0 and not wait.is_due:
             self.timeouts_left -= 1
+        # First of all: from here on it is open which of them goes on.
+        others = due_with(self.threads, max(wait.deadline, self.now))
+        if others and not self.ties_left:
+            self.timeouts_withheld = True
+        elif others:
+            self.ties_left -= 1
+            for other in others:
+                other.is_due = True
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)

@@ -6,9 +6,11 @@ no budget is looked at. A signal interrupts such a wait, as long as the explorer
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
@@ -42,6 +44,11 @@ class _Watchman:
             self._clock = self._start()
         self._turn += 1
         self._scheduler = scheduler
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The one whose execution is watched."""
+        return self._scheduler
 
     def end(self) -> None:
         self._scheduler = None
@@ -86,6 +93,18 @@ class _Watchman:
 
 
 _watchman: Final = _Watchman()
+
+
+@contextlib.contextmanager
+def not_watched() -> Iterator[None]:
+    """While this is entered, the explorer itself works on behalf of an execution: that is no standstill."""
+    scheduler = _watchman.scheduler
+    _watchman.end()
+    try:
+        yield
+    finally:
+        if scheduler is not None:
+            _watchman.begin(scheduler)
 
 
 class Watched:

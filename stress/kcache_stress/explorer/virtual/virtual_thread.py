@@ -50,21 +50,26 @@ NEVER: Final = _Never()
 
 
 class Timed:
-    """A wait with a timeout: it ends when the other one does, or when the scheduler lets time pass."""
+    """A wait with a timeout: it ends when the other one does, or when the scheduler lets time pass.
 
-    __slots__ = ("deadline", "is_patient", "scheduler", "waitable")
+    Attributes:
+        is_due: whether another wait has timed out that was to end at about the same time.
+    """
+
+    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable")
 
     def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
+        self.is_due = False
         is_long = deadline - scheduler.now >= scheduler.longest
         self.is_patient = scheduler.live and (is_long or scheduler.is_patient())
 
     @property
     def free(self) -> bool:
         """Whether the wait is over, or may be cut short by the scheduler's choice."""
-        if self.waitable.free:
+        if self.is_due or self.waitable.free:
             return True
         if not self.is_patient and self.scheduler.timeouts_left > 0:
             return True

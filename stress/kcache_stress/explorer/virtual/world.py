@@ -28,7 +28,7 @@ from .library import found_as, make_queue_accelerator, no_process_hooks, with_si
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
 from .refusal import refuse
-from .scheduler import HUB, MOST_PROGRAM_THREADS, TICK, Scheduler
+from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
 from .signals import make_signal_module
 from .sockets import make_select_module, make_socket_module
 from .thread_class import simplify_threads
@@ -76,7 +76,7 @@ class Clock:
         impatience = reads - _PATIENT_READS
         # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
         # between: who polls would find each of its waits over before it began, and keep everybody from going on.
-        passed = TICK if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
+        passed = scheduler.tick if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
         scheduler.polled += passed
         scheduler.now += passed
         return scheduler.now
@@ -173,7 +173,7 @@ class World:
         threading = self._made.get("threading")
         return next((name for name, made in self._original.items() if getattr(threading, name, None) is not made), "")
 
-    def forget_threads(self, program_threads: int) -> None:
+    def forget_threads(self, program_threads: int, random_seed: int = 0) -> None:
         """Drop the threads that the copy of ``threading`` still knows from an execution that was given up.
 
         It knows those of the next program, or as many as there may be if nobody knows how many that will be.
@@ -183,7 +183,7 @@ class World:
         if "signal" in self._made:
             self._made["signal"]._start_over()
         if "random" in self._made:
-            self._made["random"].seed()
+            self._made["random"].seed(random_seed)
         threading = self._made.get("threading")
         if threading is not None:
             # Not only what is left over: what a setup starts while nobody knows how many threads the program has takes

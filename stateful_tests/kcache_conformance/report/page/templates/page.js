@@ -276,4 +276,5 @@ document.documentElement.classList.add('script');
 themes();
 copying();
 addEventListener('beforeprint', () => { for (const part of document.querySelectorAll('details')) part.open = true; });
+if (byId('walk-steps')) walking(byId('walk-steps'));
 if (byId('picture')) pictured(JSON.parse(byId('picture').textContent));

@@ -10,6 +10,7 @@ from importlib.metadata import Distribution, DistributionFinder, MetadataPathFin
 from pathlib import Path
 from typing import Any, Final
 
+from kcache_model.foreign import own_attributes
 from kcache_model.places import short_path
 
 from .explorer.reach import HARNESS, imported_by
@@ -20,7 +21,7 @@ _MOST_IMPORTED: Final = 4
 """Packages of one file that are named; more would make the line too long to read."""
 
 
-def tested_text(target: str | Callable[..., Any]) -> str:
+def describe_tested(target: str | Callable[..., Any]) -> str:
     """Return version and file of a target that is loaded: ``jinja2 3.1.6, /path/jinja2/__init__.py``.
 
     A module of the user's project is often a test or an adapter, so the packages that it imports are named, too.
@@ -65,10 +66,7 @@ def _file_of(name: str) -> str | None:
 
 def _attribute(module: str, name: str) -> object:
     """An attribute of a loaded module, read without calling ``__getattr__`` of a module that loads itself late."""
-    try:
-        return object.__getattribute__(sys.modules[module], "__dict__").get(name)
-    except (KeyError, AttributeError):
-        return None
+    return own_attributes(sys.modules.get(module)).get(name)
 
 
 def _version_of(package: str, file: str | None) -> str:

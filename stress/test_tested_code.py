@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.loading import load_object
-from kcache_stress.tested import tested_text
+from kcache_stress.tested_code import describe_tested
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def text_of(target: str, *path: Path) -> str:
     sys.path[:0] = map(str, path)
     load_object(target)
-    return tested_text(target)
+    return describe_tested(target)
 
 
 def test_metadata_beside_the_package_gives_the_version(folder: Path) -> None:
@@ -68,5 +68,4 @@ def test_a_factory_without_a_name_is_described_by_its_module(folder: Path) -> No
     sys.path.insert(0, str(folder / "old"))
     made_by = load_object("shadowed:C")
     assert callable(made_by)
-    assert tested_text(made_by) == "shadowed 1.0, old/shadowed/__init__.py"
-    assert tested_text(lambda: None).startswith("test_tested")
+    assert describe_tested(made_by) == "shadowed 1.0, old/shadowed/__init__.py"

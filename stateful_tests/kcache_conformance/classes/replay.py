@@ -1,0 +1,146 @@
+"""Replay of calls on new objects of a class or a model: on virtual threads, or on real ones where those cannot tell."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from kcache_model.object_types.object_type import Driver, MakeDriver
+from kcache_model.object_types.plain import ObjectProgram
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Overtaken, Passes, Stage
+from kcache_model.outcomes import WAITS, Outcome
+from kcache_stress.loading import load_object, named_packages
+from kcache_stress.objects.named_target import place_named
+
+from ..objects.sequential import PatientCaller
+
+if TYPE_CHECKING:
+    from kcache_stress.objects.virtual_calls import VirtualCalls
+
+_PLACES: Final = 16
+"""Replays that differ in all that no result may depend on. A coin is alike in all of them once in 32,768 times."""
+
+_PATIENCE_SECONDS: Final = 0.5
+"""How long a call on real threads may take before it counts as one that waits: calls of a specification are quick."""
+
+_MOST_COMPARED: Final = 64
+_MOST_REAL_SECONDS: Final = 0.05
+"""Of the calls that neither wait nor sleep, the first so many are made on real threads, too: they give the same there,
+unless the class knows that its threads are virtual."""
+
+
+class Replay:
+    """Makes calls on new objects, and returns what the last one gives.
+
+    Each replay differs from the one before in all that no result may depend on: who the threads are, what the time is,
+    and which random numbers are drawn. The virtual clock is the one of executions: no wait and no sleep takes time, and
+    a wait with a timeout ends as it does there. On real threads, a call that does not return is left behind; to see
+    that takes time, so it is remembered, but of calls that have returned the time before.
+
+    Args:
+        name: of the class or model.
+        factory: makes its objects.
+        driver: makes the calls on an object of a factory.
+        invariants: calls that are not made.
+
+    Attributes:
+        driver: as given; another one must wait for the same.
+    """
+
+    def __init__(
+        self, name: str, factory: Callable[[], Any], driver: MakeDriver, invariants: frozenset[str] = frozenset()
+    ) -> None:
+        self.driver = driver
+        self._name = name
+        self._factory = factory
+        self._invariants = invariants
+        self._virtual: VirtualCalls | None = None
+        self._elsewhere = 0
+        self._real: Driver | None = None
+        self._differs = False
+        self._compared: set[Calls] = set()
+        self._callers: dict[int, PatientCaller] = {}
+        self._others: dict[int, PatientCaller] = {}
+        self._waiting: set[Calls] = set()
+        self._returned: Calls = ()
+
+    def __call__(self, calls: Calls) -> Outcome:
+        """What the last of some calls gives that are made one after another."""
+        if calls[-1].name in self._invariants:
+            return Outcome()
+        stage = self.stage(calls)
+        if any(isinstance(step, (Begun, Overtaken, Passes)) for step in calls):  # which virtual threads alone can do
+            return WAITS if stage is None else stage.outcomes[-1][0]
+        if stage is not None and len(self._compared) < _MOST_COMPARED and calls not in self._compared:
+            self._compared.add(calls)
+            self._differs = self._does_differ(calls, stage)
+        if stage is None or self._differs:
+            return self._with_real_threads(calls)
+        return stage.outcomes[-1][0]
+
+    def result(self, calls: Calls) -> object:
+        """What the last call returned, as it is; ``None`` if it did not return. Of plain drivers only."""
+        self._virtual = self._virtual or self._virtual_calls()
+        self._virtual.keeps_driver, self._real = True, None
+        outcome = self(calls)
+        driver: Any = self._real or self._virtual.driver
+        self._virtual.keeps_driver, self._virtual.driver, self._real = False, None, None
+        if outcome.waits or outcome.error is not None or driver is None:
+            return None
+        results = driver.results(calls[-1].name)
+        return results[-1] if results else None
+
+    def stage(self, steps: Calls) -> Stage | None:
+        """What comes of steps on a new object; ``None`` if virtual threads cannot tell."""
+        if self._differs:
+            return None
+        if self._virtual is None:
+            self._virtual = self._virtual_calls()
+        last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
+        if getattr(last, "name", None) in self._invariants:
+            return None
+        self._elsewhere = (self._elsewhere + 1) % _PLACES
+        return self._virtual.replay(
+            tuple(step if _has_caller(step) else CalledBy(step, -1) for step in steps),
+            lambda factory, **more: self.driver(factory, ObjectProgram(), **more),
+            elsewhere=self._elsewhere,
+        )
+
+    def _does_differ(self, calls: Calls, stage: Stage) -> bool:
+        """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""
+        virtual = stage.outcomes[-1][0]
+        if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
+            return False
+        real = self._with_real_threads(calls)
+        if real in (virtual, WAITS) or real != self._with_real_threads(calls):
+            return False
+        again = self.stage(calls)
+        return again is not None and again == self.stage(calls)
+
+    def _virtual_calls(self) -> VirtualCalls:
+        from kcache_stress.objects.virtual_calls import VirtualCalls  # of the explorer, which takes time to import
+
+        packages = frozenset(named_packages(load_object(self._name), self._name))
+        return VirtualCalls(place_named(self._name, packages))
+
+    def _with_real_threads(self, calls: Calls) -> Outcome:
+        if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
+            return WAITS
+        outcome = Outcome()
+        driver = self._real = self.driver(self._factory, ObjectProgram(), load=importlib.import_module, passing=())
+        self._callers, self._others = self._others, self._callers
+        for position, call in enumerate(calls):
+            by = call if isinstance(call, CalledBy) else CalledBy(call, -1)
+            caller = self._callers.setdefault(by.thread, PatientCaller())
+            outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS, by.thread)
+            if outcome.waits:
+                if calls != self._returned:
+                    self._waiting.add(calls[: position + 1])
+                return outcome
+        self._returned = calls
+        return outcome
+
+
+def _has_caller(step: Any) -> bool:
+    return isinstance(step, (Begun, CalledBy, Overtaken, Passes))

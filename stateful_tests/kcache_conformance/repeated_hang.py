@@ -1,0 +1,53 @@
+"""A hang is repeated alone before it is reported: no verdict comes from the speed of a busy machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.program import Program
+
+from .isolation import STARTUP_SECONDS, JobEnd, run_job
+
+if TYPE_CHECKING:
+    from .target_type import TargetType
+
+RETURNED: Final = "a call did not return in time, but did when it was repeated alone; give it more --patience"
+_MORE_PATIENCE: Final = 3.0
+_SEARCH_SECONDS: Final = 2.0
+_DEADLINE_SECONDS: Final = 30.0
+
+
+def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, patience_seconds: float) -> bool:
+    """Whether the program of a hang hangs, or fails in another way, in a process of its own and with more patience.
+
+    True where that cannot be tried: the target has no name, or nothing is known of the program.
+
+    Args:
+        finding: of a call or an execution that did not return.
+        target_type: of the target.
+        target: its name.
+        patience_seconds: how long a call took when it was given up.
+    """
+    if finding.kind is not FindingKind.HANG or target is None:
+        return True
+    patience, answers = _MORE_PATIENCE * patience_seconds, list[Any]()
+    if finding.schedule:
+        end = run_job(
+            "kcache_conformance.replays:replay_job",
+            {"target_type": target_type.name, "word": finding.schedule, "seconds": _SEARCH_SECONDS},
+            on_event=answers.append,
+            deadline_seconds=STARTUP_SECONDS + _DEADLINE_SECONDS,
+            patience_seconds=patience,
+        )
+    elif isinstance(finding.program, Program):
+        end = _program_end(target, finding.program, patience)
+    else:
+        return True
+    return end.how != "done" or any(answer.get("finding") is not None for answer in answers)
+
+
+def _program_end(target: str, program: Program, patience_seconds: float) -> JobEnd:
+    from .indexers.program_job import run_program_in_child
+
+    return run_program_in_child(target, program, seconds=_SEARCH_SECONDS, patience_seconds=patience_seconds)

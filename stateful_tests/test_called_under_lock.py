@@ -1,0 +1,131 @@
+"""Methods that need the lock of their class: what goes wrong where threads call them directly is advice."""
+
+from __future__ import annotations
+
+import textwrap
+import threading
+from pathlib import Path
+
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.classes.called_under_lock import methods_called_under_lock
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.symptoms import weighed
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.object_types.plain import MethodCall, ObjectProgram
+from kcache_model.verdict import Status
+
+
+class Base:
+    def __init__(self) -> None:
+        self.guard = threading.RLock()
+        self.state_lock = threading.Lock()
+        self.items: list[int] = []
+
+    def add(self, item: int) -> None:
+        with self.guard:
+            self.put(item)
+            self.safely(item)
+            self._private(item)
+
+    def put(self, item: int) -> None:
+        self.items.append(item)
+
+    def safely(self, item: int) -> None:
+        with self.guard:
+            self.items.append(item)
+
+    def _private(self, item: int) -> None:
+        self.items.append(item)
+
+    def outside(self) -> int:
+        with open("x"):
+            return self.size()
+
+    def size(self) -> int:
+        return len(self.items)
+
+
+class Derived(Base):
+    def refresh(self) -> None:
+        """Read everything again. The lock must be held."""
+
+    def clear(self) -> None:
+        """Remove everything; callers must hold the lock of the store."""
+
+    def locked(self) -> bool:
+        """Whether the lock is taken; nobody needs it for this."""
+        return True
+
+    def trim(self) -> None:
+        with self.state_lock:
+            self.drop()
+
+    def drop(self) -> None:
+        self.items.pop()
+
+
+def test_methods_are_found_by_what_the_class_does_and_says() -> None:
+    assert methods_called_under_lock(Base) == {"put"}
+    assert methods_called_under_lock(Derived) == {"put", "refresh", "clear", "drop"}
+    assert methods_called_under_lock(dict) == frozenset()
+
+
+STORE = """
+    import threading
+
+    class Buffer:
+        def __init__(self):
+            self.lock, self.count = threading.Lock(), 0
+
+        def add(self) -> int:
+            with self.lock:
+                return self.advance()
+
+        def advance(self) -> int:
+            count = self.count
+            self.count = count + 1
+            return self.count
+
+    class Unlocked(Buffer):
+        def take(self) -> int:
+            count = self.count
+            self.count = count - 1
+            return self.count
+    """
+
+
+def found_in(tmp_path: Path, name: str, budget: float) -> list[Finding]:
+    file = tmp_path / "buffers.py"
+    file.write_text(textwrap.dedent(STORE))
+    options = SuiteOptions(
+        kind=class_type_name(f"{file}:{name}"), phases=("explorer",), budget_seconds=budget, most_findings=1
+    )
+    return list(run_suite(f"{file}:{name}", options).findings)
+
+
+def test_misuse_of_such_a_method_is_advice_with_the_reason(tmp_path: Path) -> None:
+    findings = found_in(tmp_path, "Buffer", 8.0)
+    assert findings
+    assert {finding.status for finding in findings} == {Status.OK}
+    assert all(finding.advice.startswith("advance() needs the lock") for finding in findings)
+
+
+def test_a_method_that_forgets_the_lock_is_wrong(tmp_path: Path) -> None:
+    wrong = [finding for finding in found_in(tmp_path, "Unlocked", 60.0) if finding.status is Status.VIOLATION]
+    assert wrong
+    assert all("take" in finding.program.names()[0] + finding.program.names()[-1] for finding in wrong)
+
+
+def test_nothing_is_made_of_calls_that_are_left_out_but_that_one_alone_stands_still() -> None:
+    against = {"ask": "is left out: it never returned in one thread"}
+    alone, two = ((MethodCall("ask"),),), ((MethodCall("ask"),), (MethodCall("size"),))
+
+    def status(kind: FindingKind, threads: tuple[tuple[MethodCall, ...], ...]) -> Status:
+        finding = Finding(kind, "explorer", "it goes wrong", ObjectProgram(threads=threads))
+        return weighed(finding, {}, SuiteOptions(), against).status
+
+    assert status(FindingKind.NONLINEARIZABLE, alone) is Status.OK
+    assert status(FindingKind.NONLINEARIZABLE, two) is Status.OK
+    assert status(FindingKind.DEADLOCK, two) is Status.OK
+    assert status(FindingKind.DEADLOCK, alone) is Status.VIOLATION

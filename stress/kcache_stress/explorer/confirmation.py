@@ -1,0 +1,85 @@
+"""The one rule that decides whether a finding of the explorer is a violation: every command follows it.
+
+A finding is a violation if real threads confirmed it, or if all code that ran in it was seen and real threads do not
+contradict it. Otherwise it is not confirmed.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kcache_model.finding import Finding, FindingKind
+
+from .. import interpreter
+from .counterexample import Possible
+
+ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
+"""The kinds of failures after which threads do not end."""
+_NEEDS_FREE_THREADS: Final = ", or need free-threaded Python"
+
+
+class Answer(enum.Enum):
+    """The result of a confirmation."""
+
+    CONFIRMED = "confirmed"
+    NOT_CONFIRMED = "not confirmed"
+    """Real threads made the same calls, and did not fail."""
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The answer of real threads to a finding.
+
+    Attributes:
+        answer: the result.
+        text: one line without a period: how real threads failed, or why they did not; empty if there is nothing to say.
+    """
+
+    answer: Answer
+    text: str = ""
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether real threads failed in the same way."""
+        return self.answer is Answer.CONFIRMED
+
+
+def answer_of_runs(kind: FindingKind, shown: FindingKind | None) -> Confirmation:
+    """The answer of runs that nothing paused.
+
+    Args:
+        kind: of the finding.
+        shown: the kind of failure that they showed; ``None`` if they showed none.
+    """
+    if shown is None:
+        return Confirmation(Answer.NOT_CONFIRMED, "real threads did not fail in the same program")
+    if (shown in ENDLESS) != (kind in ENDLESS):
+        return Confirmation(Answer.NOT_CONFIRMED, "real threads failed in the same program, but in another way")
+    return Confirmation(Answer.CONFIRMED, f"confirmed on {interpreter.name()}: real threads fail in the same program")
+
+
+def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str) -> Finding:
+    """Apply the rule to a finding.
+
+    Args:
+        finding: of the explorer.
+        confirmation: the answer of real threads.
+        unseen: why it may be an artefact, as the sandbox says; empty if all code was seen.
+    """
+    text, detail = confirmation.text, finding.detail
+    if confirmation.is_confirmed:
+        if interpreter.has_gil():
+            detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
+        return replace(finding, unconfirmed="", detail=_lines(detail, text))
+    if confirmation.answer is Answer.NOT_TRIED:
+        return replace(finding, unconfirmed=unseen, detail=_lines(detail, text))
+    if interpreter.has_gil() and Possible.FREE_THREADED in detail:
+        text += _NEEDS_FREE_THREADS
+    return replace(finding, unconfirmed="; ".join(filter(None, (text, unseen))))
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))

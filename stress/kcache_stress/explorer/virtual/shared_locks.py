@@ -1,0 +1,150 @@
+"""Virtual locks for the modules that a sandbox shares with the process, such as the standard library's.
+
+All virtual threads are one thread of the process: a second one would take a real ``RLock`` that the first one holds.
+While controlled code runs, the shared modules therefore find the virtual ``threading``, and virtual locks in place of
+those that they made when they were imported. In between, and while something is imported, they find the real ones.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, Final
+
+_NAMES: Final = {
+    threading: (
+        *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"),
+        *("Timer", "Thread", "local", "current_thread", "get_ident"),
+    ),
+    _thread: ("allocate_lock", "RLock", "get_ident"),
+    queue: (),
+}
+_REAL: Final = {id(module): (module.__name__, "") for module in _NAMES} | {
+    id(vars(module)[name]): (module.__name__, name) for module, names in _NAMES.items() for name in names
+}
+"""The id of what has a virtual counterpart -> the module of that, and its name there; without one, it is the module."""
+_LOCKS: Final = (type(_thread.allocate_lock()), _thread.RLock)
+
+
+class SharedLocks:
+    """While this is entered, shared modules take virtual locks. It may be entered again meanwhile.
+
+    Args:
+        virtual: gives the virtual copy of a module.
+        covers: whether a module is shared, and may be entered by controlled code.
+
+    Attributes:
+        is_entered: whether shared modules find the virtual locks.
+    """
+
+    def __init__(self, virtual: Callable[[str], ModuleType], covers: Callable[[str], bool]) -> None:
+        self._virtual = virtual
+        self._covers = covers
+        self._depth = 0
+        self.is_entered = False
+        self._known: set[str] = set()
+        self._looked_at = 0
+        self._locks: dict[int, Any] = {}
+        self._names: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = []
+        self._attributes: list[tuple[type, str, object, object]] = []
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._cover()
+            self._show()
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._hide()
+
+    @contextlib.contextmanager
+    def suspended(self) -> Iterator[None]:
+        """While this is entered, shared modules find the real locks; those imported meanwhile are covered then."""
+        if not self.is_entered:
+            yield
+            return
+        self._hide()
+        try:
+            yield
+        finally:
+            self._cover()
+            self._show()
+
+    def start_over(self) -> None:
+        """Free the locks that an execution has left taken."""
+        for lock in self._locks.values():
+            lock._at_fork_reinit()
+
+    def cover_again(self) -> None:
+        """Other modules than before are shared: look at all of them again."""
+        with self.suspended():
+            self._known.clear()
+            self._looked_at = 0
+            self._names.clear()
+            self._attributes.clear()
+
+    def _show(self) -> None:
+        self.is_entered = True
+        for namespace, virtual, _ in self._names:
+            namespace.update(virtual)
+        for kind, name, lock, _ in self._attributes:
+            setattr(kind, name, lock)
+
+    def _hide(self) -> None:
+        self.is_entered = False
+        for namespace, _, real in self._names:
+            namespace.update(real)
+        for kind, name, _, lock in self._attributes:
+            setattr(kind, name, lock)
+
+    def _cover(self) -> None:
+        """Find the names of shared modules that stand for locks or for what makes them."""
+        if len(sys.modules) == self._looked_at:
+            return
+        self._looked_at = len(sys.modules)
+        for name in [name for name in sys.modules if name not in self._known]:
+            module = sys.modules[name]
+            self._known.add(name)
+            if type(module) is ModuleType and self._covers(name):
+                self._cover_module(name, vars(module))
+
+    def _cover_module(self, module: str, namespace: dict[str, Any]) -> None:
+        virtual = {}
+        for name, value in list(namespace.items()):
+            found = self._counterpart(value)
+            if found is not None:
+                virtual[name] = found
+            elif isinstance(value, type) and value.__module__ == module and not name.startswith("__"):
+                self._cover_class(value)
+        if virtual:
+            self._names.append((namespace, virtual, {name: namespace[name] for name in virtual}))
+
+    def _cover_class(self, kind: type) -> None:
+        own: Mapping[str, object] = type.__dict__["__dict__"].__get__(kind)
+        for name, value in list(own.items()):
+            if type(value) in _LOCKS:
+                with contextlib.suppress(TypeError):  # of a class in C
+                    setattr(kind, name, value)
+                    self._attributes.append((kind, name, self._counterpart(value), value))
+
+    def _counterpart(self, value: object) -> object | None:
+        """The virtual counterpart of a value; ``None`` if it needs none."""
+        if id(value) in _REAL:
+            module, name = _REAL[id(value)]
+            copy = self._virtual(module)
+            return getattr(copy, name) if name else copy
+        if type(value) not in _LOCKS:
+            return None
+        found: Any = self._locks.get(id(value))
+        if found is None:
+            low_level: Any = self._virtual("_thread")
+            found = low_level.RLock() if type(value) is _thread.RLock else low_level.allocate_lock()
+            self._locks[id(value)] = found
+        return found

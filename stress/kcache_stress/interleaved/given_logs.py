@@ -1,0 +1,113 @@
+"""``caplog`` under the explorer: what is logged in a test, without pytest."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, MutableSequence
+from types import ModuleType
+from typing import Any, Final
+
+from .running import refuse, unseen
+
+_FORMAT: Final = "%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"
+
+
+class _Handler:
+    """Keeps records. It has no lock, unlike a ``logging.Handler``: a fixture must not order the threads of a test."""
+
+    def __init__(self) -> None:
+        self.level = logging.NOTSET
+        self.records: list[logging.LogRecord] = []
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        """A logger calls this in the thread that logs."""
+        self.records.append(record)
+        return True
+
+    def setLevel(self, level: int | str) -> None:  # noqa: N802 - as logging calls it
+        """Leave out what is below a level."""
+        self.level = logging._checkLevel(level)  # type: ignore[attr-defined]
+
+
+class Logs:
+    """``caplog``: records of the ``logging`` that the test sees.
+
+    Args:
+        module: of the test.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self._logging: ModuleType = eval("__import__", vars(module))("logging")
+        self._levels: dict[str | None, int] = {}
+        self._handler = _Handler()
+        self._root: Any = self._logging.getLogger()
+        self._root.addHandler(self._handler)
+
+    @property
+    def handler(self) -> Any:
+        """What the root logger hands records to."""
+        return self._handler
+
+    @property
+    def records(self) -> MutableSequence[logging.LogRecord]:
+        """What was logged."""
+        unseen("caplog.records reads what was logged")
+        return self._handler.records
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages of the records, with their arguments."""
+        return [record.getMessage() for record in self.records]
+
+    @property
+    def record_tuples(self) -> list[tuple[str, int, str]]:
+        """Logger, level and message of each record."""
+        return [(record.name, record.levelno, record.getMessage()) for record in self.records]
+
+    @property
+    def text(self) -> str:
+        """The records as lines."""
+        formatter = logging.Formatter(_FORMAT)
+        return "".join(f"{formatter.format(record)}\n" for record in self.records)
+
+    def get_records(self, when: str) -> list[logging.LogRecord]:
+        """The records of a phase of the test, as far as there are phases here."""
+        return list(self.records) if when == "call" else []
+
+    def clear(self) -> None:
+        """Forget the records."""
+        self.records.clear()
+
+    def set_level(self, level: int | str, logger: str | None = None) -> None:
+        """Change the level of a logger until the test ends."""
+        unseen("caplog.set_level() changes the level of a logger")
+        chosen: Any = self._logging.getLogger(logger)
+        self._levels.setdefault(logger, chosen.level)
+        chosen.setLevel(level)
+        self._handler.setLevel(level)
+
+    @contextlib.contextmanager
+    def at_level(self, level: int | str, logger: str | None = None) -> Iterator[None]:
+        """Change the level of a logger for as long as this is entered."""
+        unseen("caplog.at_level() changes the level of a logger")
+        chosen: Any = self._logging.getLogger(logger)
+        before, own = chosen.level, self._handler.level
+        chosen.setLevel(level)
+        self._handler.setLevel(level)
+        try:
+            yield
+        finally:
+            chosen.setLevel(before)
+            self._handler.level = own
+        unseen("caplog.at_level() changes the level of a logger")
+
+    def close(self) -> None:
+        """Put everything back."""
+        self._root.removeHandler(self._handler)
+        for logger, level in self._levels.items():
+            self._logging.getLogger(logger).setLevel(level)
+
+    def __getattr__(self, name: str) -> Any:
+        """The rest: ``filtering``, ``force_enable_logging`` ..."""
+        refuse(f"asks for caplog.{name}, which only pytest can give")

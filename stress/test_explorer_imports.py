@@ -1,0 +1,161 @@
+"""What threads of the explorer import, and what code under test finds where modules are kept."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcache_stress.explorer.sandbox import Roots, Sandbox
+from stress.test_explorer_reach import COUNTING, GUARD, Write, explored, is_right
+
+LATE = {
+    "reach_plugins/__init__.py": "",
+    "reach_plugins/base.py": """
+        class Base:
+            def __init__(self):
+                self.low = self.high = 0
+        """,
+    "reach_plugins/plugin.py": """
+        import threading
+        from reach_plugins.base import Base
+
+        LOCK = threading.Lock()
+
+        class Unlocked(Base):
+            def move(self):
+                assert self.low == self.high, "torn"
+                self.low += 1
+                self.high += 1
+
+        class Locked(Unlocked):
+            def move(self):
+                with LOCK:
+                    Unlocked.move(self)
+        """,
+    "reach_plugins/user.py": """
+        import importlib, pkgutil
+        from importlib.metadata import EntryPoint
+        from reach_plugins.base import Base
+
+        def load(name):
+            {load}
+
+        class Made:
+            def __init__(self):
+                self.plugin = Base()
+
+            def move(self, name):
+                kind = load(name)
+                assert issubclass(kind, Base), "there are two copies of Base"
+                kind.move(self.plugin)
+
+            def locked(self):
+                self.move("Locked")
+
+            def unlocked(self):
+                self.move("Unlocked")
+        """,
+}
+WAYS = {
+    "import": "from reach_plugins import plugin; return getattr(plugin, name)",
+    "__import__": "return getattr(__import__('reach_plugins.plugin', fromlist=['Locked']), name)",
+    "import_module": "return getattr(importlib.import_module('.plugin', 'reach_plugins'), name)",
+    "resolve_name": "return pkgutil.resolve_name(f'reach_plugins.plugin:{name}')",
+    "entry_point": "return EntryPoint('it', f'reach_plugins.plugin:{name}', 'group').load()",
+}
+
+
+@pytest.mark.parametrize("imported_before", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_threads_import_is_loaded_once_in_each_execution(write: Write, way: str, imported_before: bool) -> None:
+    """Its classes are those that the other modules have; the modules of the process stay as they were."""
+    write({**LATE, "reach_plugins/user.py": LATE["reach_plugins/user.py"].replace("{load}", WAYS[way])})
+    if imported_before:
+        importlib.import_module("reach_plugins.plugin")
+    before = dict(sys.modules)
+    assert explored("reach_plugins.user", "locked", "locked").problem is None
+    problem = explored("reach_plugins.user", "unlocked", "unlocked").problem
+    assert problem is not None
+    assert "torn" in problem.summary
+    assert not any(name.startswith("reach_plugins.") for name in sys.modules.keys() - before.keys())
+    assert all(sys.modules.get(name) is module for name, module in before.items())
+
+
+VENDORED = {
+    "reach_vendors/__init__.py": """
+        import sys
+        from reach_vendors import guards
+        sys.modules["reach_alias"] = guards
+        """,
+    "reach_vendors/guards/__init__.py": "",
+    "reach_vendors/guards/inner.py": GUARD.format(lock="Lock"),
+    "reach_vendors/made.py": COUNTING.format(guard="reach_alias.inner"),
+}
+
+
+def test_a_package_that_code_puts_under_another_name_is_private_there_too(write: Write) -> None:
+    """With real locks, threads of the explorer would wait for ever."""
+    write(VENDORED)
+    real = importlib.import_module("reach_vendors.made")
+    before = dict(sys.modules)
+    assert is_right(explored("reach_vendors", "safely", "safely", module="reach_vendors.made"))
+    torn = explored("reach_vendors", "safely", "at_once", module="reach_vendors.made").problem
+    assert torn is not None
+    assert "torn" in torn.summary
+    assert all(sys.modules.get(name) is module for name, module in before.items())
+    assert sys.modules["reach_alias"].inner.Guard is real.Guard
+    del sys.modules["reach_alias"], sys.modules["reach_alias.inner"]
+
+
+def test_what_is_not_installed_is_not_found_and_what_is_shared_is_not_imported_before_its_time(write: Write) -> None:
+    write(
+        {
+            "reach_shared.py": "VALUE = object()",
+            "reach_optional.py": """
+                import importlib.util
+
+                ABSENT = importlib.util.find_spec("reach_absent"), importlib.util.find_spec("json.absent")
+                FOUND = importlib.util.find_spec("reach_shared")
+                """,
+        }
+    )
+    loaded: Any = Sandbox(Roots(frozenset({"reach_optional"}))).load("reach_optional")
+    assert loaded.ABSENT == (None, None)
+    assert Path(loaded.FOUND.origin).name == "reach_shared.py"
+    assert "reach_shared" not in sys.modules
+    assert Sandbox(Roots()).load("reach_shared") is sys.modules["reach_shared"]
+
+
+def test_a_module_that_the_harness_imports_while_it_loads_can_be_loaded_again() -> None:
+    sandbox = Sandbox(Roots(frozenset({"collections"})))
+    loaded: Any = sandbox.load("collections")
+    assert loaded.Counter("aab").most_common(1) == [("a", 2)]
+    assert loaded.Counter is not sys.modules["collections"].Counter
+    assert "collections" in sandbox.seen.instrumented
+
+
+def test_a_package_of_the_process_that_an_execution_imports_has_nothing_of_the_sandbox(write: Write) -> None:
+    write(
+        {
+            "reach_plain.py": "class Plain: pass",
+            "reach_factory.py": """
+                class Made:
+                    def __init__(self):
+                        import reach_plain
+                        self.plain, self.count = reach_plain.Plain(), 0
+
+                    def add(self):
+                        import reach_plain
+                        assert type(self.plain) is reach_plain.Plain
+                        self.count += 1
+                """,
+        }
+    )
+    sys.modules.pop("reach_plain", None)
+    assert explored("reach_factory", "add", "add").problem is None
+    assert "__builtins__" in vars(sys.modules["reach_plain"])
+    assert Sandbox(Roots()).load("reach_plain") is sys.modules["reach_plain"]

@@ -1,0 +1,120 @@
+"""Sleeps and waits with a timeout that end at about the same time end in any order; no other interleaving is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner, Work
+from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.explorer.strategies.interface import Coverage, Strategy
+from kcache_stress.explorer.strategies.naive import Naive
+
+SLEEPERS = """
+import threading
+import time
+
+
+class Shared:
+    def __init__(self):
+        self.value = 0
+        self.lock = threading.Lock()
+        self.event = threading.Event()
+        self.log = ""
+
+    def add(self, seconds):
+        time.sleep(seconds)
+        value = self.value
+        self.value = value + 1
+
+    def add_locked(self, seconds):
+        time.sleep(seconds)
+        with self.lock:
+            self.value += 1
+
+    def add_twice(self, seconds):
+        for _ in range(2):
+            self.add(seconds)
+
+    def note(self, seconds, name):
+        time.sleep(seconds)
+        with self.lock:
+            self.log += name
+
+    def set(self, seconds):
+        time.sleep(seconds)
+        self.event.set()
+
+    def wait(self, seconds):
+        self.log += str(self.event.wait(seconds))
+"""
+
+KINDS = {
+    "no sleep": (["add(0)", "add(0)"], {"1", "2"}),
+    "equal sleeps": (["add(1)", "add(1)"], {"1", "2"}),
+    "nearly equal sleeps": (["add(1)", "add(1.04)"], {"1", "2"}),
+    "short sleeps": (["add(0.01)", "add(0.01)"], {"1", "2"}),
+    "sleeps far apart": (["add(1)", "add(1.1)"], {"2"}),
+    "locked": (["add_locked(1)", "add_locked(1)"], {"2"}),
+    "one after another": (["note(1, 'a')", "note(1.02, 'b')"], {"0ab", "0ba"}),
+    "in order": (["note(1, 'a')", "note(2, 'b')"], {"0ab"}),
+    "a chain": (
+        ["note(1, 'a')", "note(1.04, 'b')", "note(1.08, 'c')"],
+        {"0abc", "0acb", "0bac", "0bca", "0cab", "0cba"},  # who was woken first may be interrupted for long
+    ),
+    "set in time or too late": (["set(1)", "wait(1)"], {"0True", "0False"}),
+    "set in time": (["set(1)", "wait(2)"], {"0True"}),
+    "set too late": (["set(2)", "wait(1)"], {"0False"}),
+}
+
+
+def outcomes(folder: Path, calls: Sequence[str], strategy: Strategy) -> tuple[set[str], Coverage, int]:
+    """What all interleavings that a strategy tries end in, where no wait is cut short; and how many it took."""
+    path = folder / "sleepers.py"
+    path.write_text(SLEEPERS, encoding="utf-8")
+    found = set()
+
+    def setup(load: Load) -> Sequence[Work]:
+        shared = load(path).Shared()
+
+        def check(_: list[object]) -> None:
+            found.add(f"{shared.value}{shared.log}" if shared.log else str(shared.value))
+
+        checks[:] = [check]
+        return [eval(f"lambda: shared.{call}", {"shared": shared}) for call in calls]
+
+    checks: list[Callable[[list[object]], None]] = []
+    copies = Copies((), folder=folder)
+    copies.sandbox.scheduler.longest = 0.0
+    runner = ScenarioRunner(Scenario((), setup, lambda results: checks[0](results)), copies)
+    found.clear()
+    result = search(runner, strategy, AS_FOUND, SearchLimits(60_000, 60.0))
+    return found, result.coverage, result.executions
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sleeps_that_end_together_end_in_any_order(kind: str, tmp_path: Path) -> None:
+    calls, expected = KINDS[kind]
+    found, coverage, _ = outcomes(tmp_path, calls, Dpor())
+    assert found == expected
+    assert coverage.is_complete
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (calls, _) in KINDS.items() if len(calls) < 3])
+def test_the_reduction_loses_none_of_them(kind: str, tmp_path: Path) -> None:
+    calls, _ = KINDS[kind]
+    all_of_them, coverage, many = outcomes(tmp_path, calls, Naive())
+    assert coverage.is_complete
+    found, _, few = outcomes(tmp_path, calls, Dpor())
+    assert found == all_of_them
+    assert few <= many or many < 5
+
+
+def test_threads_that_sleep_again_and_again_are_no_explosion(tmp_path: Path) -> None:
+    found, coverage, executions = outcomes(tmp_path, ["add_twice(0.5)", "add_twice(0.5)"], Dpor())
+    assert found == {"2", "3", "4"}
+    assert coverage.is_complete
+    assert executions < 2_000
