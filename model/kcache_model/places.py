@@ -6,7 +6,10 @@ import functools
 import os
 import sysconfig
 from types import TracebackType
-from typing import Final
+from typing import Final, TypeAlias
+
+Frames: TypeAlias = tuple[tuple[str, int, str], ...]
+"""(file, line, function)."""
 
 _HARNESS: Final = ("kcache_model", "kcache_stress", "kcache_conformance")
 _LIBRARY: Final = sysconfig.get_paths()["stdlib"]
@@ -20,14 +23,26 @@ def place_of(error: BaseException) -> str:
 
     Empty if there is none. Time is linear in the depth of the stack.
     """
-    found = ""
+    return place_in(frames_of(error))
+
+
+def frames_of(error: BaseException) -> Frames:
+    """Where an exception passed, the raising frame last: no library is called, for an explorer would watch that."""
+    found = []
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if is_of_target(code.co_filename):
-            found = f"{short_path(code.co_filename)}:{trace.tb_lineno} in {code.co_name}"
+        found.append((code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
-    return found
+    return tuple(found)
+
+
+def place_in(frames: Frames) -> str:
+    """As :func:`place_of`, of what :func:`frames_of` returned."""
+    for path, line, name in reversed(frames):
+        if is_of_target(path):
+            return f"{short_path(path)}:{line} in {name}"
+    return ""
 
 
 @functools.lru_cache(maxsize=4096)
