@@ -180,7 +180,7 @@ def _run_phases(
             target_type.spare(target, known.spared),
             spec,
             options,
-            2 * options.seed + turn.is_last + _SEEDS_APART * attempt,
+            2 * options.seed + turn.is_second + _SEEDS_APART * attempt,
             seconds,
             programs,
             deadline,
