@@ -1,4 +1,4 @@
-"""What one thread shows of the calls of a class before anything is compared: which differ, wait, or always raise."""
+"""Trials of the calls of a class in one thread, before anything is compared: which differ, wait, or always raise."""
 
 from __future__ import annotations
 
