@@ -339,29 +339,13 @@ class GoodLatch(BadLatch):
 
 
 class BadSwap:
-    """Two threads swap values, or give up after a second."""
+    """Two threads swap values, or give up after a second. The answer lies where a third call may take it."""
 
     def __init__(self) -> None:
         self._cond = threading.Condition()
         self._first: list[int] = []
         self._answer: list[int] = []
 
-    def swap(self, value: int) -> int:
-        if not self._first:  # looked at before the lock is taken
-            with self._cond:
-                self._first.append(value)
-                if not self._cond.wait_for(lambda: bool(self._answer), 1.0):
-                    self._first.clear()
-                    raise TimeoutError("nobody came")
-                return self._answer.pop()
-        with self._cond:
-            other = self._first.pop()
-            self._answer.append(value)
-            self._cond.notify_all()
-            return other
-
-
-class GoodSwap(BadSwap):
     def swap(self, value: int) -> int:
         with self._cond:
             if self._first:
@@ -374,6 +358,28 @@ class GoodSwap(BadSwap):
                 self._first.clear()
                 raise TimeoutError("nobody came")
             return self._answer.pop()
+
+
+class GoodSwap:
+    """The same with a place of its own for each answer."""
+
+    def __init__(self) -> None:
+        self._cond = threading.Condition()
+        self._first: list[list[int]] = []
+
+    def swap(self, value: int) -> int:
+        with self._cond:
+            if self._first:
+                place = self._first.pop()
+                place.append(value)
+                self._cond.notify_all()
+                return place[0]
+            own = [value]
+            self._first.append(own)
+            if not self._cond.wait_for(lambda: len(own) > 1, 1.0):
+                self._first.remove(own)
+                raise TimeoutError("nobody came")
+            return own[1]
 
 
 class BadBarrier:
