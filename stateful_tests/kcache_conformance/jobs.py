@@ -61,6 +61,7 @@ def run_phases_in_child(spec: str, options: SuiteOptions, known: Known, listener
 def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; a thread that hangs stays behind."""
     from kcache_conformance.isolation.watchdog import Watchdog
+    from kcache_stress.tested_code import describe_tested
 
     ends: queue.Queue[JobEnd] = queue.Queue()
     journal = MemoryJournal()
@@ -77,8 +78,8 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             lambda stacks: ends.put(JobEnd("hang", stacks, journal.text)),
         )
         try:
-            origin = getattr(target, "factory", target)
-            _run_phases(target_type_named(options.kind).load(target), origin, options, known, watch, told)
+            tested = describe_tested(getattr(target, "factory", target))
+            _run_phases(target_type_named(options.kind).load(target), None, tested, options, known, watch, told)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -124,6 +125,10 @@ def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]]) -> None:
+    # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
+    # beside the target must not take the place of the standard library's.
+    from kcache_stress.tested_code import describe_tested
+
     decoded = decode_options(options)
     target_type = target_type_named(decoded.kind)
     with outlet.loading(spec):
@@ -132,19 +137,24 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     found = Known(target_type.rules)
     for data in known:
         found = found.adding(decode_finding(data, codec))
-    _run_phases(target, spec, decoded, found, outlet.watch, lambda event: outlet.send(encode_event(event, codec)))
+    tested = describe_tested(spec)
+    _run_phases(
+        target, spec, tested, decoded, found, outlet.watch, lambda event: outlet.send(encode_event(event, codec))
+    )
 
 
 def _run_phases(
-    target: Any, origin: Any, options: SuiteOptions, known: Known, watch: ProgressListener, listener: Listener
+    target: Any,
+    spec: str | None,
+    tested: str,
+    options: SuiteOptions,
+    known: Known,
+    watch: ProgressListener,
+    listener: Listener,
 ) -> None:
-    """Run the phases on a loaded target; ``origin`` is its name, or the factory that was given."""
-    from kcache_stress.tested_code import describe_tested  # not for the parent, which need not know the explorer
-
-    spec = origin if isinstance(origin, str) else None
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target), describe_tested(origin)))
+    listener(TargetLoaded(target_type.not_tested(target), tested))
 
     def run(turn: BudgetSlice, attempt: int, seconds: float, known: Known, on_progress: OnProgress) -> PhaseOutcome:
         context = PhaseContext(
