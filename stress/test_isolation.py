@@ -17,6 +17,7 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.journal import begin, noted_program, step
 from kcache_model.indexers.program import Program
+from kcache_stress.loading import extend_import_path
 
 A = Item("a", "v1")
 PROGRAM = Program(("node",), (op.list_keys(), op.add(A)))
@@ -204,6 +205,16 @@ def test_a_working_directory_that_pythonpath_names_keeps_its_place_there(
     monkeypatch.chdir(tmp_path)
     here = str(tmp_path)
     assert path_of_child(monkeypatch, [here, "/first", here, *PATH[1:]], "/first:.") == ["/first", here, *PATH[1:]]
+
+
+def test_folders_of_targets_that_the_parent_has_loaded_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A child adds that of its own target, after the harness is loaded: a socket.py may lie there."""
+    monkeypatch.setattr(sys, "path", [*PATH])
+    extend_import_path(tmp_path)
+    assert sys.path[0] == str(tmp_path)
+    assert path_of_child(monkeypatch, sys.path) == PATH
 
 
 def test_a_harness_that_is_not_installed_comes_last_on_the_import_path(monkeypatch: pytest.MonkeyPatch) -> None:

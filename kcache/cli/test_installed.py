@@ -71,6 +71,8 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "test_shadow.py").write_text(TEST)
     (tmp_path / "queue.py").write_text("raise ImportError('the working directory is not for the harness')\n")
     (tmp_path / "sub").mkdir()
+    for name in ("queue", "socket", "select", "difflib"):
+        (tmp_path / f"sub/{name}.py").write_text("raise ImportError('nor is the folder of the target')\n")
     (tmp_path / "sub/paths.py").write_text(PATHS.format(folder=str(tmp_path)))
     return tmp_path
 
@@ -121,7 +123,8 @@ def test_without_pythonpath_the_installed_version_is_tested_and_named(python: Pa
 def test_the_import_path_is_that_of_plain_python(python: Path, project: Path, command: str, path: str) -> None:
     (project / "queue.py").unlink()  # PYTHONPATH may name the working directory
     name = "test_nothing" if command == "explore" else "Counter"
-    run(python, project, command, f"sub/paths.py:{name}", "--budget", "1s", path=path)
+    told = run(python, project, command, f"sub/paths.py:{name}", "--budget", "1s", path=path)
+    assert told.splitlines()[-1].startswith(("ok", "unknown")), told
     in_children = {*(project / "out").read_text().splitlines()}
     (project / "out").unlink()
     environment = {**os.environ, "PYTHONPATH": path, "PATHS": str(project / "out")}

@@ -89,10 +89,14 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             lambda stacks: ends.put(JobEnd("hang", stacks, journal.text)),
         )
         try:
+            from kcache_stress.tested_code import (
+                describe_tested,  # not for the parent, which need not know the explorer
+            )
+
             deadline = time.monotonic() + options.budget_seconds
-            origin = getattr(target, "factory", target)
+            tested = describe_tested(getattr(target, "factory", target))
             loaded = target_type_named(options.kind).load(target)
-            _run_phases(loaded, origin, options, deadline, known, watch, told)
+            _run_phases(loaded, None, tested, options, deadline, known, watch, told)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -139,6 +143,10 @@ def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
     passed = min(max(0.0, time.time() - began), STARTUP_SECONDS)  # to start takes time, which belongs to the budget
+    # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
+    # beside the target must not take the place of the standard library's.
+    from kcache_stress.tested_code import describe_tested
+
     decoded = decode_options(options)
     target_type = target_type_named(decoded.kind)
     with outlet.loading(spec):
@@ -152,26 +160,24 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     def send(event: Event) -> None:
         outlet.send(encode_event(event, codec))
 
-    _run_phases(target, spec, decoded, deadline, found, outlet.watch, send)
+    _run_phases(target, spec, describe_tested(spec), decoded, deadline, found, outlet.watch, send)
 
 
 def _run_phases(
     target: Any,
-    origin: Any,
+    spec: str | None,
+    tested: str,
     options: SuiteOptions,
     deadline: float,
     known: Known,
     watch: ProgressListener,
     listener: Listener,
 ) -> None:
-    """Run the phases on a loaded target; ``origin`` is its name, or the factory that was given."""
-    from kcache_stress.tested_code import describe_tested  # not for the parent, which need not know the explorer
-
-    spec = origin if isinstance(origin, str) else None
+    """Run the phases on a loaded target."""
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target), describe_tested(origin), target_type.calls(target)))
+    listener(TargetLoaded(target_type.not_tested(target), tested, target_type.calls(target)))
 
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress

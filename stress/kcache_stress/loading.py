@@ -26,6 +26,9 @@ TARGET_PREFIX = "kcache_target_"
 """Begins the names of modules that were loaded from a file: a target called queue.py must not take the place of the
 real queue."""
 
+ADDED_TO_PATH: set[str] = set()
+"""Folders that are on the import path of this process because a target was loaded; other processes add their own."""
+
 _LOADED: dict[str, tuple[ModuleType, Path, bytes]] = {}
 """What was loaded from files, by name, with the file and its text: while that stays the same, so do the classes, and a
 model is given objects of the same classes as the target."""
@@ -95,7 +98,9 @@ def load_module(location: str | Path) -> ModuleType:
 
 def extend_import_path(folder: Path) -> None:
     """Puts a folder on the import path of this process, with those of its project."""
+    before = {*sys.path}
     sys.path[:] = import_paths(folder).around(sys.path, str(folder))
+    ADDED_TO_PATH.update({*sys.path} - before)
 
 
 def importable_spec(factory: object) -> str | None:

@@ -14,6 +14,7 @@ from typing import IO
 import kcache
 import kcache_model
 import kcache_stress
+from kcache_stress.loading import ADDED_TO_PATH
 
 _BOOT = Path(__file__).with_name("boot.py")
 
@@ -47,16 +48,17 @@ def import_path() -> list[str]:
     """Return the import path of this process in its order, as a child is to have it while the harness is loaded.
 
     The folder that Python puts first because of how this process was started is missing: the working directory, or the
-    folder of an installed command. ``PYTHONPATH`` may name such a folder, too; then it stays where that puts it.
+    folder of an installed command. So are the folders of targets that were loaded here. ``PYTHONPATH`` may name such a
+    folder, too; then it stays where that puts it.
     """
     variable = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     named = {os.path.abspath(entry) for entry in variable.split(os.pathsep)} if variable else set()
     command = "" if sys.argv[0].endswith(".py") else os.path.dirname(os.path.realpath(sys.argv[0]))
-    of_start = {os.getcwd(), command}
+    left_out = {os.getcwd(), command, *ADDED_TO_PATH}
     path = [
         entry
         for position, entry in enumerate(sys.path)
-        if entry and (entry not in of_start or (entry in named and entry not in sys.path[position + 1 :]))
+        if entry and (entry not in left_out or (entry in named and entry not in sys.path[position + 1 :]))
     ]
     return list(dict.fromkeys([*path, *_harness().values()]))
 
