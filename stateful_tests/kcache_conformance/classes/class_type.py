@@ -21,7 +21,7 @@ from ..objects.as_target_type import target_type
 from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import BETWEEN, PREFIX
-from .replay import Replay
+from .call_replay import Replay
 from .signatures import vocabulary_of
 
 _MOST_BEFORE: Final = 4
@@ -155,7 +155,7 @@ def _unsteady(target: str, first: Mapping[Any, Outcome], replay: Callable[[Calls
     Args:
         target: of which they are.
         first: one call of each method -> what it gives on a new object.
-        replay: see :class:`~.replay.Replay`.
+        replay: see :class:`~.call_replay.Replay`.
 
     Raises:
         TargetError: a call gives something else on a new object once other objects have been called.
