@@ -18,8 +18,9 @@ sequence of steps:
   and not all have left.
 * Time passes, and the wait ends whose timeout is the next one. It may do so before any other call begins, however short
   the time was: real threads can be late.
-* A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and time out. A slow
-  thread is no fault of a class. All that this allows is what comes of a timeout.
+* A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and give up: they time
+  out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
+  giving up: calls that would wait or sleep without the slow one do not overtake it.
 
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
