@@ -198,6 +198,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.history",
     "kcache_model.interleaving",
     "kcache_model.linearizability.monitor",
+    "kcache_model.linearizability.waiting",
     "kcache_model.object_types.specification",
     "kcache_model.outcomes",
     "kcache_model.call_program",

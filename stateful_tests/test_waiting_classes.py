@@ -219,6 +219,73 @@ class Jobs:
             time.sleep(wait)
 
 
+class Bucket:
+    def __init__(self):
+        self._lock, self._tokens, self._filled = threading.Lock(), 2.0, time.monotonic()
+
+    def _fill(self):
+        now = time.monotonic()
+        self._tokens = min(2.0, self._tokens + (now - self._filled) * 2)
+        self._filled = now
+
+    def acquire(self):
+        while True:
+            with self._lock:
+                self._fill()
+                if self._tokens >= 1:
+                    self._tokens -= 1
+                    return True
+                wait = (1 - self._tokens) / 2
+            time.sleep(wait)
+
+    def allow(self):
+        with self._lock:
+            self._fill()
+            return self._take()
+
+    def _take(self):
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+class TornBucket(Bucket):
+    def allow(self):
+        return self._take()
+
+
+class Retry:
+    def __init__(self):
+        self._lock, self._is_busy, self._jobs = threading.Lock(), False, 0
+
+    def _begins(self):
+        with self._lock:
+            return self._begins_alone()
+
+    def _begins_alone(self):
+        if self._is_busy:
+            return False
+        self._is_busy = True
+        return True
+
+    def job(self):
+        for _ in range(3):
+            if self._begins():
+                break
+            time.sleep(0.05)
+        else:
+            return "busy"
+        self._jobs += 1
+        jobs = self._jobs
+        self._is_busy = False
+        return jobs
+
+
+class TornRetry(Retry):
+    _begins = Retry._begins_alone
+
+
 class Slow:
     def __init__(self):
         self._lock, self._count = threading.Lock(), 0
@@ -256,6 +323,8 @@ KINDS = [
     ("Swap", "OneSidedSwap", program("", "swap:1", "swap:2", "swap:3")),
     ("Pool", "StolenPool", program("acquire", "acquire", "release acquire", "release")),
     ("Lender", "CarelessLender", program("", "use", "use")),
+    ("Bucket", "TornBucket", program("allow", "allow", "allow")),
+    ("Retry", "TornRetry", program("", "job", "job")),
     ("Slow", "TornSlow", program("", "add", "add")),
 ]
 
@@ -266,6 +335,7 @@ RIGHT = [
     ("Latch", program("", "wait", "open")),
     ("Meeting", program("", "wait abort", "wait")),
     ("Swap", program("", "swap:1", "swap:2")),
+    ("Bucket", program("allow allow", "acquire", "allow")),
     ("Jobs", program("enter:1 enter:3", "run", "run")),
     ("Jobs", program("enter:2 enter:1", "run", "run")),
 ]

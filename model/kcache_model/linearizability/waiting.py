@@ -18,8 +18,9 @@ sequence of steps:
   and not all have left.
 * Time passes, and the wait ends whose timeout is the next one. It may do so before any other call begins, however short
   the time was: real threads can be late.
-* A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and time out. A slow
-  thread is no fault of a class. All that this allows is what comes of a timeout.
+* A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and give up: they time
+  out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
+  giving up: calls that would wait or sleep without the slow one do not overtake it.
 
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
@@ -52,7 +53,6 @@ from typing import Any, Final, Protocol
 
 from ..history import Call
 from ..outcomes import Outcome
-from .budget import BudgetExhausted
 from .monitor import IMPOSSIBLE, Monitor
 
 _MOST_EXPANDED: Final = 800
@@ -94,6 +94,10 @@ class WaitingSpecification(Protocol):
         ...
 
 
+class TooManyWaysError(Exception):
+    """Calls may wait for each other in too many ways to try all of them: nobody can tell whether they are right."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     """Stands in for the outcome of a call that has begun and waits."""
@@ -102,7 +106,7 @@ class _Waiting:
 
 
 class WaitingMonitor(Monitor[Any, Any, Any]):
-    """A monitor whose calls may wait for each other. Raises BudgetExhausted where there are too many possibilities.
+    """A monitor whose calls may wait for each other. Raises TooManyWaysError where there are too many ways to try.
 
     Args:
         specification: of the object.
@@ -147,7 +151,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             self._expanded += 1
             self._pulse()
             if self._expanded > _MOST_EXPANDED:
-                raise BudgetExhausted
+                raise TooManyWaysError
             for state, is_open in self._following(*todo.pop()):
                 following = self._settled(state, is_open)
                 if following is not None and following not in found:
@@ -208,7 +212,7 @@ def are_explained(
     """Whether some sequence of steps explains calls that may wait for each other.
 
     Raises:
-        BudgetExhausted: there are too many to tell.
+        TooManyWaysError: there are too many to try all of them.
     """
     marks = [(call.invoked, 0, position) for position, call in enumerate(calls)]
     marks += [(call.returned, 1, position) for position, call in enumerate(calls) if call.returned is not None]

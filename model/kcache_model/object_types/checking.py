@@ -8,9 +8,8 @@ from typing import Any
 
 from ..history import Call
 from ..linearizability import SearchBudget
-from ..linearizability.budget import BudgetExhausted
 from ..linearizability.search import search_linearization
-from ..linearizability.waiting import are_explained
+from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import Outcome
 from ..render import no_order_text
 from ..verdict import Status
@@ -75,7 +74,7 @@ def check_calls(
     try:
         if result.status is Status.VIOLATION and _is_excused(specification, initial, calls, agrees):
             return CallsVerdict(Status.OK)
-    except BudgetExhausted:
+    except TooManyWaysError:
         return CallsVerdict(Status.UNKNOWN, "the calls may wait for each other in too many ways to try all of them")
     if result.status is not Status.VIOLATION:
         reason = (

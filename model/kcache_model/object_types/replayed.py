@@ -23,7 +23,10 @@ _MOST_KEPT: Final = 200_000
 _MOST_POINTS: Final = 80
 """Events of a slow call after which others are tried. Calls are short; a longer one is tried in its first part only."""
 
-_MOST_PASSES: Final = 8
+_AT_ONCE_SECONDS: Final = 0.001
+"""Of virtual time, which passes with each look at the clock, too."""
+
+_MOST_PASSES: Final = 10
 """Times that time passes between calls: several for each of the threads of a program."""
 
 
@@ -75,7 +78,7 @@ class Overtaken:
     Attributes:
         slow: the call that is slow.
         at: after how many of its events it stands still.
-        calls: those that begin then, one after another, wait, and time out.
+        calls: those that begin then, one after another, wait or sleep, and give up.
     """
 
     slow: CalledBy
@@ -239,7 +242,12 @@ class ReplaySpecification:
     def overtake(
         self, state: Calls, slow: Any, operations: tuple[Any, ...]
     ) -> Iterator[tuple[Calls, tuple[Outcome, ...]]]:
-        """Each state after calls that have timed out in the midst of a slow one, and what it and they gave."""
+        """Each state after calls that have given up waiting in the midst of a slow one, and what it and they gave.
+
+        None if they would wait or sleep without it, too: then it is not the slow call that they have waited for.
+        """
+        if any(sum(self.seconds((*state, operation))[-1:]) > _AT_ONCE_SECONDS for operation in operations):
+            return
         seen: set[tuple[Outcome, ...]] = set()
         for at in range(1, _MOST_POINTS):
             after = (*state, Overtaken(slow, at, operations))

@@ -166,7 +166,7 @@ class _Turn:
 class _Loop:
     """Watches a call that sleeps, and looks again afterwards: it comes back to where it was before it slept.
 
-    Where it looks again, it would have slept if it were earlier: so it rests there, too, without a sleep.
+    It rests where it looks again: real threads are late, and it may find there what another call has done meanwhile.
 
     Attributes:
         rests: whether it is there.
@@ -192,6 +192,7 @@ class _Loop:
             if at not in self._seen:
                 raise _Lost
             self._asleep, self._again = (), at
+            self.rests = True
         self._seen.add(at)
 
 
@@ -301,12 +302,12 @@ class _Director:
             return
         self._paused = slow
         for by, call in zip(step.calls, calls[1:], strict=True):
+            passes = self._passes
             yield from self._begin(by, call)
             yield from self._settle()
-            had_to_wait = call.outcome.waits
             yield from self._wait_for(call)
-            if call.outcome.waits or not had_to_wait:
-                raise _Lost  # no timeout has ended it
+            if call.outcome.waits or self._passes == passes:
+                raise _Lost  # it has not given up waiting
         self._paused = -1
         yield from self._run(slow)
         yield from self._settle()

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
-from kcache_model.linearizability.budget import BudgetExhausted
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
-from kcache_model.linearizability.waiting import WaitingMonitor
+from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
 from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
@@ -137,7 +136,7 @@ class CallJudge:
             # Most calls wait for nobody: only where no order of whole calls will do, they may begin while others wait.
             try:
                 found = self._first_unexplained_waiting(execution, outcomes, shape)
-            except BudgetExhausted:
+            except TooManyWaysError:
                 self.doubts["calls may wait for each other in too many ways to try all of them"] = None
                 return None
         if found is not None:

@@ -1,4 +1,4 @@
-"""Which waits end as virtual time passes.
+"""Waits that end as virtual time passes: which of them are next, and which end together.
 
 The virtual clock is exact, the clock of real threads is not: of two threads that sleep for the same second, either may
 wake first, and the other one may wake before the first has done anything. So waits that are to end at about the same
@@ -8,9 +8,12 @@ time may end in any order, and together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .virtual_thread import Timed, VirtualThread
+
+if TYPE_CHECKING:
+    from .scheduler import Scheduler
 
 TOLERANCE: Final = 0.05
 """How many seconds may lie between the ends of two waits that end in any order.
@@ -33,9 +36,14 @@ def next_timeouts(threads: Mapping[int, VirtualThread], now: float) -> list[int]
     return [number for deadline, number in timed if deadline <= max(timed[0][0] + TOLERANCE, now)]
 
 
-def due_with(threads: Mapping[int, VirtualThread], ended: float) -> list[Timed]:
-    """The waits that may end now because another one ended at that time, and that could not before."""
-    waits = (thread.waits_for for thread in threads.values() if not thread.finished)
-    return [
-        wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= ended + TOLERANCE
-    ]
+def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
+    """A wait has timed out: those that are to end at about the same time may end now, too."""
+    latest = max(ended.deadline, scheduler.now) + TOLERANCE
+    waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
+    others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
+    if others and not scheduler.ties_left:
+        scheduler.timeouts_withheld = True
+    elif others:
+        scheduler.ties_left -= 1
+        for wait in others:
+            wait.is_due = True

@@ -21,7 +21,7 @@ import greenlet
 from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
-from .deadlines import MOST_TIES, due_with, next_timeouts
+from .deadlines import MOST_TIES, let_end_together, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
@@ -63,8 +63,7 @@ class Scheduler:
         watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
-        now: the virtual time, in seconds; ``tick`` of them pass with each reading.
-        polled: how much of it passed because somebody asked for it all the time.
+        now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
         clock_reads: thread -> how often it has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
@@ -434,14 +433,7 @@ class Scheduler:
     def _time_out(self, wait: Timed) -> None:
         if self.timeouts_left > 0 and not wait.is_due:
             self.timeouts_left -= 1
-        # First of all: from here on it is open which of them goes on.
-        others = due_with(self.threads, max(wait.deadline, self.now))
-        if others and not self.ties_left:
-            self.timeouts_withheld = True
-        elif others:
-            self.ties_left -= 1
-            for other in others:
-                other.is_due = True
+        let_end_together(self, wait)  # first of all: from here on it is open which of them goes on
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
