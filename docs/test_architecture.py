@@ -192,6 +192,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.blob",
     "kcache_model.errors",
     "kcache_model.finding",
+    "kcache_model.foreign",
     "kcache_model.places",
     "kcache_model.rules",
     "kcache_model.history",

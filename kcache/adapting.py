@@ -115,7 +115,7 @@ class AdaptedFactory:
         self._classes: dict[type, type[_Adapted]] = {}
         self.__module__ = namespace.get("__name__", "__main__")
         self.__doc__ = f"``{name_of(make)}`` as an Indexer."
-        self.kcache_instrument = _packages_of(make, self.__module__)
+        self.kcache_instrument = packages_of(make, self.__module__)
         self.kcache_tombstone = getattr(make, "kcache_tombstone", None) if tombstone is None else tombstone
 
     def __call__(self, key_func: KeyFunc[Any], indexers: Indexers[Any], semantics: str = "classic") -> Indexer[Any]:
@@ -384,7 +384,7 @@ def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[typ
     return kind, loop
 
 
-def _packages_of(make: Any, own: str) -> tuple[str, ...]:
+def packages_of(make: Any, own: str) -> tuple[str, ...]:
     """The package, outside the standard library, of a class; none if its module is the one that adapts it."""
     while isinstance(make, functools.partial):
         make = make.func

@@ -140,10 +140,10 @@ def other_names(cache: Any, operations: Iterable[str]) -> list[str]:
 
 def _candidates(operation: str) -> Iterator[str]:
     for name in (operation, *SYNONYMS[operation]):
-        yield from _names_of(name)
+        yield from names_of(name)
 
 
-def _names_of(name: str) -> tuple[str, ...]:
+def names_of(name: str) -> tuple[str, ...]:
     """``get_by_key``, ``getByKey`` and ``GetByKey``."""
     first, *others = [name] if name.startswith("_") else name.split("_")
     rest = "".join(map(str.capitalize, others))
@@ -307,7 +307,7 @@ def _is_mapping(cache: Any) -> bool:
 
 
 def _has_own_lookup(plan: Mapping[str, Call]) -> bool:
-    return "get_by_key" in plan and plan["get_by_key"].source not in _names_of("get")
+    return "get_by_key" in plan and plan["get_by_key"].source not in names_of("get")
 
 
 def _is_version(name: str) -> bool:
@@ -350,9 +350,9 @@ def _taken_by_lookup(operation: str, name: str, has: _Parameters | None, by_key:
         if _is_key(first) or (keyed and name and first not in _OBJECTS):  # of what is added under keys
             return KEY
         return OBJECT if first in _OBJECTS or by_key or not name else None
-    if _is_key(first) or not name or name in _names_of("get_by_key") or name.startswith("__"):
+    if _is_key(first) or not name or name in names_of("get_by_key") or name.startswith("__"):
         return KEY
-    return KEY if name in _names_of("get") and first not in _OBJECTS else None
+    return KEY if name in names_of("get") and first not in _OBJECTS else None
 
 
 def _given_by_list(operation: str, name: str, has: _Parameters | None, is_mapping: bool) -> str | None:
@@ -362,4 +362,4 @@ def _given_by_list(operation: str, name: str, has: _Parameters | None, is_mappin
         return KEY if name != "__iter__" or is_mapping else None
     if name == "__iter__" and is_mapping:  # its keys: to look up each is not atomic
         return None
-    return KEY_VALUE if name in _names_of("items") and is_mapping else OBJECT
+    return KEY_VALUE if name in names_of("items") and is_mapping else OBJECT

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache import Semantics
 from kcache.adapting import AdaptedFactory, adapt
+from kcache.adapting_queues import AdaptedQueueFactory, adapt_queue
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
 from kcache_conformance.events import SuiteResult
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PHASES",
     "AdaptedFactory",
+    "AdaptedQueueFactory",
     "Call",
     "ConformanceError",
     "Factory",
@@ -84,6 +86,7 @@ __all__ = [
     "TargetError",
     "Verdict",
     "adapt",
+    "adapt_queue",
     "check_linearizable",
     "clock",
     "fuzz_index_func",

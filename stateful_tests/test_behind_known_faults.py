@@ -56,6 +56,24 @@ class LostUpdateAndDeadlock(LostUpdate):
         self.add()
         with self._second, self._first:
             return "info"
+
+
+class OneLineRaises:
+    """One fault: the line of _remove, whichever call leads there."""
+
+    def __init__(self):
+        self._items = {"a": 1}
+
+    def take(self):
+        return self._remove()
+
+    def drop(self):
+        self._remove()
+
+    def _remove(self):
+        if "a" in self._items:
+            return self._items.pop("a")
+        return None
 '''
 
 
@@ -87,6 +105,12 @@ def test_one_run_reports_two_independent_faults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "count"), [("LostUpdate", 1), ("Right", 0)])
 def test_one_fault_is_one_finding_and_what_is_right_has_none(tmp_path: Path, name: str, count: int) -> None:
     assert len(found(tmp_path, name)) == count
+
+
+def test_what_one_line_raises_is_one_finding(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, "OneLineRaises")
+    assert finding.kind is FindingKind.EXCEPTION
+    assert finding.location.endswith("in _remove")
 
 
 def test_one_finding_may_be_enough(tmp_path: Path) -> None:

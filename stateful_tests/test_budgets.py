@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcache.cli import main
+from kcache.testing import run_conformance
 from kcache_conformance import suite
 from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.classes import class_type_name
@@ -123,3 +126,13 @@ def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
     assert set(counts) == {"explorer", "stress"}
     assert counts["explorer"] >= LEAST_PROGRAMS["explorer"]
     assert counts["stress"] >= LEAST_PROGRAMS["stress"]
+
+
+def test_tests_take_a_number_of_programs(tmp_path: Path) -> None:
+    result = run_conformance("kcache:new_indexer", phases=("stateful", "stress"), programs=7)
+    assert {phase.phase: phase.counts["programs"] for phase in result.phases} == {"stateful": 7, "stress": 7}
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "[stateful]"]
+    chosen = ["--kcache-target", "kcache:new_indexer", "--kcache-programs", "7"]
+    done = subprocess.run([*command, *chosen], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert "1 passed" in done.stdout, done.stdout

@@ -78,7 +78,7 @@ def test_what_threads_import_is_loaded_once_in_each_execution(write: Write, way:
     if imported_before:
         importlib.import_module("reach_plugins.plugin")
     before = dict(sys.modules)
-    assert explored("reach_plugins.user", "locked", "locked").problem is None
+    assert explored("reach_plugins.user", "locked", "locked", executions=100).problem is None
     problem = explored("reach_plugins.user", "unlocked", "unlocked").problem
     assert problem is not None
     assert "torn" in problem.summary
@@ -96,6 +96,28 @@ VENDORED = {
     "reach_vendors/guards/inner.py": GUARD.format(lock="Lock"),
     "reach_vendors/made.py": COUNTING.format(guard="reach_alias.inner"),
 }
+
+
+def test_an_import_that_fails_does_so_in_each_execution(write: Write) -> None:
+    write(
+        {
+            "reach_failing/__init__.py": "",
+            "reach_failing/extra.py": "raise ImportError('not here')",
+            "reach_failing/user.py": """
+                class Made:
+                    def __init__(self):
+                        self.failed = []
+
+                    def ask(self):
+                        try:
+                            from reach_failing import extra
+                        except ImportError:
+                            self.failed.append(1)
+                        assert self.failed
+                """,
+        }
+    )
+    assert explored("reach_failing.user", "ask", "ask", executions=20).problem is None
 
 
 def test_a_package_that_code_puts_under_another_name_is_private_there_too(write: Write) -> None:
@@ -157,6 +179,6 @@ def test_a_package_of_the_process_that_an_execution_imports_has_nothing_of_the_s
         }
     )
     sys.modules.pop("reach_plain", None)
-    assert explored("reach_factory", "add", "add").problem is None
+    assert explored("reach_factory", "add", "add", executions=100).problem is None
     assert "__builtins__" in vars(sys.modules["reach_plain"])
     assert Sandbox(Roots()).load("reach_plain") is sys.modules["reach_plain"]

@@ -20,7 +20,11 @@ Write = Callable[[dict[str, str]], None]
 
 
 def explored(
-    target: str, *calls: str, granularity: Granularity = Granularity.FREE, module: str | None = None
+    target: str,
+    *calls: str,
+    granularity: Granularity = Granularity.FREE,
+    module: str | None = None,
+    executions: int = 3_000,
 ) -> ScenarioResult:
     """All interleavings of threads that each make one call of ``Made()`` of a module; whatever is wrong raises."""
 
@@ -28,7 +32,7 @@ def explored(
         made = load(module or target).Made()
         return [getattr(made, call) for call in calls]
 
-    return explore_scenario(Scenario((target,), setup), granularity=granularity, executions=3_000, seconds=60)
+    return explore_scenario(Scenario((target,), setup), granularity=granularity, executions=executions, seconds=60)
 
 
 def is_right(result: ScenarioResult) -> bool:

@@ -18,6 +18,7 @@ import click
 
 from kcache_conformance.isolation import HarnessError
 from kcache_model.errors import CannotExploreError, FormatError, TargetError
+from kcache_model.render import printable_line
 from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status
 
@@ -41,7 +42,7 @@ def exit_code(status: Status, *, is_interrupted: bool = False) -> int:
 def fail(message: str, details: str = "") -> NoReturn:
     """Print an error as one line, with details of a fault of kcache below it; the exit code is 2."""
     line = " ".join(part.strip() for part in message.splitlines() if part.strip())
-    click.echo("\n".join(filter(None, (f"kcache: error: {line}", details))), err=True)
+    click.echo("\n".join(filter(None, (printable_line(f"kcache: error: {line}"), details))), err=True)
     sys.exit(USAGE)
 
 

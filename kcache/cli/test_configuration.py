@@ -203,7 +203,7 @@ def meters(write: Write, tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.usefixtures("meters")
 def test_whatever_can_be_typed_can_stand_in_the_file(jobs: str, tmp_path: Path) -> None:
-    only = ("--only", "explorer", "--budget", "500ms", "--no-saved")
+    only = ("--only", "explorer", "--programs", "10", "--no-saved")
     done = kcache("check", *only, "-j", jobs, "--json", "out.json")
     assert done.exit_code == 1, done.output
     assert "kcache check --spec meters.py:LockedMeter meters.py:Meter (" in done.output
@@ -227,6 +227,19 @@ def test_what_is_typed_beside_a_name_counts_more_than_the_file() -> None:
 
 
 @pytest.mark.usefixtures("meters")
+def test_a_budget_in_work_stands_in_the_file(write: Write) -> None:
+    table = '[tool.kcache.targets.right]\nfactory = "meters.py:LockedMeter"\ntype = "class"\nprograms = '
+    write(f"{table}7\n")
+    only = ("check", "--only", "explorer", "--no-saved")
+    assert "(seed 0, budget 7 programs)" in kcache(*only).output
+    assert "(seed 0, budget 60 s or 3 programs)" in kcache(*only, "--budget", "1m", "--programs", "3").output
+    write(f"{table}0\n")
+    wrong = kcache(*only)
+    assert wrong.exit_code == 2
+    assert "targets.right.programs must be at least 1, not 0" in wrong.output
+
+
+@pytest.mark.usefixtures("meters")
 def test_settings_of_all_targets_are_those_of_what_is_typed(write: Write) -> None:
     write("[tool.kcache]\nbudget = '1ms'\nseed = 7\ntype = 'class'")
     only = ("--only", "explorer", "--no-saved")
@@ -247,7 +260,11 @@ def test_without_a_configuration_it_says_so(write: Write) -> None:
 def test_the_schema_agrees_with_what_is_read(write: Write, tmp_path: Path) -> None:
     file = Path(kcache_model.__file__).parent / "schemas" / "configuration.schema.json"
     validator = jsonschema.Draft202012Validator(json.loads(file.read_text(encoding="utf-8")))
-    right = {"budget": "1m", "targets": {"a": {"factory": "m:f", "spec": "map", "waivers": [{"rule": "hang"}]}}}
+    right = {
+        "budget": "1m",
+        "programs": 7,
+        "targets": {"a": {"factory": "m:f", "spec": "map", "waivers": [{"rule": "hang"}]}},
+    }
     assert validator.is_valid(right)
     for wrong in ({"budgt": "1m"}, {"budget": "soon"}, {"targets": {"a": {}}}, {"contract": "lax"}):
         assert not validator.is_valid(wrong)

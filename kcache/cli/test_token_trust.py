@@ -97,6 +97,10 @@ STRANGERS = {
     "inherited and called with arguments": of_class("mycache:Process.communicate('touch ../mark')"),
     "arguments that are calls": of_class("mycache:Cache(__import__('os').system('touch ../mark'))"),
     "a starred argument": of_class("mycache:Cache(*exit())"),
+    "arguments in a dict": of_class("mycache:Cache(**{'size': 1})"),
+    "the result is called": of_class("mycache:make_cache()(1)"),
+    "deep brackets": of_class("mycache:Cache(" + "[" * 3000 + "]" * 3000 + ")"),
+    "control characters": of_class("\x1b]0;evil\x07.py:f", k="exception", i=["evilmodule.part"]),
     "a function of kcache that imports": of_class("kcache_stress.loading:load_object('evilmodule:f')"),
     "a file elsewhere": of_class("../outside/evilmodule.py:C"),
     "a link to a file elsewhere": of_class("link.py:C"),
@@ -128,6 +132,7 @@ def test_a_token_runs_nothing_that_is_not_the_projects(what: str, project: Path)
     done = command("replay", STRANGERS[what])
     assert (done.exit_code, done.stdout) == (2, ""), done.output
     assert done.stderr.count("\n") == 1
+    assert done.stderr.rstrip("\n").isprintable()
     assert "add --trust" in done.stderr or "copy all of it" in done.stderr or "must be plain values" in done.stderr
     assert not (project.parent / "mark").exists()
     assert "evilmodule" not in sys.modules

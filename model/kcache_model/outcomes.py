@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from .places import Frames
+
 Value: TypeAlias = Any
 """Plain, immutable data: nothing, a truth value, a number, a text, or a tuple of such. Of an Indexer nothing, one stamp
 (or resource version), or several stamps or keys: where the order of a result is unspecified it is sorted; the order of
@@ -35,6 +37,7 @@ class Outcome:
         waits: whether it waits until another thread does something.
         message: of the error.
         where: in the target it came from, ``FILE:LINE in FUNCTION``.
+        frames: through which it came, where nobody could ask yet which of them is the target's.
     """
 
     value: Value = None
@@ -42,6 +45,7 @@ class Outcome:
     waits: bool = False
     message: str = field(default="", compare=False)
     where: str = field(default="", compare=False)
+    frames: Frames = field(default=(), compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash((self.value, self.error))  # what waits has neither; the judges hash millions of these

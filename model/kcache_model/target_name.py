@@ -68,10 +68,13 @@ class TargetName:
         """
         try:
             call = ast.parse(f"f{self.call}", mode="eval").body
-            assert isinstance(call, ast.Call)
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):  # f(1)(2)
+                raise ValueError(self.call)
+            if not all(keyword.arg for keyword in call.keywords):  # f(**{"size": 1})
+                raise ValueError(self.call)
             given = tuple(ast.literal_eval(argument) for argument in call.args)
-            named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
-        except (SyntaxError, ValueError, TypeError, AssertionError, RecursionError, MemoryError):
+            named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
             what = f"{self.attribute}{self.call}: the arguments must be plain values, such as (2, ttl=9)"
             raise TargetError(what) from None
         return given, named

@@ -87,8 +87,7 @@ class BadWalk:
             self._items[key] = 1
 
     def walk(self) -> Iterator[str]:
-        for key in self._items:
-            time.sleep(0)
+        for key in self._items:  # noqa: UP028 - a generator that runs over what others change
             yield key
 
 
@@ -348,17 +347,18 @@ class BadSwap:
         self._answer: list[int] = []
 
     def swap(self, value: int) -> int:
+        if not self._first:  # looked at before the lock is taken
+            with self._cond:
+                self._first.append(value)
+                if not self._cond.wait_for(lambda: bool(self._answer), 1.0):
+                    self._first.clear()
+                    raise TimeoutError("nobody came")
+                return self._answer.pop()
         with self._cond:
-            if self._first:
-                other = self._first.pop()
-                self._answer.append(other)  # the value that the other one gave, not this one
-                self._cond.notify_all()
-                return other
-            self._first.append(value)
-            if not self._cond.wait_for(lambda: bool(self._answer), 1.0):
-                self._first.clear()
-                raise TimeoutError("nobody came")
-            return self._answer.pop()
+            other = self._first.pop()
+            self._answer.append(value)
+            self._cond.notify_all()
+            return other
 
 
 class GoodSwap(BadSwap):
@@ -505,7 +505,7 @@ class BadWorker:
     def call(self, fn: Callable[[int], int], argument: int) -> Any:
         done = threading.Event()
         self._jobs.put((fn, argument, done))
-        done.wait(5.0)
+        done.wait()
         return self._result
 
 
@@ -528,7 +528,7 @@ class GoodWorker:
         done = threading.Event()
         result: list[Any] = []
         self._jobs.put((fn, argument, result, done))
-        done.wait(5.0)
+        done.wait()
         return result[0]
 
 

@@ -35,6 +35,11 @@ class BudgetSlice:
     is_last: bool
     programs: int | None = None
 
+    @property
+    def is_second(self) -> bool:
+        """Whether its programs are others than those that a short turn begins with."""
+        return self.is_last and self.programs is None
+
 
 def work_steps(
     seconds: float,

@@ -96,7 +96,6 @@ class PhaseFinished:
         no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
         proved: the bound of which all programs are right in every interleaving: ``threads``, ``calls`` of each, and how
             many ``programs`` there are; empty if there is none.
-        seconds: how long it took, all turns together.
     """
 
     phase: str
@@ -111,7 +110,6 @@ class PhaseFinished:
     no_proof: str = ""
     findings: int = 0
     proved: Mapping[str, int] = field(default_factory=dict)
-    seconds: float = 0.0
 
     @property
     def rounds(self) -> int:

@@ -22,7 +22,6 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.tested_code import describe_tested
 
 from .budget_slices import BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
@@ -129,6 +128,8 @@ def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
 
 def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
     """Runs in the child: loads the target, and sends what it is."""
+    from kcache_stress.tested_code import describe_tested
+
     target_type = target_type_named(kind)
     with outlet.loading(spec):
         target = target_type.load(spec)
@@ -164,6 +165,8 @@ def _run_phases(
     listener: Listener,
 ) -> None:
     """Run the phases on a loaded target; ``origin`` is its name, or the factory that was given."""
+    from kcache_stress.tested_code import describe_tested  # not for the parent, which need not know the explorer
+
     spec = origin if isinstance(origin, str) else None
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
@@ -177,7 +180,7 @@ def _run_phases(
             target_type.spare(target, known.spared),
             spec,
             options,
-            2 * options.seed + turn.is_last + _SEEDS_APART * attempt,
+            2 * options.seed + turn.is_second + _SEEDS_APART * attempt,
             seconds,
             programs,
             deadline,

@@ -84,7 +84,8 @@ def run_suite(
     left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
 
     def is_over() -> bool:
-        return time.monotonic() - began > _MOST_BUDGET * options.budget_seconds and log.has_done_the_least
+        most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
+        return time.monotonic() - began > most and log.has_done_the_least
 
     while not log.is_enough:
         try:

@@ -26,9 +26,9 @@ SPECIFIED: Final = "spec="
 
 _BUILT_IN: Final[Mapping[str, str]] = {
     "indexer": "indexers.target_type:INDEXER",
-    "fifo": "queues.object_types:FIFO",
-    "delta-fifo": "queues.object_types:DELTA_FIFO",
-    "real-fifo": "queues.object_types:REAL_FIFO",
+    "fifo": "queues.target_types:FIFO",
+    "delta-fifo": "queues.target_types:DELTA_FIFO",
+    "real-fifo": "queues.target_types:REAL_FIFO",
     "informer": "informers.target_type:INFORMER",
     "index-function": "fuzzing.target_types:INDEX_FUNCTION",
     "key-function": "fuzzing.target_types:KEY_FUNCTION",

@@ -30,7 +30,7 @@ from ..errors import TargetError
 from ..foreign import own_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
-from ..places import place_of
+from ..places import frames_of
 from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
 
@@ -146,7 +146,7 @@ class PlainDriver:
             return raised(NOT_CALLED, str(error))
         except (Exception, SystemExit) as error:
             own.append((operation, None))  # the calls of a thread are counted
-            return replace(raised(type(error).__name__, error_text(error)), where=place_of(error))
+            return replace(raised(type(error).__name__, error_text(error)), frames=frames_of(error))
 
     def value_of(self, operation: MethodCall, thread: int) -> object:
         """What a call returns, as it is; raises what it raises.

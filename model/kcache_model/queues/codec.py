@@ -8,13 +8,14 @@ from typing import Any
 from ..decoding import Json, fields_of, list_of, member_of, text_of
 from ..errors import FormatError
 from .operations import CallName, Operation, Thing, Tombstone, Version
-from .program import QueueKind, QueueOptions, QueueProgram
+from .program import Deviation, QueueKind, QueueOptions, QueueProgram
 
+_PROGRAM_FIELDS = {"options", "known", "prefix", "threads", "deviations"}
 _OPTIONS = tuple(field.name for field in fields_of_class(QueueOptions))
 
 
 def encode_program(program: QueueProgram) -> Json:
-    """``{"kind", "options"?, "known"?, "prefix"?, "threads"?}``."""
+    """``{"kind", "options"?, "known"?, "prefix"?, "threads"?, "deviations"?}``."""
     data: Json = {"kind": program.kind.value}
     options = [name for name in _OPTIONS if getattr(program.options, name)]
     if options:
@@ -25,6 +26,8 @@ def encode_program(program: QueueProgram) -> Json:
         data["prefix"] = [encode_operation(operation) for operation in program.prefix]
     if program.threads:
         data["threads"] = [[encode_operation(operation) for operation in thread] for thread in program.threads]
+    if program.deviations:
+        data["deviations"] = [deviation.value for deviation in program.deviations]
     return data
 
 
@@ -34,7 +37,7 @@ def decode_program(data: Any) -> QueueProgram:
     Raises:
         FormatError: ``data`` is no program.
     """
-    found = fields_of(data, "a program of a queue", {"kind"}, {"options", "known", "prefix", "threads"})
+    found = fields_of(data, "a program of a queue", {"kind"}, _PROGRAM_FIELDS)
     options = list_of(found.get("options", []))
     if not set(map(text_of, options)) <= set(_OPTIONS):
         raise FormatError(f"options of queues are {', '.join(_OPTIONS)}")
@@ -44,6 +47,7 @@ def decode_program(data: Any) -> QueueProgram:
         tuple(_version(thing) for thing in list_of(found.get("known", []))),
         tuple(decode_operation(operation) for operation in list_of(found.get("prefix", []))),
         tuple(tuple(map(decode_operation, list_of(thread))) for thread in list_of(found.get("threads", []))),
+        tuple(member_of(Deviation, name, "deviation") for name in list_of(found.get("deviations", []))),
     )
 
 

@@ -13,10 +13,10 @@ from kcache.errors import EnqueueError, FIFOClosedError
 from ..history import PREFIX_THREAD
 from ..object_types.object_type import Load
 from ..outcomes import Outcome, error_text, raised, returned
-from ..places import place_of
+from ..places import frames_of
 from .consumer import Consumer
 from .operations import CallName, ErrorKind, Operation
-from .program import QueueKind, QueueProgram
+from .program import Deviation, QueueKind, QueueProgram
 from .reading import Change, RejectedError, key_func, make_object, object_text, read_deltas, transformer
 
 CONSUMER: Final = "kcache_model.queues.consumer"
@@ -45,6 +45,8 @@ class QueueDriver:
 
     Attributes:
         made: the queue.
+        passing: as given.
+        deviations: what it is declared to do otherwise.
     """
 
     def __init__(
@@ -55,7 +57,8 @@ class QueueDriver:
         load: Load = importlib.import_module,
         passing: tuple[type[BaseException], ...] = (),
     ) -> None:
-        self._passing = passing
+        self.passing = passing
+        self.deviations = frozenset(program.deviations)
         self._has_types = program.kind is not QueueKind.FIFO
         make_consumer: type[Consumer] = load(CONSUMER).__dict__["Consumer"]
         self.consumer = make_consumer({str(version.key): make_object(version) for version in program.known})
@@ -65,11 +68,11 @@ class QueueDriver:
         """Make one call."""
         try:
             return self._call(operation)
-        except self._passing:
+        except self.passing:
             raise
         except (Exception, SystemExit) as error:
             kind = next((kind for types, kind in _ERRORS if isinstance(error, types)), ErrorKind.OTHER)
-            return replace(raised(kind, error_text(error)), where=place_of(error))
+            return replace(raised(kind, error_text(error)), frames=frames_of(error))
 
     def _call(self, operation: Operation) -> Outcome:
         queue = self.made
@@ -138,7 +141,8 @@ class _Handed:
         """The process function."""
         changes = self._driver.read(item)
         self._texts = tuple(text for text, _ in changes)
-        self._seen.append((*(["initial"] if is_in_initial_list else []), *([mode] if mode else []), *self._texts))
+        is_first = is_in_initial_list and Deviation.INITIAL_LIST not in self._driver.deviations
+        self._seen.append((*(["initial"] if is_first else []), *([mode] if mode else []), *self._texts))
         if self._error is not None:
             raise self._error
         if self._applies:
@@ -154,12 +158,22 @@ class _Handed:
 
     def during(self, call: Callable[[], Any]) -> Outcome:
         """What the call gave."""
+        deviations = self._driver.deviations
+        has_failed = Deviation.PROCESS_ERRORS in deviations and self._error is not None
         try:
             result = call()
+        except self._driver.passing:
+            raise
         except ProcessFailedError as error:
             return self._outcome("raised" if error is self._error else "raised what another process function did")
+        except Exception:
+            if has_failed and self._seen:
+                return self._outcome("raised")
+            raise
         if self._error is not None:
-            return self._outcome("did not raise what process raised")
+            return self._outcome("raised" if has_failed else "did not raise what process raised")
+        if Deviation.POP_RESULT in deviations:
+            return self._outcome("")
         returns = self._driver.texts(result) if result is not _NOTHING else self._texts
         return self._outcome("" if returns == self._texts else f"but returned [{', '.join(returns)}]")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from .delta_fifo_model import DeltaFifoModel
 from .fifo_model import FifoModel
-from .program import QueueKind, QueueOptions
+from .program import Deviation, QueueKind, QueueOptions
 from .queue_model import QueueModel
 from .real_fifo_model import RealFifoModel
 
@@ -18,6 +18,6 @@ _MODELS: Final[Mapping[QueueKind, type[QueueModel]]] = {
 }
 
 
-def model_of(kind: QueueKind, options: QueueOptions) -> QueueModel:
-    """The specification of a queue that is made with these options."""
-    return _MODELS[kind](options)
+def model_of(kind: QueueKind, options: QueueOptions, deviations: Collection[Deviation] = ()) -> QueueModel:
+    """The specification of a queue that is made with these options, and declares these deviations."""
+    return _MODELS[kind](options, frozenset(deviations))

@@ -42,6 +42,11 @@ class ErrorKind(enum.StrEnum):
 READS = frozenset({CallName.IS_CLOSED, CallName.HAS_SYNCED, CallName.LENGTH, CallName.KEY_OF, CallName.KNOWN})
 """The calls that change nothing."""
 
+WRITES = frozenset(
+    {CallName.ADD, CallName.UPDATE, CallName.DELETE, CallName.REPLACE, CallName.RESYNC, CallName.BOOKMARK}
+)
+"""The calls that queue something."""
+
 POPS = frozenset({CallName.POP, CallName.POP_BATCH})
 """The calls that wait while there is nothing to hand out."""
 

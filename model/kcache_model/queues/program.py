@@ -9,6 +9,19 @@ from ..call_program import CallProgram
 from .operations import Operation, Version
 
 
+class Deviation(enum.StrEnum):
+    """What a queue may declare to do otherwise; outcomes are compared without it."""
+
+    INITIAL_LIST = "initial_list"
+    """``process`` is not told whether an item belongs to the first replacement, or is told something else."""
+    PROCESS_ERRORS = "process_errors"
+    """What ``process`` raises comes out of ``pop`` in another form, or not at all."""
+    POP_RESULT = "pop_result"
+    """``pop`` returns something else than the item that was processed."""
+    WRITES_AFTER_CLOSE = "writes_after_close"
+    """A write on a closed queue raises, or is ignored."""
+
+
 class QueueKind(enum.StrEnum):
     """The kinds of queues."""
 
@@ -46,6 +59,7 @@ class QueueProgram(CallProgram[Operation]):
         known: what its consumer has stored before, with distinct keys.
         prefix: done first, by one thread.
         threads: then what each thread does.
+        deviations: what the queue is declared to do otherwise.
     """
 
     kind: QueueKind
@@ -53,6 +67,7 @@ class QueueProgram(CallProgram[Operation]):
     known: tuple[Version, ...] = ()
     prefix: tuple[Operation, ...] = ()
     threads: tuple[tuple[Operation, ...], ...] = ()
+    deviations: tuple[Deviation, ...] = ()
 
     @property
     def is_sequential(self) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeVar
 
 from ..outcomes import Outcome, raised, returned
-from .operations import POPS, CallName, ErrorKind, Operation, Thing, Tombstone, Version
-from .program import QueueOptions, QueueProgram
+from .operations import POPS, WRITES, CallName, ErrorKind, Operation, Thing, Tombstone, Version
+from .program import Deviation, QueueOptions, QueueProgram
 from .state import Delta, Entry, State
 
 _Given = TypeVar("_Given", Version, Tombstone, Thing)
@@ -36,9 +36,11 @@ class QueueModel:
 
     Args:
         options: how the queue is made.
+        deviations: what it is declared to do otherwise.
     """
 
     options: QueueOptions = field(default_factory=QueueOptions)
+    deviations: frozenset[Deviation] = frozenset()
 
     def initial(self, program: QueueProgram) -> State:
         """A new queue whose consumer has already stored what a program says."""
@@ -57,9 +59,12 @@ class QueueModel:
         if operation.name in POPS:
             return self._popped(self.waiting(state), operation)
         try:
-            return [self._called(state, operation)]
+            found = [self._called(state, operation)]
         except CallFails as failure:
-            return [(failure.state, raised(failure.error))]
+            found = [(failure.state, raised(failure.error))]
+        if state.is_closed and operation.name in WRITES and Deviation.WRITES_AFTER_CLOSE in self.deviations:
+            found += [(state, returned()), (state, raised(ErrorKind.CLOSED))]
+        return found
 
     def _called(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         match operation.name:
@@ -119,8 +124,16 @@ class QueueModel:
             after = choice.after.handed_out(len(choice.batch))
             if operation.applies and not operation.fails:
                 after = after.applied(delta for entry in choice.batch for delta in entry.deltas)
-            found.append((after, _handed_out(choice, operation)))
+            found.append((after, self._handed_out(choice, operation)))
         return found
+
+    def _handed_out(self, choice: Choice, operation: Operation) -> Outcome:
+        texts = [str(delta) for entry in choice.batch for delta in entry.deltas]
+        if operation.name is CallName.POP_BATCH:
+            texts.insert(0, "batch" if len(texts) > 1 else "single")
+        is_told = Deviation.INITIAL_LIST not in self.deviations
+        first = ["initial"] if is_told and not choice.before.has_synced else []
+        return returned((*first, *texts, *(["raised"] if operation.fails else [])))
 
     def choices(self, state: State, operation: Operation) -> Sequence[Choice]:  # noqa: ARG002
         """What may be handed out next from a queue that is not empty."""
@@ -152,14 +165,6 @@ def key_of(thing: Thing, state: State) -> str:
     if thing.key is None:
         raise CallFails(ErrorKind.KEY_FUNC, state)
     return thing.key
-
-
-def _handed_out(choice: Choice, operation: Operation) -> Outcome:
-    texts = [str(delta) for entry in choice.batch for delta in entry.deltas]
-    if operation.name is CallName.POP_BATCH:
-        texts.insert(0, "batch" if len(texts) > 1 else "single")
-    first = [] if choice.before.has_synced else ["initial"]
-    return returned((*first, *texts, *(["raised"] if operation.fails else [])))
 
 
 DELTA_TYPES: Final = {CallName.ADD: "Added", CallName.UPDATE: "Updated", CallName.DELETE: "Deleted"}

@@ -32,7 +32,7 @@ from . import parse_class_type_name
 from .called_under_lock import methods_called_under_lock
 from .probing import Probed
 from .public_calls import method_name, public_calls
-from .replay import Replay
+from .class_replay import Replay
 from .vocabulary_choice import vocabulary_of
 
 _OWN_PHASES: Final = ("explorer", "stress")

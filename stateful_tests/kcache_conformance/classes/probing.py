@@ -1,10 +1,10 @@
-"""What one thread shows of the calls of a class before anything is compared: which differ, wait, or always raise."""
+"""Trials of the calls of a class in one thread, before anything is compared: which differ, wait, or always raise."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -58,11 +58,13 @@ class Probed:
         self._require_own_state()
 
     def endless(self) -> Iterator[str]:
-        """The calls that return neither on a new object nor after calls of others."""
+        """The calls that return neither on a new object nor after or beside calls of others."""
         before = self._writes
         earlier: list[Calls] = [before, *((one,) for one in before[:_MOST_BEFORE])]
         for call, outcome in self.first.items():
-            if outcome.waits and all(self._tries((*calls, *self._with_needed(call))).waits for calls in earlier):
+            if not outcome.waits or self._succeeds_beside(call, self.first):
+                continue
+            if all(self._tries((*calls, *self._with_needed(call))).waits for calls in earlier):
                 yield call.name
 
     def refused(self) -> Iterator[tuple[str, str]]:
@@ -79,8 +81,13 @@ class Probed:
             if first.error is None:
                 continue
             outcomes = (self._tries((*earlier, *self._with_needed(call))) for earlier in before for call in own)
-            if all(outcome.error is not None for outcome in outcomes):
+            if all(outcome.error is not None for outcome in outcomes) and not self._succeeds_beside(own[0], own):
                 yield own[0].name, str(first.error)
+
+    def _succeeds_beside(self, call: MethodCall, others: Iterable[MethodCall]) -> bool:
+        """Whether a call that waits on a new object returns because another one is made meanwhile."""
+        succeeds = getattr(self._tries, "succeeds_beside", None)
+        return succeeds is not None and not call.needs and bool(succeeds(call, others))
 
     @cached_property
     def _writes(self) -> Calls:

@@ -1,4 +1,4 @@
-"""What can be called of a class: its public methods, properties and blocks, and the operators of containers."""
+"""Public calls of a class: its methods, properties and blocks, and the operators of containers."""
 
 from __future__ import annotations
 

@@ -121,7 +121,9 @@ class SequentialRun:
             if not self._is_known(finding):
                 return finding
             self.is_over = operation.is_write
-        finding = self._changed_later(operation) if operation.is_write else self._keep(operation, observed)
+        finding = self._changed_later(operation) if operation.is_write else None
+        if not operation.is_write:
+            self._keep(operation, observed)
         if finding is None or self._is_known(finding):
             finding = self._broken_rule() if self._reads_back and not self.is_over else None
         if finding is None or not self._is_known(finding):
@@ -132,8 +134,9 @@ class SequentialRun:
     def _keep(self, operation: Operation, observed: Outcome) -> None:
         """Make a call once more, and leave its result unread until the next write."""
         later = getattr(self._driver.indexer, "kcache_later", None)  # of an adapter, which makes lists of all results
-        is_asked = later is not None and LISTS not in self._target.unsupported and not self._target.may_evict
-        if is_asked and operation.name in _LISTING and observed.error is None:
+        if later is None or LISTS in self._target.unsupported or self._target.may_evict:
+            return
+        if operation.name in _LISTING and observed.error is None:
             read = later(operation.name.value, *self._driver.arguments(operation))
             if read is not None:
                 self._kept[operation.name] = operation, observed, read

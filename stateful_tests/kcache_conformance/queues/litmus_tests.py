@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Final
 
 from kcache_model.queues import operations as op
@@ -23,7 +23,7 @@ def litmus_tests(target: QueueTarget) -> Iterator[QueueProgram]:
 
 def usual_ways(target: QueueTarget) -> list[QueueProgram]:
     """The ways of making a queue that most programs begin with, as far as a target offers them."""
-    return [way for way in _USUAL[target.kind] if target.allows(way)]
+    return [replace(way, deviations=target.deviations) for way in _USUAL[target.kind] if target.allows(way)]
 
 
 def ways(target: QueueTarget) -> list[QueueProgram]:
@@ -38,7 +38,7 @@ def ways(target: QueueTarget) -> list[QueueProgram]:
         transformed = int(options.transformer)
         stored = tuple(Version(key, f"{key}0", transformed=transformed) for key in "ab")
         for known in ((), stored[:1], stored) if options.known_objects else ((),):
-            way = QueueProgram(target.kind, options, known)
+            way = QueueProgram(target.kind, options, known, deviations=target.deviations)
             if way.is_coherent and target.allows(way):
                 found.append(way)
     return found

@@ -144,7 +144,7 @@ def _object_type(kind: QueueKind, summary: str, reference: str) -> ObjectType:
         summary=summary,
         called="queue",
         reference=reference,
-        specification=lambda program: model_of(program.kind, program.options),
+        specification=lambda program: model_of(program.kind, program.options, program.deviations),
         driver=QueueDriver,
         make_target=make_target,
         stand_in=lambda spec, unsupported: QueueTarget(spec, kind, _never_made, unsupported),
@@ -169,7 +169,8 @@ def _object_type(kind: QueueKind, summary: str, reference: str) -> ObjectType:
 
 
 def _recorded(kind: QueueKind, target: QueueTarget) -> list[Any]:
-    return [one for one in recorded_programs(kind) if target.allows(one.program.with_calls(()))]
+    found = [one for one in recorded_programs(kind) if target.allows(one.program.with_calls(()))]
+    return [replace(one, program=replace(one.program, deviations=target.deviations)) for one in found]
 
 
 FIFO = _object_type(QueueKind.FIFO, "the newest object of each key", "kcache.queues:FIFO")

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
 from kcache_model.queues.consumer import Consumer
-from kcache_model.queues.operations import CallName, Operation, Tombstone
-from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
+from kcache_model.queues.operations import CallName, Operation, Thing, Tombstone
+from kcache_model.queues.program import Deviation, QueueKind, QueueOptions, QueueProgram
 from kcache_model.queues.reading import key_func
 
 QueueFactory: TypeAlias = Callable[..., Any]
@@ -35,6 +35,16 @@ _OPTIONAL: Final[Mapping[QueueKind, frozenset[str]]] = {
 }
 
 _MAY_BE_MISSING: Final = frozenset({"resync", "is_closed", "has_synced", TOMBSTONES})
+
+_FAILURES: Final[Mapping[str, Callable[[Operation], bool]]] = {
+    "failing_key_functions": lambda operation: any(thing.key is None for thing in _given(operation)),
+    "failing_transformers": lambda operation: any(getattr(thing, "is_rejected", False) for thing in _given(operation)),
+    "failing_process": lambda operation: operation.fails,
+}
+"""Declaration -> whether a call makes a function fail that the queue is given; then it is left out."""
+
+DECLARATIONS: Final = frozenset({*_FAILURES, *map(str, Deviation)})
+"""What a queue of any kind may declare to do otherwise; the run goes on to look for other faults."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,11 @@ class QueueTarget:
             return self.kind is not QueueKind.FIFO and feature not in self.unsupported
         return feature not in self.unsupported and (feature in known or feature == CallName.KNOWN.value)
 
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        """What is not compared, because it is declared."""
+        return tuple(deviation for deviation in Deviation if deviation in self.unsupported)
+
     def allows(self, program: QueueProgram) -> bool:
         """Whether it offers everything that a program needs."""
         options = (field.name for field in fields(QueueOptions) if getattr(program.options, field.name))
@@ -67,30 +82,37 @@ class QueueTarget:
 
     def allows_call(self, operation: Operation) -> bool:
         """Whether it offers everything that a call needs."""
+        if any(fails(operation) for name, fails in _FAILURES.items() if name in self.unsupported):
+            return False
         is_about_tombstone = isinstance(operation.thing, Tombstone)
         return self.supports(operation.name.value) and (not is_about_tombstone or self.supports(TOMBSTONES))
 
 
 def make_queue_target(
-    factory: QueueFactory, kind: QueueKind, name: str | None = None, unsupported: Iterable[str] | None = None
+    factory: QueueFactory | QueueTarget,
+    kind: QueueKind,
+    name: str | None = None,
+    unsupported: Iterable[str] | None = None,
 ) -> QueueTarget:
     """A target from a factory; declarations come from ``unsupported`` or the factory's ``kcache_unsupported``.
 
     Raises:
         TargetError: it is none; the message says what is missing.
     """
+    if isinstance(factory, QueueTarget):
+        return factory
     name = name or str(getattr(factory, "__qualname__", repr(factory)))
     if not callable(factory):
         raise TargetError(f"{name} is a {type(factory).__name__}; a queue needs a factory: {_signature(kind)}")
     declared = getattr(factory, "kcache_unsupported", ()) if unsupported is None else unsupported
     if isinstance(declared, str):
         raise TargetError(f'kcache_unsupported must be a list of names, not the text "{declared}"')
-    known = _OPTIONS[kind] | _OPTIONAL[kind] | _MAY_BE_MISSING
-    unknown = set(declared) - known
+    known = _OPTIONS[kind] | _OPTIONAL[kind] | _MAY_BE_MISSING | DECLARATIONS
+    unknown = set(declared) - known.union(*_OPTIONS.values(), *_OPTIONAL.values())  # of one queue of several kinds
     if unknown:
         listed = ", ".join(sorted(known))
         raise TargetError(f"kcache_unsupported names {', '.join(sorted(map(str, unknown)))}; known are: {listed}")
-    target = QueueTarget(name, kind, factory, frozenset(declared))
+    target = QueueTarget(name, kind, factory, known & set(declared))
     if kind is QueueKind.REAL_FIFO and not (target.supports("known_objects") or target.supports("atomic_events")):
         raise TargetError("a real-fifo needs known_objects or atomic_events: it cannot declare both as unsupported")
     _require_options(target)
@@ -102,6 +124,10 @@ def plain_options(target: QueueTarget) -> QueueOptions:
     if target.kind is not QueueKind.REAL_FIFO:
         return QueueOptions()
     return QueueOptions(known_objects=True) if target.supports("known_objects") else QueueOptions(atomic_events=True)
+
+
+def _given(operation: Operation) -> tuple[Thing, ...]:
+    return operation.objects if operation.thing is None else (operation.thing, *operation.objects)
 
 
 def _signature(kind: QueueKind) -> str:

@@ -14,7 +14,7 @@ from ..events import SuiteResult
 from .capturing import captured
 from .certificate import certificate_rows
 from .counts import counts_text, phase_verdict
-from .run_report import RunReport, lines_about_methods
+from .run_report import RunReport, lines_about_methods, tested_line
 
 _HEADLINES = {
     Status.OK: "Nothing wrong was found.",
@@ -38,7 +38,9 @@ def page_of_report(report: RunReport) -> Page:
         table for table in (_certificate(report), _phases(result), _coverage(result), _overlaps(result)) if table.rows
     )
     reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
-    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in lines_about_methods(report.options.kind, result))
+    told = [tested_line(result.tested)] if result.tested else []
+    told += lines_about_methods(report.options.kind, result)
+    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in told)
     if result.findings:
         page = page_of_finding(
             result.findings[0], report.target, title=report.title, tables=tables, strict_errors=strict_errors

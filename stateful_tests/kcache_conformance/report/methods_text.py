@@ -1,4 +1,4 @@
-"""Which methods of a target a verdict is about: called, left out, not compared, mostly raised."""
+"""Methods of a target, by what a run did with them: called, left out, not compared, mostly raised."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ from .strategies.scheduled import Replay
 _REPETITIONS = 2
 # Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.
 _BOUNDED = SearchLimits(executions=2_000, seconds=10.0)
-_FEW = 2
-"""Preemptions: most races need no more, and a search bounded by so many ends."""
+_FEW = 5
+"""Preemptions: with more, a search bounded by them has too many schedules to come to its end."""
 
 _GREEDY_EXECUTIONS = 300
 _GREEDY_SECONDS = 5.0
@@ -96,10 +96,10 @@ def realised(
 def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float = inf) -> Counterexample[A]:
     """The counterexample with the fewest preemptions that the budget allows to find, which has so many seconds left."""
     deadline = time.monotonic() + seconds
-    if found.preemptions > _FEW:  # a bound that is that high leaves too many schedules to search
+    if found.preemptions > _FEW:
         found = _greedy(runner, judge, found, time.monotonic() + seconds / 2)
-    best = _bounded(runner, judge, found, max(deadline - time.monotonic(), 0.0))
-    return best or _greedy(runner, judge, found, deadline)
+        return _bounded(runner, judge, found, max(deadline - time.monotonic(), 0.0)) or found
+    return _bounded(runner, judge, found, seconds / 2) or _greedy(runner, judge, found, deadline)
 
 
 def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:

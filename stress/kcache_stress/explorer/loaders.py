@@ -123,7 +123,7 @@ class InstrumentingLoader(importlib.machinery.SourceFileLoader):
         """Run it."""
         self._home.prepare(module, instrumented=True)
         code = self.get_code(module.__name__)
-        with self._home.late(self.name):
+        with self._home.late.loading(self.name):
             exec(code, module.__dict__)
 
 
@@ -136,7 +136,7 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._home.prepare(module, instrumented=False)
-        with no_process_hooks(), self._home.late(self.name):
+        with no_process_hooks(), self._home.late.loading(self.name):
             super().exec_module(module)
         settle_module(module)
 

@@ -31,6 +31,7 @@ from .instrument.code import instrumented, instrumented_library, read
 from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks, silent
 from .instrument.names import hook_name
+from .late_imports import LateImports
 from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
@@ -70,6 +71,7 @@ class Sandbox:
         gate: watches the threads for code that is not instrumented.
         is_strict: such code was met: what it may change is never taken to stay as it is.
         absent: packages that the code under test was told are not installed.
+        late: the modules that executions import.
     """
 
     def __init__(
@@ -87,8 +89,7 @@ class Sandbox:
         self.scheduler.is_patient = self.gate.is_patient
         self.is_strict = False
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
-        self._late: list[str] = []
-        self._late_lately: list[str] = []
+        self.late = LateImports(self.scheduler)
         self._executions = 0
         self._watched: set[Hashable] = set()
         self.absent: set[str] = set()
@@ -115,8 +116,7 @@ class Sandbox:
                 for other in self._expected if was_scouting else ():
                     self._load(other)
                 loaded = self._load(module)
-                for name in self._late:
-                    importlib.import_module(name)
+                self.late.load()
             if not self.granularity.is_of_opcodes:
                 self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
@@ -164,26 +164,7 @@ class Sandbox:
     @property
     def is_surprised(self) -> bool:
         """Whether the code did what could not be known when it was loaded."""
-        return bool(self.gate.met or self.gate.rebound or self._late_lately)
-
-    @contextlib.contextmanager
-    def late(self, name: str) -> Iterator[None]:
-        """While this is entered, the code of a module runs; what an execution imports is loaded before the next one.
-
-        Python imports a module once, and who imports it as well waits for the end. So it is one step here. Were it to
-        happen in one execution alone, that would not be what the others repeat.
-        """
-        scheduler = self.scheduler
-        if not scheduler.live:
-            yield
-            return
-        self._late_lately.append(name)
-        scheduler.doubts[f"{name} is imported while threads run"] = None
-        before, scheduler.loading, scheduler.live = scheduler.loading, True, False
-        try:
-            yield
-        finally:
-            scheduler.loading, scheduler.live = before, True
+        return bool(self.gate.met or self.gate.rebound or self.late.are_new)
 
     def imported_late(self, name: str) -> ModuleType | None:
         """The private module that code of the process imports while an execution is under way; ``None`` for others."""
@@ -212,8 +193,7 @@ class Sandbox:
             self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
         self.gate.met.clear()
         self.gate.rebound.clear()
-        self._late += self._late_lately
-        self._late_lately.clear()
+        self.late.settle()
         self._start_over()
 
     def watch_now_and_then(self, works: Iterable[object] = (), *, program: Hashable) -> None:

@@ -13,6 +13,7 @@ from kcache_model.interleaving import Interleaving
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.outcomes import Outcome
+from kcache_model.places import place_in
 
 from ..explorer.replay_token import ReplayToken, TokenFormat
 
@@ -77,6 +78,7 @@ def sequential_finding(
         step=position,
         expected=expected,
         observed=observed,
+        location=place_in(observed.frames),
         detail=stacks,
         scenario=scenario,
         schedule=token_format(setting.object_type).encode(setting.token(program, kind)),
@@ -130,6 +132,7 @@ def concurrent_finding(
         program,
         expected=None if verdict is None else verdict.expected,
         observed=None if wrong is None else wrong.outcome,
+        location="" if wrong is None or wrong.outcome is None else place_in(wrong.outcome.frames),
         calls=tuple(calls),
         core=() if wrong is None else tuple(at for at, call in enumerate(calls) if _is_same(call, wrong)),
         order=() if verdict is None else verdict.order,

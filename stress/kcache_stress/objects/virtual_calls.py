@@ -41,6 +41,10 @@ _OTHER_TIME: Final = 86_400_000.0
 _OTHER_TICK: Final = 1.7e-6
 """The clock of replays that are made elsewhere: what a call says of the time differs there."""
 
+_OTHER_THREADS: Final = 8
+"""Threads that do nothing in replays that are made elsewhere: more than a program has, so that each caller is another.
+"""
+
 
 class MakesDriver(Protocol):
     """Makes a driver of a new object of a factory."""
@@ -97,7 +101,7 @@ class VirtualCalls:
         sandbox = self._copies.sandbox
         scheduler = sandbox.scheduler
         callers = list(dict.fromkeys(call.thread for step in steps for call in _calls_of(step)))
-        idle = len(callers) if elsewhere % 2 else 0
+        idle = _OTHER_THREADS if elsewhere % 2 else 0
         with Watched(scheduler), sandbox.present():
             sandbox.reset(idle + len(callers), random_seed=elsewhere)
             if elsewhere % 2:

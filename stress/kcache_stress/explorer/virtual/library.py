@@ -36,7 +36,11 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
     """An ``importlib`` whose ``import_module`` finds what import statements find."""
 
     def import_module(name: str, package: str | None = None) -> ModuleType:
-        meet(importlib.util.resolve_name(name, package) if name.startswith(".") else name)
+        full_name = importlib.util.resolve_name(name, package) if name.startswith(".") else name
+        found = sys.modules.get(full_name)
+        if found is not None:  # no code of importlib runs then, of which nothing would be known
+            return found
+        meet(full_name)
         with active():
             return importlib.import_module(name, package)
 

@@ -148,4 +148,5 @@ class SharedLocks:
             low_level: Any = self._virtual("_thread")
             found = low_level.RLock() if type(value) is _thread.RLock else low_level.allocate_lock()
             self._locks[id(value)] = found
-        return found
+        shared: object = found
+        return shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.object_types.object_type import Driver, MakeDriver
@@ -90,6 +90,12 @@ class Replay:
             return None
         results = driver.results(calls[-1].name)
         return results[-1] if results else None
+
+    def succeeds_beside(self, call: Any, others: Iterable[Any]) -> bool:
+        """Whether a call that waits on a new object returns because another one is made meanwhile, once or twice."""
+        stages = (self.stage((Begun(CalledBy(call, 0)), *[CalledBy(other, 1)] * 2)) for other in others)
+        outcomes = (stage.outcomes[0][0] for stage in stages if stage is not None)
+        return any(not outcome.waits and outcome.error is None for outcome in outcomes)
 
     def stage(self, steps: Calls) -> Stage | None:
         """What comes of steps on a new object; ``None`` if virtual threads cannot tell."""

@@ -1,0 +1,202 @@
+"""Adapters of queues: queues that are not shaped like client-go's, called through names as if they were.
+
+from kcache.adapting_queues import adapt_queue     # kcache.testing has it, too, and imports the whole harness
+
+new_queue = adapt_queue(MyQueue)                   # kcache check --type delta-fifo mypackage.queues:new_queue
+
+An adapter has no lock of its own, and each of its operations is one call of the queue.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from .adapting import packages_of
+from .adapting_calls import name_of, names_of
+
+SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "add": ("put", "push", "enqueue", "on_add"),
+    "update": ("on_update", "put", "push", "enqueue"),
+    "delete": ("remove", "discard", "on_delete"),
+    "replace": ("replace_all", "reset"),
+    "resync": ("sync",),
+    "pop": ("consume", "process_next", "process_one"),
+    "close": ("shutdown", "shut_down", "stop"),
+    "is_closed": ("closed", "is_shut_down"),
+    "has_synced": ("synced", "is_synced"),
+    "key_of": ("get_key",),
+    "bookmark": (),
+    "pop_batch": (),
+    "len": ("__len__", "size", "qsize"),
+}
+"""Operation -> other names that it may go by."""
+
+OPTIONS: Final = (
+    "known_objects",
+    "emit_delta_type_replaced",
+    "transformer",
+    "atomic_events",
+    "emit_delta_type_bookmark",
+)
+"""The keyword arguments of a factory of queues."""
+
+_MAY_BE_MISSING: Final = frozenset({"resync", "is_closed", "has_synced", "key_of", "bookmark", "pop_batch", "len"})
+
+
+def adapt_queue(
+    make: Callable[..., Any],
+    *,
+    unsupported: Iterable[str] = (),
+    options: Mapping[str, str] | None = None,
+    **operations: str | Callable[..., Any],
+) -> AdaptedQueueFactory:
+    """A factory ``new_queue(key_func, **options)`` of queues that are called as if they were client-go's.
+
+    An operation that is not given is looked for: under its own name (``has_synced``, ``hasSynced``), then under others
+    (``put``, ``remove``, ``shutdown`` ...). Options are passed on under the names that ``make`` has for
+    them. What the queue has not is declared. If ``make`` takes no option, none is tested.
+
+    Args:
+        make: the class of the queues, or a function that makes one. It is given the key function if it takes one.
+        unsupported: what ``kcache_unsupported`` is to name beside what the queue lacks: operations, options, and what
+            it does otherwise, such as ``initial_list`` or ``writes_after_close``.
+        options: option -> the parameter of ``make`` that it goes by.
+        operations: ``add``, ``update``, ``delete``, ``replace``, ``resync``, ``pop``, ``close``, ``is_closed``,
+            ``has_synced``, ``key_of``, ``bookmark``, ``pop_batch``, ``len``. Each is the name of a method or an
+            attribute, or a function ``(queue, ...)`` of what the queue's method gets. ``process`` may be called with
+            the item alone: then it counts as no part of the first list; declare ``initial_list``.
+
+    Returns:
+        The factory; bind it to a name of its module, so that ``module:name`` finds it.
+
+    Raises:
+        TypeError: an argument cannot be used; the message says what to do.
+    """
+    if isinstance(unsupported, str):
+        raise TypeError(f'unsupported must be a list of names, not the text "{unsupported}"')
+    unknown = [name for name in operations if name not in SYNONYMS] + [
+        one for one in options or () if one not in OPTIONS
+    ]
+    if unknown:
+        known = ", ".join((*SYNONYMS, *OPTIONS))
+        raise TypeError(f"there is no operation or option {', '.join(unknown)}; there are: {known}")
+    return AdaptedQueueFactory(
+        make, frozenset(unsupported), dict(options or {}), operations, sys._getframe(1).f_globals
+    )
+
+
+class AdaptedQueueFactory:
+    """What :func:`adapt_queue` returns: ``factory(key_func, **options) -> queue``, with the declarations of a target.
+
+    Attributes:
+        kcache_instrument: the package of the class, for the explorer.
+    """
+
+    def __init__(
+        self,
+        make: Callable[..., Any],
+        unsupported: frozenset[str],
+        options: Mapping[str, str],
+        operations: Mapping[str, str | Callable[..., Any]],
+        namespace: Mapping[str, Any],
+    ) -> None:
+        self._make, self._operations, self._unsupported = make, operations, unsupported
+        self._classes: dict[type, type[_AdaptedQueue]] = {}
+        self._takes_key_func, self._options = _taken(make, options)
+        self.__module__ = namespace.get("__name__", "__main__")
+        self.__doc__ = f"``{name_of(make)}`` as a queue of client-go's shape."
+        self.__qualname__ = f"<adapted {name_of(make)}>"
+        self.kcache_instrument = packages_of(make, self.__module__)
+
+    @property
+    def kcache_unsupported(self) -> list[str]:
+        """What is not tested: what the queue lacks, and what is declared."""
+        lacking = {name for name in OPTIONS if name not in self._options}
+        try:
+            queue = self(str)
+        except Exception:  # whoever wants a queue will be told
+            return sorted(self._unsupported | lacking)
+        absent = {name for name in _MAY_BE_MISSING if not hasattr(queue, "__len__" if name == "len" else name)}
+        return sorted(self._unsupported | lacking | absent)
+
+    def __call__(self, key_func: Callable[[Any], str], **options: Any) -> Any:
+        """A new, empty queue.
+
+        Raises:
+            TypeError: a method that was named does not exist, or the queue has none that is needed.
+            Exception: whatever ``make`` raises.
+        """
+        given = {self._options[name]: value for name, value in options.items()}
+        queue = self._make(key_func, **given) if self._takes_key_func else self._make(**given)
+        if type(queue) not in self._classes:
+            self._classes[type(queue)] = _class_for(queue, self._operations, self._unsupported)
+        return self._classes[type(queue)](queue)
+
+    def __repr__(self) -> str:
+        return f"adapt_queue({name_of(self._make)})"
+
+
+class _AdaptedQueue:
+    """A queue behind the methods of client-go's; the class made for a class of queues gets those that it can do."""
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+
+
+def _class_for(
+    queue: Any, operations: Mapping[str, str | Callable[..., Any]], spared: frozenset[str]
+) -> type[_AdaptedQueue]:
+    methods: dict[str, Any] = {}
+    for name in SYNONYMS:
+        source = operations.get(name) or next(
+            (found for other in (name, *SYNONYMS[name]) for found in names_of(other) if hasattr(queue, found)), ""
+        )
+        if isinstance(source, str) and source and not hasattr(queue, source):
+            raise TypeError(f"{name_of(type(queue))} has no {source}, which is to {name}")
+        if source:
+            methods["__len__" if name == "len" else name] = _method(name, source)
+        elif name not in _MAY_BE_MISSING | spared:
+            raise TypeError(
+                f"{name_of(type(queue))} has no method that is known to {name}; name it: adapt_queue(..., {name}=...)"
+            )
+    kind: type[_AdaptedQueue] = type(
+        "AdaptedQueue", (_AdaptedQueue,), {**methods, "__module__": type(queue).__module__}
+    )
+    kind.__qualname__ = type(queue).__qualname__  # reports name the queue
+    return kind
+
+
+def _method(operation: str, source: str | Callable[..., Any]) -> Callable[..., Any]:
+    def call(queue: Any, *arguments: Any) -> Any:
+        if callable(source):
+            return source(queue, *arguments)
+        found = getattr(queue, source)
+        return found(*arguments) if callable(found) else found
+
+    if operation == "pop":
+        return lambda self, process: call(self._queue, lambda item, *first: process(item, bool(first and first[0])))
+    if operation in ("is_closed", "has_synced", "len", "key_of", "pop_batch"):
+        return lambda self, *arguments: call(self._queue, *arguments)
+    return lambda self, *arguments: _nothing(call(self._queue, *arguments))
+
+
+def _nothing(_: object) -> None:
+    """Writes return nothing; what a queue returns of its own is nobody's business."""
+
+
+def _taken(make: Callable[..., Any], options: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
+    """Whether ``make`` is given the key function, and the options that it takes with the names that they have there."""
+    try:
+        parameters = inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        return False, dict(options)
+    is_open = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    found = {name: next((one for one in names_of(name) if one in parameters), "") for name in OPTIONS}
+    if is_open:
+        found = {name: one or name for name, one in found.items()}
+    placed = [one for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    takes_key_func = bool(placed) and placed[0].name not in found.values()
+    return takes_key_func, {**{name: one for name, one in found.items() if one}, **options}

@@ -1,0 +1,34 @@
+"""The queues as target types: object types that know declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from kcache_model.object_types.object_type import ObjectType
+from kcache_model.queues.program import QueueKind
+
+from ..gallery import queue_gallery
+from ..objects.as_target_type import target_type
+from ..target_type import TargetType
+from . import object_types
+from .target import QueueTarget, make_queue_target
+
+
+def _target_type(object_type: ObjectType) -> TargetType:
+    def declared(factory: Any, unsupported: Iterable[str]) -> QueueTarget:
+        return make_queue_target(factory, QueueKind(object_type.name), unsupported=unsupported)
+
+    found = target_type(object_type, partial(queue_gallery, object_type.name))
+    return replace(found, declared=declared, spare=_spare)
+
+
+def _spare(target: QueueTarget, names: frozenset[str]) -> QueueTarget:
+    return replace(target, unsupported=target.unsupported | names)
+
+
+FIFO: Final = _target_type(object_types.FIFO)
+DELTA_FIFO: Final = _target_type(object_types.DELTA_FIFO)
+REAL_FIFO: Final = _target_type(object_types.REAL_FIFO)

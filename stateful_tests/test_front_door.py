@@ -1,0 +1,62 @@
+"""What strangers meet first: ``kcache check CLASS`` on one class of each kind, each once buggy and once right."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from front_door import kinds
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.events import SuiteResult
+from kcache_conformance.suite import run_suite
+from kcache_conformance.suite_options import SuiteOptions
+from kcache_model.verdict import Status
+
+KINDS = Path(kinds.__file__)
+NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]
+
+
+def checked(name: str, programs: int, *, leave_out: tuple[str, ...] = (), phases: tuple[str, ...] = ()) -> SuiteResult:
+    """The result of a check of a class of :mod:`front_door.kinds` that does a fixed amount of work."""
+    spec = f"{KINDS}:{name}"
+    kind = class_type_name(spec, leave_out=leave_out)
+    options = SuiteOptions(
+        kind=kind, phases=phases or ("explorer",), programs=programs, budget_seconds=600.0, most_findings=1
+    )
+    return run_suite(spec, options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_faulty_class_is_found(name: str) -> None:
+    result = checked(f"Bad{name}", 60)
+    assert result.findings, result.reasons
+    assert result.status is Status.VIOLATION, [finding.unconfirmed for finding in result.findings]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_right_twin_is_ok_and_each_of_its_methods_has_returned(name: str) -> None:
+    result = checked(f"Good{name}", 12)
+    assert not result.findings
+    assert result.status is Status.OK, result.reasons
+    kind = getattr(kinds, f"Good{name}")
+    public = {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
+    assert public <= {call.partition(".")[0] for call in result.methods.called}
+
+
+def test_methods_that_cannot_be_called_make_a_run_incomplete_unless_they_are_left_out() -> None:
+    result = checked("AsyncCache", 5)
+    assert (result.status, result.verdict) == (Status.UNKNOWN, "incomplete")
+    assert [name for name, _ in result.methods.missing] == ["drop", "get"]
+    assert "--leave-out drop --leave-out get" in result.reasons[0]
+    result = checked("AsyncCache", 5, leave_out=("get", "drop"))
+    assert result.status is Status.OK
+    assert result.methods.left_out == (("drop", ""), ("get", ""))
+
+
+def test_a_method_that_raises_whatever_it_is_given_makes_a_run_incomplete() -> None:
+    result = checked("Picky", 5)
+    assert result.verdict == "incomplete"
+    ((name, reason),) = result.methods.missing
+    assert (name, reason) == ("unlock", "it raised PermissionError with all values that were tried")

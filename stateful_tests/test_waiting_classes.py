@@ -1,0 +1,371 @@
+"""Classes whose calls wait for each other, time out or sleep: right ones pass, however slow a thread; faults show."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.objects.programs import SHAPES, random_program
+from kcache_conformance.target_types import target_type_named
+from kcache_model.history import Call
+from kcache_model.object_types.checking import check_calls
+from kcache_model.object_types.plain import MethodCall, ObjectProgram
+from kcache_model.object_types.replayed import ReplaySpecification
+from kcache_model.object_types.specification import may_wait_for_ever, real_seconds
+from kcache_model.outcomes import Outcome, returned
+from kcache_model.progress import NoProgress
+from kcache_model.verdict import Status
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.objects.findings import Setting
+from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.threads import ObjectStress
+
+CODE = """
+import threading
+import time
+
+
+class Mailbox:
+    def __init__(self):
+        self._items, self._cond = [], threading.Condition()
+
+    def put(self, item):
+        with self._cond:
+            self._items.append(item)
+            self._cond.notify()
+
+    def get(self):
+        with self._cond:
+            if not self._cond.wait_for(lambda: self._items, 3.0):
+                raise TimeoutError("nothing came")
+            return self._items.pop(0)
+
+
+class LeakyMailbox(Mailbox):
+    def get(self):
+        with self._cond:
+            if not self._items and not self._cond.wait(3.0):
+                raise TimeoutError("nothing came")
+            return self._items.pop(0) if self._items else None
+
+
+class Latch:
+    def __init__(self):
+        self._event = threading.Event()
+
+    def open(self):
+        self._event.set()
+
+    def wait(self):
+        return self._event.wait(1.0)
+
+
+class Countdown(Latch):
+    def __init__(self):
+        super().__init__()
+        self._lock, self._left = threading.Lock(), 2
+
+    def open(self):
+        with self._lock:
+            self._count_down()
+
+    def _count_down(self):
+        self._left -= 1
+        if not self._left:
+            self._event.set()
+
+
+class TornCountdown(Countdown):
+    def open(self):
+        self._count_down()
+
+
+class Meeting:
+    def __init__(self):
+        self.count, self.is_broken, self._turn = 0, False, 0
+        self._cond = threading.Condition()
+
+    def wait(self):
+        with self._cond:
+            if self.is_broken:
+                return "broken"
+            turn, self.count = self._turn, self.count + 1
+            if self.count == 2:
+                self.count, self._turn = 0, turn + 1
+                self._cond.notify_all()
+                return "met"
+            self._cond.wait_for(lambda: self._turn != turn or self.is_broken)
+            return "met" if self._turn != turn else "broken"
+
+    def abort(self):
+        with self._cond:
+            self.is_broken = True
+            self._cond.notify_all()
+
+
+class DeafMeeting(Meeting):
+    def abort(self):
+        waiting, self.is_broken = self.count, True
+        if waiting:
+            with self._cond:
+                self._cond.notify_all()
+
+
+class Swap:
+    def __init__(self):
+        self._cond, self._offer = threading.Condition(), None
+
+    def swap(self, value):
+        with self._cond:
+            return self._swap(value)
+
+    def _swap(self, value):
+        if self._offer is not None:
+            offer, self._offer = self._offer, None
+            offer.append(value)
+            self._cond.notify_all()
+            return offer[0]
+        offer = self._offer = [value]
+        if self._cond.wait_for(lambda: len(offer) == 2, 1.0):
+            return offer[1]
+        self._offer = None
+        raise TimeoutError
+
+
+class OneSidedSwap(Swap):
+    def swap(self, value):
+        offer = self._offer
+        if offer is None:
+            with self._cond:
+                return self._swap(value)
+        with self._cond:
+            self._offer = None
+            offer.append(value)
+            self._cond.notify_all()
+            return offer[0]
+
+
+class Pool:
+    def __init__(self):
+        self._free, self._cond = 1, threading.Condition()
+
+    def acquire(self):
+        with self._cond:
+            while not self._free:
+                self._cond.wait()
+            self._free -= 1
+            return self._free
+
+    def release(self):
+        with self._cond:
+            self._free += 1
+            self._cond.notify()
+
+
+class StolenPool(Pool):
+    def acquire(self):
+        with self._cond:
+            if not self._free:
+                self._cond.wait()
+            self._free -= 1
+            return self._free
+
+
+class Lender:
+    def __init__(self):
+        self._lock, self._uses = threading.Lock(), 0
+
+    def use(self):
+        if not self._lock.acquire(timeout=0.05):
+            return "timeout"
+        self._uses += 1
+        uses = self._uses
+        self._lock.release()
+        return uses
+
+
+class CarelessLender(Lender):
+    def use(self):
+        if not self._lock.acquire(timeout=0.05):
+            return "timeout"
+        self._lock.release()
+        self._uses += 1
+        return self._uses
+
+
+class Jobs:
+    def __init__(self):
+        self._lock, self._jobs = threading.Lock(), []
+
+    def enter(self, delay):
+        with self._lock:
+            self._jobs.append(time.monotonic() + delay)
+
+    def run(self):
+        done = 0
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    return done
+                wait = self._jobs[0] - time.monotonic()
+                if wait <= 0:
+                    self._jobs.pop(0)
+                    done += 1
+                    continue
+            time.sleep(wait)
+
+
+class Slow:
+    def __init__(self):
+        self._lock, self._count = threading.Lock(), 0
+
+    def add(self):
+        time.sleep(0.2)
+        with self._lock:
+            self._count += 1
+            return self._count
+
+
+class TornSlow(Slow):
+    def add(self):
+        count = self._count
+        time.sleep(0.2)
+        self._count = count + 1
+        return self._count
+"""
+
+
+def calls(text: str) -> tuple[MethodCall, ...]:
+    """``get put:1`` as calls."""
+    words = [word.partition(":") for word in text.split()]
+    return tuple(MethodCall(name, (int(value),) if value else ()) for name, _, value in words)
+
+
+def program(before: str, *threads: str) -> ObjectProgram:
+    return ObjectProgram(calls(before), tuple(map(calls, threads)))
+
+
+KINDS = [
+    ("Mailbox", "LeakyMailbox", program("", "get", "put:1 get", "put:2")),
+    ("Countdown", "TornCountdown", program("", "open", "open wait")),
+    ("Meeting", "DeafMeeting", program("", "wait", "wait", "abort")),
+    ("Swap", "OneSidedSwap", program("", "swap:1", "swap:2", "swap:3")),
+    ("Pool", "StolenPool", program("acquire", "acquire", "release acquire", "release")),
+    ("Lender", "CarelessLender", program("", "use", "use")),
+    ("Slow", "TornSlow", program("", "add", "add")),
+]
+
+RIGHT = [
+    *((right, both) for right, _, both in KINDS),
+    ("Mailbox", program("", "get")),
+    ("Mailbox", program("", "get", "put:1")),
+    ("Latch", program("", "wait", "open")),
+    ("Meeting", program("", "wait abort", "wait")),
+    ("Swap", program("", "swap:1", "swap:2")),
+    ("Jobs", program("enter:1 enter:3", "run", "run")),
+    ("Jobs", program("enter:2 enter:1", "run", "run")),
+]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("waiting") / "waiting_classes.py"
+    path.write_text(textwrap.dedent(CODE), encoding="utf-8")
+    return path
+
+
+def laboratory(target: str) -> ObjectLaboratory:
+    exploring = target_type_named(class_type_name(target)).exploring
+    assert exploring is not None
+    made = exploring.laboratory(target, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectLaboratory)
+    return made
+
+
+def specification_of(made: ObjectLaboratory) -> Any:
+    return made._object_type.specification(ObjectProgram())
+
+
+def found_in(made: ObjectLaboratory, wanted: ObjectProgram) -> Any:
+    options = ExploreOptions(executions=500, seconds=600.0, minimise_seconds=0.0)
+    return explore(made, wanted, options).finding
+
+
+@pytest.mark.parametrize(("name", "wanted"), RIGHT)
+def test_a_right_class_is_not_accused(file: Path, name: str, wanted: ObjectProgram) -> None:
+    assert found_in(laboratory(f"{file}:{name}"), wanted) is None
+
+
+@pytest.mark.parametrize(("name", "wanted"), [(wrong, both) for _, wrong, both in KINDS])
+def test_its_faulty_twin_is(file: Path, name: str, wanted: ObjectProgram) -> None:
+    assert found_in(laboratory(f"{file}:{name}"), wanted) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "waits"),
+    [
+        ("Meeting", program("", "wait", "wait"), False),
+        ("Meeting", program("", "wait", "wait", "wait"), True),
+        ("Meeting", program("", "wait", "wait", "wait", "wait"), False),
+        ("Meeting", program("", "wait abort", "wait"), False),
+        ("Meeting", program("", "wait", "abort"), False),
+        ("Swap", program("", "swap:1", "swap:2", "swap:3"), False),  # who is left over times out
+        ("Pool", program("acquire", "acquire", "release"), False),
+        ("Pool", program("acquire", "acquire release", "acquire"), True),
+    ],
+)
+def test_which_programs_may_wait_for_ever(file: Path, name: str, wanted: ObjectProgram, waits: bool) -> None:
+    made = laboratory(f"{file}:{name}")
+    assert may_wait_for_ever(specification_of(made), wanted) is waits
+
+
+def test_a_wait_with_a_timeout_is_no_waiting_for_ever(file: Path) -> None:
+    """Each call of the class may wait for another one, and none for ever."""
+    made = laboratory(f"{file}:Swap")
+    for seed in range(5):
+        drawn = random_program(seed, made._object_type, made.target, SHAPES)
+        assert not may_wait_for_ever(specification_of(made), drawn)
+
+
+def test_how_long_programs_wait_is_known_without_waiting(file: Path) -> None:
+    made = laboratory(f"{file}:Mailbox")
+    least, most = real_seconds(specification_of(made), program("", "get", "put:1"))
+    assert (round(least), round(most)) == (0, 3)
+    least, most = real_seconds(specification_of(laboratory(f"{file}:Slow")), program("", "add", "add"))
+    assert round(least, 3) == round(most, 3) == 0.4
+
+
+@pytest.mark.parametrize(("name", "is_wrong"), [("Slow", False), ("TornSlow", True)])
+def test_real_threads_that_sleep_are_waited_for(file: Path, name: str, is_wrong: bool) -> None:
+    made = laboratory(f"{file}:{name}")
+    stress = ObjectStress(made.target, Setting(made._object_type, made.target.name), NoProgress(), 0, 0.05)
+    with stress.underway():
+        found = stress.run(program("", "add", "add"))
+    assert (found.kind is not None) is is_wrong
+    assert not found.hung
+
+
+def test_calls_without_overlap_are_never_wrong_where_the_class_is_its_own_specification() -> None:
+    """Whatever else may be odd: threads have not brought it about."""
+    add = MethodCall("add")
+    one_after_another = [Call(0, add, 0, 1, returned(1)), Call(1, add, 2, 3, returned(7))]
+    at_the_same_time = [Call(0, add, 0, 2, returned(1)), Call(1, add, 1, 3, returned(7))]
+
+    def replay(steps: tuple[Any, ...]) -> Outcome:
+        return returned(len(steps))
+
+    for is_of_target in (True, False):
+        specification = ReplaySpecification(replay, is_of_target=is_of_target)
+        apart = check_calls(specification, (), one_after_another).status
+        assert apart is (Status.OK if is_of_target else Status.VIOLATION)
+        assert check_calls(specification, (), at_the_same_time).status is Status.VIOLATION
+
+
+@pytest.mark.parametrize("name", ["Meeting", "Swap", "Countdown"])
+def test_a_call_that_another_one_lets_return_is_not_left_out(file: Path, name: str) -> None:
+    kind = target_type_named(class_type_name(f"{file}:{name}"))
+    assert kind.not_tested(laboratory(f"{file}:{name}").target) == ()

@@ -1,0 +1,73 @@
+"""What makes it uncertain that real threads do what an execution did."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kcache_stress.explorer.audit import plain
+from kcache_stress.explorer.events import READ, Trace
+from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.uncertainty import late_finalizer
+from stress.conftest import Write
+
+
+class Plain:
+    pass
+
+
+class Closed:
+    def __del__(self) -> None:
+        pass
+
+
+class Mute:
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError(f"asked for {name}")
+
+
+def steps() -> Iterator[int]:
+    yield 1
+    yield 2
+
+
+def trace_of(obj: object) -> Trace:
+    return [(0, READ, obj, "value")]
+
+
+def test_objects_with_a_finalizer_are_found_without_asking_them() -> None:
+    generator = steps()
+    assert not late_finalizer(trace_of(generator))
+    next(generator)
+    assert late_finalizer(trace_of(generator)).startswith("the rest of the generator steps")
+    assert late_finalizer(trace_of(Closed())).startswith("Closed.__del__")
+    assert not late_finalizer(trace_of(Mute()))
+    assert not late_finalizer(trace_of(Plain()))
+
+
+@pytest.mark.parametrize("refer", [weakref.ref, weakref.proxy])
+@pytest.mark.parametrize("kind", [Plain, Mute])
+def test_callbacks_of_weak_references_and_proxies_are_found(kind: type, refer: Any) -> None:
+    obj = kind()
+    silent = refer(obj)
+    assert not late_finalizer(trace_of(obj)), silent
+    telling = refer(obj, lambda _: None)
+    assert late_finalizer(trace_of(obj)).startswith(f"the callback of a weak reference to a {kind.__name__}"), telling
+
+
+@pytest.mark.parametrize(("body", "is_told"), [("def __del__(self): pass", True), ("count = 0", False)])
+def test_at_opcodes_no_event_names_objects_and_classes_are_looked_at(write: Write, body: str, is_told: bool) -> None:
+    write({"uncertain_classes.py": f"class Conn:\n    {body}\n"})
+    sandbox = Sandbox(Roots(frozenset({"uncertain_classes"})), Granularity.OPCODES)
+    sandbox.load("uncertain_classes")
+    assert sandbox.unseen([]).startswith("Conn.__del__" if is_told else "") is True
+    assert bool(sandbox.unseen([])) is is_told
+
+
+def test_outcomes_of_audits_are_compared_without_asking_them() -> None:
+    with pytest.raises(TypeError, match="not plain data"):
+        plain(Mute())
