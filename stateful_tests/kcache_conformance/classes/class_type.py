@@ -30,9 +30,9 @@ from ..objects.specifications import specification_named
 from ..target_type import TargetType
 from . import parse_class_type_name
 from .called_under_lock import methods_called_under_lock
+from .class_replay import Replay
 from .probing import Probed
 from .public_calls import method_name, public_calls
-from .class_replay import Replay
 from .vocabulary_choice import vocabulary_of
 
 _OWN_PHASES: Final = ("explorer", "stress")

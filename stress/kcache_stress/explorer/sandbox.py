@@ -348,7 +348,8 @@ class Sandbox:
         if unit is not None and unit not in self._kinds:
             self._kinds[unit] = kind_of(unit, self.is_instrumented)
             self._modules.judge_again()
-            self.locks.cover_again()
+            if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
+                self.locks.cover_again()
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:
