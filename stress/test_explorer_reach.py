@@ -11,7 +11,8 @@ import pytest
 from kcache_model.errors import CannotExploreError
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.reach import Kind, existing, own_kind
-from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.roots import Roots
+from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 

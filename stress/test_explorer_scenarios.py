@@ -17,7 +17,8 @@ import pytest
 import kcache
 from kcache_model.finding import FindingKind
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.roots import Roots
+from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.scenario_runner import ScenarioRunner
 from kcache_stress.explorer.scenarios import (
     Copies,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.roots import Roots
+from kcache_stress.explorer.sandbox import Sandbox
 
 CODE = """
 class Box:

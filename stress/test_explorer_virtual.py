@@ -11,7 +11,8 @@ import pytest
 from kcache_stress.explorer.events import BLOCKED, KIND_NAMES
 from kcache_stress.explorer.execution import Execution
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.roots import Roots
+from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import MOST_EVENTS, Coverage, Ending

@@ -5,7 +5,8 @@ import inspect
 import pytest
 
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.roots import Roots
+from kcache_stress.explorer.sandbox import Sandbox
 from stress.explorer_targets import looking
 
 FUNCTIONS = [name for name, value in vars(looking).items() if inspect.isfunction(value) and not name.startswith("_")]

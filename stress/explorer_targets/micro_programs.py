@@ -7,7 +7,8 @@ from typing import Any
 
 from kcache_stress.explorer.execution import Execution
 from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.sandbox import Roots, Sandbox
+from kcache_stress.explorer.roots import Roots
+from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
 MOST_TIMEOUTS = 50

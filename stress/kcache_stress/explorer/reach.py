@@ -21,7 +21,7 @@ from typing import Final
 from kcache_model.errors import TargetError
 from kcache_model.foreign import own_attributes
 
-from .virtual.uncontrolled import ABSENT, WHY
+from .virtual.uncontrolled import ABSENT, STAND_INS, WHY
 
 LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http"})
 """What of the standard library is virtual: the rest of it calls nobody back and waits for nobody while it holds a lock,
@@ -32,6 +32,11 @@ HARNESS: Final = frozenset(
     | {"pytest", "_pytest", "pluggy", "hypothesis", "_hypothesis_pytestplugin", "__main__"}
 )
 """What runs the explorer belongs to the process."""
+
+REAL_LOCKS: Final = (
+    HARNESS | LIBRARY | STAND_INS | {"importlib", "_frozen_importlib", "_frozen_importlib_external", "concurrent"}
+)
+"""Packages whose locks stay real: code under test has copies of these packages, or may not use them."""
 
 _EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
 """Packages that lock nothing, and whose classes others know by identity."""

@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import functools
 import importlib
 import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -35,7 +34,8 @@ from .instrument.names import hook_name
 from .late_imports import LateImports
 from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
-from .reach import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
+from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
+from .roots import SHARED_MODULES, Roots, Seen
 from .uncertainty import late_finalizer, unseen_code, unseen_opcodes
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
@@ -46,57 +46,11 @@ from .virtual.standstill import not_watched
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
 from .virtual.world import PRIVATE_MODULES, World
 
-SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "kcache.keys")
-"""What the harness and an implementation exchange: never copied, or an error would not be recognised as what it is."""
-
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
-_LOCKS_OF_THE_PROCESS = (
-    HARNESS | LIBRARY | STAND_INS | {"importlib", "_frozen_importlib", "_frozen_importlib_external", "concurrent"}
-)
-"""Packages whose locks are real ones: code under test has copies of them, or may not use them."""
 _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
 """Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
-
-
-@dataclass(frozen=True)
-class Roots:
-    """Which modules are copied and instrumented.
-
-    Attributes:
-        packages: each with all that is below; a dotted name leaves what is above and beside it to the process.
-        folder: every top-level module that lies in this folder; ``None`` if there is none.
-    """
-
-    packages: frozenset[str] = frozenset()
-    folder: Path | None = None
-
-    def contain(self, name: str) -> bool:
-        """Whether the module called ``name`` is one of them."""
-        if name in SHARED_MODULES:
-            return False
-        if any(name == root or name.startswith(f"{root}.") for root in self.packages):
-            return True
-        top = name.partition(".")[0]
-        return self.folder is not None and top not in sys.stdlib_module_names and _lies_in(str(self.folder), top)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What the explorer sees of the code under test.
-
-    Attributes:
-        instrumented: the modules that are rewritten: each access is seen.
-        virtual: the packages that are copied as they are: their locks and threads are seen, and nothing else.
-        opaque: further packages that are reached, shared with the process: nothing of them is seen.
-        native: those of them, and modules below the roots, that have no Python source, or parts without.
-    """
-
-    instrumented: tuple[str, ...] = ()
-    virtual: tuple[str, ...] = ()
-    opaque: tuple[str, ...] = ()
-    native: tuple[str, ...] = ()
 
 
 class Sandbox:
@@ -394,7 +348,8 @@ class Sandbox:
         if unit is not None and unit not in self._kinds:
             self._kinds[unit] = kind_of(unit, self.is_instrumented)
             self._modules.judge_again()
-            self.locks.cover_again()
+            if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
+                self.locks.cover_again()
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:
@@ -490,7 +445,7 @@ class Sandbox:
     def _shares_locks(self, name: str) -> bool:
         """Whether controlled code may take the locks of a module of the process."""
         top = name.partition(".")[0]
-        if top in _LOCKS_OF_THE_PROCESS or self.is_private(name):
+        if top in REAL_LOCKS or self.is_private(name):
             return False
         return top in sys.stdlib_module_names or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
 
@@ -524,8 +479,3 @@ class _Present:
         self._environment.__exit__()
         self._locks.__exit__()
         self._modules.hide()
-
-
-@functools.cache
-def _lies_in(folder: str, name: str) -> bool:
-    return importlib.machinery.PathFinder.find_spec(name, [folder]) is not None

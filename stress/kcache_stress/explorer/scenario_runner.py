@@ -25,7 +25,8 @@ from .granularity import Granularity
 from .happens_before import HappensBefore
 from .leftovers import Leftovers
 from .rendering.step_renderer import place_of
-from .sandbox import Roots, Sandbox
+from .roots import Roots
+from .sandbox import Sandbox
 from .state.namespaces import instrumented_modules
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
 from .strategies.scheduled import Replay

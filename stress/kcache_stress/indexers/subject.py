@@ -31,7 +31,8 @@ from ..explorer.reach import existing, folder_of
 from ..explorer.replay import follow
 from ..explorer.replay_answer import SEARCH_SECONDS, Replayed
 from ..explorer.replay_token import ReplayToken
-from ..explorer.sandbox import Roots, Sandbox
+from ..explorer.roots import Roots
+from ..explorer.sandbox import Sandbox
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.scheduled import Replay
 from ..explorer.virtual.scheduler import Scheduler

@@ -30,7 +30,8 @@ from ..explorer.judgement.call_judge import CallJudge
 from ..explorer.made_of import packages_of
 from ..explorer.reach import existing
 from ..explorer.rendering.renderer import Texts, render_interleaving
-from ..explorer.sandbox import Roots, Sandbox
+from ..explorer.roots import Roots
+from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.interface import Strategy

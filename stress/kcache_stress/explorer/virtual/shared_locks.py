@@ -143,7 +143,7 @@ class SharedLocks:
             return made
         if type(value) not in _LOCKS:
             return None
-        found: Any = self._locks.get(id(value))
+        found: object = self._locks.get(id(value))
         if found is None:
             low_level: Any = self._virtual("_thread")
             found = low_level.RLock() if type(value) is _thread.RLock else low_level.allocate_lock()
