@@ -88,7 +88,7 @@ class BusMachine(kt.Machine):
         return bus.get()
 
 
-TestInThreads = kt.in_threads(BusMachine, seconds=3)
+TestInThreads = kt.in_threads(BusMachine, programs=100)
 """
 ADAPTED = """
 from bus_adapter import new_indexer
