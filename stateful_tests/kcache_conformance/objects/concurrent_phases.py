@@ -46,6 +46,9 @@ _LEAST_LARGER: Final = 60
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
+_SAMPLE: Final = 3
+_LEAST_SLOW: Final = 4
+"""Rounds that are always run where the first programs wait or sleep: each takes as long as they do."""
 _QUICK_SECONDS: Final = 0.05
 """The most time that a program may wait: each of its rounds waits, and most races need many rounds."""
 
@@ -138,9 +141,11 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
         all_programs = itertools.chain(_each_call(object_type, context), _programs(object_type, context))
-        programs = _quick_first(object_type, all_programs)
+        some = list(itertools.islice(all_programs, _SAMPLE))
+        least = LEAST_PROGRAMS["stress"] if any(_is_quick(object_type, one) for one in some) else _LEAST_SLOW
+        programs = _quick_first(object_type, itertools.chain(some, all_programs))
         rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
-        for (_, fraction), program in zip(context.steps(least=LEAST_PROGRAMS["stress"]), rounds, strict=False):
+        for (_, fraction), program in zip(context.steps(least=least), rounds, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
@@ -162,12 +167,16 @@ def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[A
     slow: list[Any] = []
     quick: list[Any] = []
     for program in itertools.islice(programs, _PROGRAMS_UNDER_STRESS):
-        if real_seconds(object_type.specification(program), program)[0] > _QUICK_SECONDS:
-            slow.append(program)
-        else:
+        if _is_quick(object_type, program):
             quick.append(program)
             yield program
+        else:
+            slow.append(program)
     yield from itertools.cycle(quick or slow)
+
+
+def _is_quick(object_type: ObjectType, program: Any) -> bool:
+    return real_seconds(object_type.specification(program), program)[0] <= _QUICK_SECONDS
 
 
 def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
