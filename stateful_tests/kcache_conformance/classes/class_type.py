@@ -31,7 +31,6 @@ from ..target_type import TargetType
 from . import parse_class_type_name
 from .call_replay import Replay
 from .called_under_lock import methods_called_under_lock
-from .class_replay import Replay
 from .probing import Probed
 from .public_calls import method_name, public_calls
 from .vocabulary_choice import vocabulary_of
