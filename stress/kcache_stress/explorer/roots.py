@@ -1,4 +1,4 @@
-"""Which modules a sandbox copies and instruments, and what it sees of the code that it loads."""
+"""Roots of a sandbox: the modules that it copies and instruments, and what it sees of the code that it loads."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ from ..loading import TARGET_PREFIX
 from .findings import Setting, concurrent_finding
 from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
+from .open_blocks import abandon_blocks
 from .real_run import trial_of
 
 PHASE: Final = "explorer"
@@ -92,10 +93,7 @@ class ObjectRunner(ScenarioRunner):
 
     def clean_up(self) -> None:
         """Unwind the last execution, and the blocks that it has left open."""
-        with self.sandbox.scheduler.unwinding():
-            abandon = getattr(getattr(self, "_driver", None), "abandon", None)
-            if abandon is not None:
-                abandon()
+        abandon_blocks(getattr(self, "_driver", None), self.sandbox.scheduler)
         super().clean_up()
 
     def livelock(self, most_events: int) -> None:

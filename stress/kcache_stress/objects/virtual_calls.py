@@ -28,6 +28,7 @@ from ..explorer.virtual.scheduler import TICK, Scheduler
 from ..explorer.virtual.standstill import Watched
 from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
 from .named_target import Place
+from .open_blocks import abandon_blocks
 
 _MOST_PASSES: Final = 1_000
 """Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
@@ -115,10 +116,7 @@ class VirtualCalls:
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.doubts)
             finally:
-                with scheduler.unwinding():
-                    abandon = getattr(self._made, "abandon", None)
-                    if abandon is not None:
-                        abandon()
+                abandon_blocks(self._made, scheduler)
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
                 sandbox.reset()
                 scheduler.tick = TICK

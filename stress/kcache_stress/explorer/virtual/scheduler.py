@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -324,18 +324,6 @@ class Scheduler:
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
-
-    @contextlib.contextmanager
-    def unwinding(self) -> Iterator[None]:
-        """While this is entered, code of the last execution may run, as a generator that is dropped does.
-
-        Nothing of it is part of an execution, and no lock refuses to be given back.
-        """
-        self.live, self.aborting = False, True
-        try:
-            yield
-        finally:
-            self.aborting = False
 
     # Inside.
 
