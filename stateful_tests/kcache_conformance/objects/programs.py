@@ -59,7 +59,8 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
 def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     """For each call a program of two threads that make it, after calls which let it return: none is never made.
 
-    Where two such threads may wait for ever, the second makes another call.
+    The calls before it are made by the same threads, for only who has taken a lock may give it back. Where two such
+    threads may wait for ever, the second makes another call.
     """
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)
@@ -70,8 +71,8 @@ def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
         for prefix in prefixes:
             alone = object_type.completed(way.with_calls((*prefix, call), ()))
             if object_type.is_valid(alone) and _returns(specification, alone, call):
-                others = [call, *writes]
-                both = (object_type.completed(way.with_calls(prefix, ((call,), (one,)))) for one in others)
+                others = [(*prefix, call), *((one,) for one in writes)]
+                both = (object_type.completed(way.with_calls((), ((*prefix, call), other))) for other in others)
                 wanted = (one for one in both if object_type.is_valid(one) and not _may_wait_for_ever(object_type, one))
                 yield from itertools.islice(wanted, 1)
                 break
